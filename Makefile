@@ -1,0 +1,40 @@
+# Two commands for a newcomer: `make demo` and `make test`. Each makes .venv on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# One BLAS thread a test process: xdist already uses every core.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test lint typecheck format benchmarks clean
+
+# A stamp per extra, so that a second run installs nothing.
+$(VENV)/.stamp-%: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.stamp-plot
+	$(BIN)/sparseauc demo
+
+test: $(VENV)/.stamp-test lint typecheck
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+lint: $(VENV)/.stamp-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+typecheck: $(VENV)/.stamp-test
+	$(BIN)/mypy
+
+format: $(VENV)/.stamp-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmarks: $(VENV)/.stamp-test
+	$(BIN)/python benchmarks/run_all.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

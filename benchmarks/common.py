@@ -1,0 +1,71 @@
+"""What the benchmarks share: one thread, interleaved timing, a table on screen and on file."""
+
+from __future__ import annotations
+
+import os
+
+# Before numpy is imported: figures are ratios on one thread.
+for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numba
+import numpy as np
+import scipy
+import sklearn
+
+import sparseauc
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def interleaved_minimum(functions: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+    """Least time of each function in seconds, taken in turn so that noise falls on all alike."""
+    for function in functions:
+        function()
+    least = [np.inf] * len(functions)
+    for _ in range(repeats):
+        for i, function in enumerate(functions):
+            start = time.perf_counter()
+            function()
+            least[i] = min(least[i], time.perf_counter() - start)
+    return least
+
+
+def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a Markdown table and write it to ``benchmarks/results/<name>.md``."""
+    lines = [
+        f"# {title}",
+        "",
+        f"`python benchmarks/{name}.py` · {_machine()}",
+        "",
+        "| " + " | ".join(header) + " |",
+        "| " + " | ".join("---" for _ in header) + " |",
+        *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows),
+    ]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def verdict(measured: float, limit: float) -> str:
+    """Say whether a ratio keeps its limit."""
+    return f"{'kept' if measured <= limit else 'MISSED'} (≤ {limit:g})"
+
+
+def _machine() -> str:
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        cpu = names[0].split(":", 1)[1].strip() if names else cpu
+    return (
+        f"{cpu}, {os.cpu_count()} cores, one thread · Python {platform.python_version()}, "
+        f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}, "
+        f"Numba {numba.__version__}, sparseauc {sparseauc.__version__}"
+    )

@@ -1,0 +1,63 @@
+"""Row blocks: which rows form a block, and in which order an epoch visits the blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+BlockOrder = Literal["replacement", "permutation", "cyclic"]
+BLOCK_ORDERS = get_args(BlockOrder)
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """A partition of n rows into blocks B_1 … B_m whose sizes differ by at most one.
+
+    Block i holds ``rows[starts[i]:starts[i + 1]]``.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        The rows, block after block.
+    starts : ndarray of shape (m + 1,)
+        Where each block begins.
+    """
+
+    rows: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+
+    @classmethod
+    def partition(
+        cls, n: int, batch_size: int, *, shuffle: bool, rng: np.random.Generator
+    ) -> RowBlocks:
+        """Deal n rows into the fewest blocks of at most ``batch_size`` rows.
+
+        With ``shuffle`` the rows are dealt at random, once, so that a table sorted by class still
+        has both classes in every block of some size; without, blocks are runs of neighbours.
+        """
+        m = -(-n // batch_size)
+        starts = np.arange(m + 1, dtype=np.int64) * n // m
+        rows = np.arange(n)
+        if shuffle:
+            rng.shuffle(rows)
+            # The order within a block changes no sum but for rounding; memory likes it ascending.
+            for start, stop in zip(starts[:-1], starts[1:], strict=True):
+                rows[start:stop].sort()
+        return cls(rows, starts)
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    def visiting_order(
+        self, block_order: BlockOrder, rng: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        """Blocks of one epoch: m draws, uniform with replacement, permuted, or in order."""
+        m = len(self)
+        if block_order == "replacement":
+            return rng.integers(0, m, size=m)
+        if block_order == "permutation":
+            return rng.permutation(m)
+        return np.arange(m)

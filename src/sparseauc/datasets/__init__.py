@@ -1,0 +1,18 @@
+"""Data to try sparse AUC maximisation on: the paper's simulation and its two gene-expression sets.
+
+`make_outbreak` draws the simulation, with the best reachable AUC in closed form beside it;
+`load_colon` and `load_leukemia` read the real tables with the marker genes the paper counts.
+"""
+
+from sparseauc.datasets._markers import Marker
+from sparseauc.datasets._real import get_data_home, load_colon, load_leukemia
+from sparseauc.datasets._synthetic import OutbreakData, make_outbreak
+
+__all__ = [
+    "Marker",
+    "OutbreakData",
+    "get_data_home",
+    "load_colon",
+    "load_leukemia",
+    "make_outbreak",
+]

@@ -1,0 +1,603 @@
+"""Two questions about a sparse scorer: does it rank well, and did it pick the right columns?
+
+The area under the ROC curve (AUC) is the chance that a random positive scores above a random
+negative, a tie counting one half. Everything here that involves it, the variance included, is
+counted by sorting, in O(n log n), never by visiting the n₊n₋ pairs.
+"""
+
+from dataclasses import dataclass
+from math import exp, inf, sqrt
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, ndtr, ndtri
+
+__all__ = [
+    "AUCInterval",
+    "DeLongTest",
+    "auc",
+    "auc_confidence_interval",
+    "delong_test",
+    "fast_auc",
+    "related_feature_ratio",
+    "support_f1",
+    "support_jaccard",
+    "support_precision",
+    "support_recall",
+]
+
+
+# ------------------------------------------------------------------------------------ supports
+
+
+def support_precision(selected: ArrayLike, relevant: ArrayLike) -> float:
+    """Share of the selected columns that are relevant.
+
+    Parameters
+    ----------
+    selected, relevant : array-like
+        Each a support, in any of three forms: integer column indices, a boolean mask, or a
+        float coefficient vector, shape (d,) or (1, d), whose non-zeros are the support.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. 0/0 counts as 0.0 in all the support metrics, as it does in
+        scikit-learn: with nothing selected the precision is 0.0, even if nothing is relevant.
+
+    Raises
+    ------
+    ValueError
+        For repeated, negative or out-of-range indices, NaN coefficients, or masks and vectors
+        of different lengths.
+
+    Examples
+    --------
+    >>> support_precision([0.0, 1.5, -2.0, 0.3], relevant=[1, 2])
+    0.6666666666666666
+    """
+    common, n_selected, _ = _overlap(selected, relevant, "relevant")
+    return _ratio(common, n_selected)
+
+
+def support_recall(selected: ArrayLike, relevant: ArrayLike) -> float:
+    """Share of the relevant columns that were selected.
+
+    Parameters
+    ----------
+    selected, relevant : array-like
+        Indices, boolean mask or coefficients; see :func:`support_precision`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0.0 when nothing is relevant.
+    """
+    common, _, n_relevant = _overlap(selected, relevant, "relevant")
+    return _ratio(common, n_relevant)
+
+
+def support_f1(selected: ArrayLike, relevant: ArrayLike) -> float:
+    """Harmonic mean of support precision and recall, 2|S∩R| / (|S| + |R|).
+
+    Parameters
+    ----------
+    selected, relevant : array-like
+        Indices, boolean mask or coefficients; see :func:`support_precision`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0.0 when both supports are empty.
+    """
+    common, n_selected, n_relevant = _overlap(selected, relevant, "relevant")
+    return _ratio(2 * common, n_selected + n_relevant)
+
+
+def support_jaccard(selected: ArrayLike, relevant: ArrayLike) -> float:
+    """Jaccard index of two supports, |S∩R| / |S∪R|.
+
+    For a single pair of supports it is F1 / (2 − F1), so the two rank solutions alike; their
+    averages over several runs need not.
+
+    Parameters
+    ----------
+    selected, relevant : array-like
+        Indices, boolean mask or coefficients; see :func:`support_precision`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0.0 when both supports are empty.
+    """
+    common, n_selected, n_relevant = _overlap(selected, relevant, "relevant")
+    return _ratio(common, n_selected + n_relevant - common)
+
+
+def related_feature_ratio(
+    selected: ArrayLike,
+    related: ArrayLike,
+    over: Literal["selected", "related"] = "selected",
+) -> float:
+    """Return the paper's "ratio of related genes": selected columns known to be related.
+
+    The paper defines it twice. Its text and the authors' code divide by the number selected,
+    |supp(w)|; its formula divides by the number related, |supp(w*)|. The first, a precision,
+    is the default here; ``over="related"`` gives the second, a recall.
+
+    Parameters
+    ----------
+    selected, related : array-like
+        Indices, boolean mask or coefficients; see :func:`support_precision`.
+    over : {"selected", "related"}, default="selected"
+        Which count to divide by.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0.0 when the count divided by is zero.
+    """
+    if over not in ("selected", "related"):
+        raise ValueError(f'over must be "selected" or "related", got {over!r}.')
+    common, n_selected, n_related = _overlap(selected, related, "related")
+    return _ratio(common, n_selected if over == "selected" else n_related)
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _overlap(selected: ArrayLike, other: ArrayLike, other_name: str) -> tuple[int, int, int]:
+    """Sizes of the intersection and of each of two supports."""
+    chosen, chosen_width = _support(selected, "selected")
+    target, target_width = _support(other, other_name)
+    if chosen_width is None:
+        _check_within(chosen, "selected", target_width, other_name)
+    elif target_width is None:
+        _check_within(target, other_name, chosen_width, "selected")
+    elif chosen_width != target_width:
+        raise ValueError(
+            f"selected describes {chosen_width} columns and {other_name} {target_width}; "
+            "masks and coefficient vectors must have the same length."
+        )
+    common = np.intersect1d(chosen, target, assume_unique=True)
+    return common.size, chosen.size, target.size
+
+
+def _support(values: ArrayLike, name: str) -> tuple[NDArray[Any], int | None]:
+    """Distinct column indices, and the number of columns where ``values`` tells it."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[0] == 1:
+        array = array[0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, or (1, d) as coef_ is; got shape {array.shape}."
+        )
+    # NumPy makes an empty list a float array; it names no columns, so it is a list of indices.
+    if array.size == 0:
+        return np.empty(0, dtype=np.intp), None
+    if array.dtype.kind == "b":
+        return np.flatnonzero(array), array.size
+    if array.dtype.kind == "f":
+        if np.isnan(array).any():
+            raise ValueError(f"{name} has a NaN coefficient in column {np.isnan(array).argmax()}.")
+        return np.flatnonzero(array), array.size
+    if array.dtype.kind in "iu":
+        _check_indices(array, name)
+        return array, None
+    raise ValueError(
+        f"{name} must hold integer indices, booleans or float coefficients, "
+        f"got dtype {array.dtype}."
+    )
+
+
+def _check_indices(indices: NDArray[Any], name: str) -> None:
+    if indices.min() < 0:
+        raise ValueError(
+            f"{name} has the negative index {indices[indices < 0][0]}; columns count from 0."
+        )
+    ordered = np.sort(indices)
+    repeats = ordered[1:][ordered[1:] == ordered[:-1]]
+    if repeats.size:
+        raise ValueError(
+            f"{name} has the index {repeats[0]} more than once. "
+            "Integers are read as column indices: give a 0/1 mask as booleans, "
+            "coefficients as floats."
+        )
+
+
+def _check_within(indices: NDArray[Any], name: str, width: int | None, other_name: str) -> None:
+    if width is not None and indices.size and indices.max() >= width:
+        raise ValueError(
+            f"{name} has the index {indices.max()}, outside the {width} columns of {other_name}."
+        )
+
+
+# ----------------------------------------------------------------------------------------- AUC
+
+
+def auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Area under the ROC curve, exactly, ties counted one half.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels with two distinct values of any sortable kind; the larger is positive.
+    y_score : array-like of shape (n,)
+        Finite scores, higher for rows thought positive.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights; a pair counts by the product of its two weights.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 0.5 is chance.
+
+    Raises
+    ------
+    ValueError
+        If the labels do not form two classes, lengths differ, a score or weight is not finite,
+        or a weight is negative or a class weighs nothing.
+
+    See Also
+    --------
+    fast_auc : The same without the checks, for inner loops.
+    auc_confidence_interval : The AUC with its uncertainty.
+
+    Examples
+    --------
+    >>> auc(["no", "no", "yes", "yes"], [0.1, 0.4, 0.4, 0.8])
+    0.875
+    """
+    positive, classes = _check_labels(y_true)
+    scores = _check_scores(y_score, positive.size, "y_score")
+    if sample_weight is None:
+        return fast_auc(scores, positive)
+    return fast_auc(scores, positive, _check_weights(sample_weight, positive, classes))
+
+
+def fast_auc(
+    scores: NDArray[Any],
+    positive: NDArray[np.bool_],
+    sample_weight: NDArray[Any] | None = None,
+) -> float:
+    """Area under the ROC curve of arrays already known to be sound; nothing is checked.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Real scores without NaN.
+    positive : ndarray of bool of shape (n,)
+        True where the row is positive; both classes must occur.
+    sample_weight : ndarray of shape (n,), optional
+        Non-negative weights, not all zero in either class.
+
+    Returns
+    -------
+    float
+        The same value as :func:`auc`.
+
+    Notes
+    -----
+    Each class is sorted and the smaller one looked up in the larger. That is quicker than one
+    sort of all rows when positives are few, and ascending look-ups stay in cache when they are
+    not. Without weights the count is an integer, so the only rounding is one division.
+    """
+    negative = ~positive
+    swapped = 2 * np.count_nonzero(positive) > positive.size
+    few, many = (negative, positive) if swapped else (positive, negative)
+
+    if sample_weight is None:
+        few_scores, many_scores = scores[few], scores[many]
+        few_scores.sort()
+        many_scores.sort()
+        twice_pairs = 2 * few_scores.size * many_scores.size
+        twice_above = int(_twice_below(few_scores, many_scores).sum())
+        return (twice_pairs - twice_above if swapped else twice_above) / twice_pairs
+
+    share_above = _weighted_share_above(
+        scores[few], scores[many], sample_weight[few], sample_weight[many]
+    )
+    return 1.0 - share_above if swapped else share_above
+
+
+def _twice_below(keys: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.intp]:
+    """Twice the number of ``ascending`` below each key, ties one half: an exact integer."""
+    return ascending.searchsorted(keys, "left") + ascending.searchsorted(keys, "right")
+
+
+def _weighted_share_above(
+    few_scores: NDArray[Any],
+    many_scores: NDArray[Any],
+    few_weights: NDArray[Any],
+    many_weights: NDArray[Any],
+) -> float:
+    """Weighted share of pairs in which the row from ``few`` scores above that from ``many``."""
+    few_order, many_order = few_scores.argsort(), many_scores.argsort()
+    keys, ascending = few_scores[few_order], many_scores[many_order]
+    weight_before = np.zeros(ascending.size + 1)
+    many_weights[many_order].cumsum(dtype=np.float64, out=weight_before[1:])
+    # Every share is at most 1, exactly, and the two sums below round alike: the quotient cannot
+    # leave [0, 1], and perfect separation gives 1.0 to the last bit.
+    share = weight_before[ascending.searchsorted(keys, "left")]
+    share += weight_before[ascending.searchsorted(keys, "right")]
+    share /= 2.0 * weight_before[-1]
+    key_weights = few_weights[few_order].astype(np.float64, copy=False)
+    return float((key_weights * share).sum() / key_weights.sum())
+
+
+# ------------------------------------------------------------------------- uncertainty of AUCs
+
+
+@dataclass(frozen=True)
+class AUCInterval:
+    """An AUC and its confidence interval.
+
+    Attributes
+    ----------
+    auc : float
+        The area under the ROC curve.
+    low, high : float
+        Ends of the interval, always within [0, 1].
+    standard_error : float
+        DeLong standard error of ``auc``.
+    confidence : float
+        The level asked for.
+    """
+
+    auc: float
+    low: float
+    high: float
+    standard_error: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class DeLongTest:
+    """Outcome of a paired comparison of two AUCs.
+
+    Attributes
+    ----------
+    auc_a, auc_b : float
+        The AUC of each score.
+    difference : float
+        ``auc_a - auc_b``.
+    standard_error : float
+        DeLong standard error of ``difference``.
+    statistic : float
+        ``difference / standard_error``.
+    pvalue : float
+        Two-sided.
+    """
+
+    auc_a: float
+    auc_b: float
+    difference: float
+    standard_error: float
+    statistic: float
+    pvalue: float
+
+
+def auc_confidence_interval(
+    y_true: ArrayLike, y_score: ArrayLike, confidence: float = 0.95
+) -> AUCInterval:
+    """AUC with a DeLong confidence interval that stays inside [0, 1].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels with two distinct values, the larger positive, each on two rows or more.
+    y_score : array-like of shape (n,)
+        Finite scores, higher for rows thought positive.
+    confidence : float, default=0.95
+        Level of the two-sided interval, strictly between 0 and 1.
+
+    Returns
+    -------
+    AUCInterval
+        With attributes ``auc``, ``low``, ``high``, ``standard_error`` and ``confidence``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`auc` does, and if a class has a single row, whose variance is undefined.
+
+    Notes
+    -----
+    The variance is that of DeLong, DeLong and Clarke-Pearson (1988). The interval is symmetric
+    in log(AUC / (1 − AUC)), where the estimate is nearer normal than on its own scale.
+
+    The variance is zero only when all pairs agree: all ordered rightly (AUC 1), all wrongly
+    (AUC 0), or all tied (every score equal, AUC 1/2). A zero-width interval would claim
+    certainty from, perhaps, four rows; the interval returned is instead the exact one of
+    Clopper and Pearson for m successes in m trials. The rows contain m = min(n₊, n₋) disjoint,
+    hence independent, pairs. Had an outcome probability p, all m would show it with probability
+    pᵐ, so p is at least (half the error rate)^(1/m). Overlapping pairs are ignored, which makes
+    the bound conservative.
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
+    positive, classes = _check_labels(y_true)
+    _check_two_rows_each(positive, classes)
+    scores = _check_scores(y_score, positive.size, "y_score")
+
+    above, below = _pair_counts(scores, positive)
+    area = _area(above, below)
+    error = _standard_error(above, below)
+    if error == 0.0:
+        # All pairs agree, so `area` is what each contributes: 0, 1/2 or 1.
+        agreement = ((1.0 - confidence) / 2.0) ** (1.0 / min(above.size, below.size))
+        low, high = area * agreement, 1.0 - (1.0 - area) * agreement
+    else:
+        half_width = ndtri((1.0 + confidence) / 2.0) * error / (area * (1.0 - area))
+        centre = logit(area)
+        low, high = expit(centre - half_width), expit(centre + half_width)
+    return AUCInterval(area, float(low), float(high), error, confidence)
+
+
+def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> DeLongTest:
+    """Test whether two scores of the same rows have the same AUC.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels with two distinct values, the larger positive, each on two rows or more.
+    score_a, score_b : array-like of shape (n,)
+        Finite scores to compare, row by row those of the same cases.
+
+    Returns
+    -------
+    DeLongTest
+        With attributes ``auc_a``, ``auc_b``, ``difference``, ``standard_error``, ``statistic``
+        and ``pvalue``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`auc` does, and if a class has a single row, whose variance is undefined.
+
+    Notes
+    -----
+    The paired test of DeLong, DeLong and Clarke-Pearson (1988): normal, two-sided. Scores that
+    rank the rows alike give difference 0, statistic 0 and p-value 1. Scores that were fitted to
+    these very rows, or of which one model contains the other, break its assumptions.
+
+    Should the difference be non-zero and its estimated variance zero (say, one score separates
+    the classes and the other reverses them), the statistic is infinite but the p-value is not
+    put at zero: it is Hoeffding's bound 2 exp(−m·difference²/2), with m = min(n₊, n₋) disjoint
+    pairs, which holds at any sample size.
+    """
+    positive, classes = _check_labels(y_true)
+    _check_two_rows_each(positive, classes)
+    above_a, below_a = _pair_counts(_check_scores(score_a, positive.size, "score_a"), positive)
+    above_b, below_b = _pair_counts(_check_scores(score_b, positive.size, "score_b"), positive)
+
+    auc_a, auc_b = _area(above_a, below_a), _area(above_b, below_b)
+    # The counts are integers: a difference of AUCs is zero, or constant, exactly when it is.
+    above, below = above_a - above_b, below_a - below_b
+    difference = _area(above, below)
+    error = _standard_error(above, below)
+    if difference == 0.0:
+        statistic, pvalue = 0.0, 1.0
+    elif error == 0.0:
+        statistic = inf if difference > 0.0 else -inf
+        pvalue = min(1.0, 2.0 * exp(-min(above.size, below.size) * difference**2 / 2.0))
+    else:
+        statistic = difference / error
+        pvalue = float(2.0 * ndtr(-abs(statistic)))
+    return DeLongTest(auc_a, auc_b, difference, error, statistic, pvalue)
+
+
+def _pair_counts(
+    scores: NDArray[Any], positive: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Twice the negatives below each positive and the positives above each negative.
+
+    Divided by 2n₋ and 2n₊ these are DeLong's structural components. Left undivided they are
+    integers, so that equal components are equal to the last bit.
+    """
+    positives, negatives = scores[positive], scores[~positive]
+    above = _twice_below(positives, np.sort(negatives))
+    below = 2 * positives.size - _twice_below(negatives, np.sort(positives))
+    return above, below
+
+
+def _area(above: NDArray[np.intp], below: NDArray[np.intp]) -> float:
+    return int(above.sum()) / (2 * above.size * below.size)
+
+
+def _standard_error(above: NDArray[np.intp], below: NDArray[np.intp]) -> float:
+    """DeLong's: the variance of each class's components, over the size of that class."""
+    variance_above = float(above.var(ddof=1)) / (2 * below.size) ** 2
+    variance_below = float(below.var(ddof=1)) / (2 * above.size) ** 2
+    return sqrt(variance_above / above.size + variance_below / below.size)
+
+
+# -------------------------------------------------------------------------------------- checks
+
+
+def _check_labels(y_true: ArrayLike) -> tuple[NDArray[np.bool_], list[Any]]:
+    """Mask of the positive rows, and the two classes, negative first."""
+    labels = np.asarray(y_true)
+    if labels.ndim != 1:
+        raise ValueError(f"y_true must be one-dimensional, got shape {labels.shape}.")
+    if labels.size == 0:
+        raise ValueError("y_true is empty.")
+    try:
+        missing = labels != labels  # NaN in a column of objects too, where isnan would fail
+        if missing.any():
+            row = missing.argmax()
+            raise ValueError(f"y_true is {labels[row]} in row {row}; every row needs a label.")
+        classes = np.unique(labels)
+    except TypeError as error:
+        raise ValueError(
+            "y_true mixes labels that cannot be ordered, or has missing ones; "
+            "use labels of one type."
+        ) from error
+    names = classes.tolist()
+    if len(names) == 1:
+        raise ValueError(f"y_true holds only the class {names[0]!r}; the AUC needs two classes.")
+    if len(names) > 2:
+        listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+        raise ValueError(
+            f"y_true holds {len(names)} classes ({listed}); the AUC needs two. "
+            "Pass y_true == label to set one class against the rest."
+        )
+    return labels == classes[1], names
+
+
+def _check_two_rows_each(positive: NDArray[np.bool_], classes: list[Any]) -> None:
+    n_positive = np.count_nonzero(positive)
+    for label, count in zip(classes, (positive.size - n_positive, n_positive), strict=True):
+        if count < 2:
+            raise ValueError(
+                f"y_true has a single row of class {label!r}; "
+                "the DeLong variance needs at least two rows of each class."
+            )
+
+
+def _check_scores(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
+    scores = _check_column(values, n_rows, name)
+    finite = np.isfinite(scores)
+    if not finite.all():
+        row = finite.argmin()
+        raise ValueError(f"{name} is {scores[row]} in row {row}; scores must be finite.")
+    return scores
+
+
+def _check_weights(
+    values: ArrayLike, positive: NDArray[np.bool_], classes: list[Any]
+) -> NDArray[Any]:
+    weights = _check_column(values, positive.size, "sample_weight")
+    sound = np.isfinite(weights) & (weights >= 0)
+    if not sound.all():
+        row = sound.argmin()
+        raise ValueError(
+            f"sample_weight is {weights[row]} in row {row}; "
+            "weights must be finite and not negative."
+        )
+    for label, members in zip(classes, (~positive, positive), strict=True):
+        if not weights[members].any():
+            raise ValueError(f"sample_weight is zero on every row of class {label!r}.")
+    return weights
+
+
+def _check_column(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
+    """Real numbers, one a row."""
+    column = np.asarray(values)
+    if column.dtype.kind == "O":
+        try:
+            column = column.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} has entries that are not numbers: {error}.") from error
+    if column.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers, got dtype {column.dtype}.")
+    if column.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, got shape {column.shape}; "
+            "of predict_proba's two columns take the second, [:, 1]."
+        )
+    if column.size != n_rows:
+        raise ValueError(f"{name} has {column.size} rows and y_true {n_rows}.")
+    return column

@@ -1,0 +1,60 @@
+"""Class moments: counts, means, variances and columns of H, wherever the rows are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .base import ClassMoments, ClassPart, Moments
+from .dense import DenseMoments
+from .sparse import SparseMoments
+
+__all__ = [
+    "ClassMoments",
+    "ClassPart",
+    "DenseMoments",
+    "Moments",
+    "SparseMoments",
+    "class_moments",
+]
+
+
+def class_moments(
+    X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+) -> DenseMoments | SparseMoments:
+    """Moments of a table in memory, computed when asked for; X is not copied.
+
+    A chunk may hold one class only: its ``summary()`` merges with others.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, d), float32 or float64
+    y : array-like of shape (n,)
+        Positive where true or greater than zero. For other labels pass ``y == label``.
+    sample_weight : array-like of shape (n,), optional
+        Weights of 0 or more.
+    """
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "biuf":
+        raise ValueError("y must be true/false or numbers; for text labels pass y == label")
+    positive = np.ascontiguousarray(labels > 0)
+    n = X.shape[0]
+    if X.ndim != 2 or n == 0 or X.shape[1] == 0:
+        raise ValueError(f"X must have rows and columns, got shape {X.shape}")
+    if positive.shape != (n,):
+        raise ValueError(f"X has {n} rows but y has shape {positive.shape}")
+    if X.dtype not in (np.float32, np.float64):
+        raise ValueError(f"X must be float32 or float64, got {X.dtype}")
+    weight = None
+    if sample_weight is not None:
+        weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        if weight.shape != (n,):
+            raise ValueError(f"X has {n} rows but sample_weight has shape {weight.shape}")
+        for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
+            raise ValueError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
+    if sp.issparse(X):
+        return SparseMoments(X.tocsr(), positive, weight)
+    return DenseMoments(np.asarray(X), positive, weight)

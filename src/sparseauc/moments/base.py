@@ -1,0 +1,299 @@
+"""Class moments: all that the squared pairwise loss ever asks of the data.
+
+With the class means and covariances (each divided by its class's total weight),
+
+    δ = x̄₋ − x̄₊,        H = S₊ + S₋ + δδᵀ,        F(w) = 1 + 2 w·δ + wᵀ H w.
+
+Two kinds of object answer for them. *Data* moments (``DenseMoments``, ``SparseMoments``) hold a
+reference to X and compute columns of H on demand. A *summary* (``ClassMoments``) holds the numbers
+themselves: it merges with others, subtracts a part, and is saved to a file, so moments can be
+gathered from chunks, workers, folds or hospitals without gathering rows.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+# Version of the file layout written by ``ClassMoments.save``.
+_FORMAT = 1
+
+
+class Moments(ABC):
+    """What a solver may ask: weights and means of the classes, δ, diag(H), columns of H.
+
+    A kind of moments provides four things, each as a pair (positives, negatives): ``weights``,
+    ``means``, ``scatters`` and ``cross``. The rest follows.
+    """
+
+    @property
+    @abstractmethod
+    def weights(self) -> tuple[float, float]:
+        """Total sample weight of each class (its number of rows without weights)."""
+
+    @property
+    @abstractmethod
+    def means(self) -> tuple[Array, Array]:
+        """Mean of each class, zeros for a class without rows."""
+
+    @property
+    @abstractmethod
+    def scatters(self) -> tuple[Array, Array]:
+        """Σ w (x − mean)² of each class, column by column."""
+
+    @abstractmethod
+    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
+        """Σ w (x_c − mean_c)(x − mean) of each class for the q columns c, of shape (q, d)."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.means[0].size
+
+    @property
+    def ratio(self) -> float:
+        """Share r of the positives, by weight."""
+        positive, negative = self.weights
+        return positive / (positive + negative)
+
+    @property
+    def delta(self) -> Array:
+        """δ = x̄₋ − x̄₊."""
+        self.check_both_classes()
+        positive, negative = self.means
+        return negative - positive
+
+    @property
+    def variances(self) -> tuple[Array, Array]:
+        """Variances of the columns within each class, divided by its weight."""
+        self.check_both_classes()
+        positive, negative = self.scatters
+        return positive / self.weights[0], negative / self.weights[1]
+
+    @property
+    def diagonal(self) -> Array:
+        """Diagonal of H."""
+        positive, negative = self.variances
+        return positive + negative + self.delta**2
+
+    def columns(self, columns: npt.ArrayLike) -> Array:
+        """Columns of H, of shape (d, q)."""
+        index = self._check_columns(columns)
+        delta = self.delta
+        positive, negative = self.cross(index)
+        rows_of_h = positive / self.weights[0] + negative / self.weights[1]
+        rows_of_h += np.outer(delta[index], delta)
+        return rows_of_h.T
+
+    def summary(self, columns: npt.ArrayLike = ()) -> ClassMoments:
+        """Numbers without rows; ``columns`` names the columns of H to take along."""
+        index = np.unique(self._check_columns(columns))
+        parts = zip(self.weights, self.means, self.scatters, self.cross(index), strict=True)
+        positive, negative = (ClassPart(*part) for part in parts)
+        return ClassMoments(positive, negative, index)
+
+    def _check_columns(self, columns: npt.ArrayLike) -> Indices:
+        index = np.asarray(columns, dtype=np.int64 if np.size(columns) == 0 else None)
+        if index.ndim != 1 or index.dtype.kind not in "iu":
+            raise ValueError("columns must be a one-dimensional array of column numbers")
+        for column in index[(index < 0) | (index >= self.n_features)][:1]:
+            raise ValueError(f"column {column} does not exist: there are {self.n_features}")
+        return index.astype(np.int64)
+
+    def check_both_classes(self) -> None:
+        """Refuse moments without rows of one of the classes."""
+        for name, weight in zip(("positive", "negative"), self.weights, strict=True):
+            if weight == 0.0:
+                raise ValueError(f"these moments hold no {name} rows: merge in some that do")
+
+
+@dataclass(frozen=True)
+class ClassPart:
+    """Additive moments of one class.
+
+    Attributes
+    ----------
+    weight : float
+        Total sample weight (the number of rows without weights).
+    mean : ndarray of shape (d,)
+    scatter : ndarray of shape (d,)
+        Σ w (x − mean)², column by column.
+    cross : ndarray of shape (q, d)
+        Σ w (x_c − mean_c)(x − mean) for the q columns c taken along.
+    """
+
+    weight: float
+    mean: Array
+    scatter: Array
+    cross: Array
+
+    def combine(self, other: ClassPart, columns: Indices, sign: int) -> ClassPart:
+        """Add (``sign=1``) or take away (``sign=-1``) rows summarised by ``other``.
+
+        Means are moved by their difference rather than recovered from raw sums, so that a large
+        offset common to all rows costs no digits.
+        """
+        weight = self.weight + sign * other.weight
+        if weight <= 0.0:
+            nothing = np.zeros_like(self.mean)
+            return ClassPart(0.0, nothing, nothing, np.zeros_like(self.cross))
+        if other.weight == 0.0:
+            return self
+        gap = other.mean - self.mean
+        mean = self.mean + gap * (sign * other.weight / weight)
+        # The between-parts term of a merge has weight n_a·n_b / (n_a + n_b); for a subtraction the
+        # rest plays the part of a, which gives the same expression with the sign of n_b.
+        between = sign * self.weight * other.weight / weight
+        scatter = self.scatter + sign * other.scatter + between * gap**2
+        cross = self.cross + sign * other.cross + between * np.outer(gap[columns], gap)
+        # What is left of a variance cannot be negative; rounding can make it so.
+        return ClassPart(weight, mean, np.maximum(scatter, 0.0), cross)
+
+
+@dataclass(frozen=True)
+class ClassMoments(Moments):
+    """Moments of both classes as plain numbers: merge, subtract, save, load.
+
+    Attributes
+    ----------
+    positive, negative : ClassPart
+        The additive moments of each class.
+    column_index : ndarray of shape (q,)
+        The columns of H that can be given, ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseauc.moments import class_moments
+    >>> X, y = np.arange(12.0).reshape(6, 2) ** 2, np.array([1, -1, -1, 1, -1, 1])
+    >>> whole = class_moments(X, y).summary(columns=[0, 1])
+    >>> parts = class_moments(X[:3], y[:3]).summary([0, 1]) + class_moments(X[3:], y[3:]).summary([0, 1])
+    >>> bool(np.allclose(whole.columns([0, 1]), parts.columns([0, 1])))
+    True
+    """
+
+    positive: ClassPart
+    negative: ClassPart
+    column_index: Indices = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @classmethod
+    def merge(cls, parts: Iterable[ClassMoments]) -> ClassMoments:
+        """Sum of several summaries over the same columns."""
+        iterator = iter(parts)
+        try:
+            total = next(iterator)
+        except StopIteration:
+            raise ValueError("nothing to merge: give at least one summary") from None
+        for part in iterator:
+            total = total + part
+        return total
+
+    def __add__(self, other: ClassMoments) -> ClassMoments:
+        return self._combine(other, 1)
+
+    def __sub__(self, other: ClassMoments) -> ClassMoments:
+        for name in ("positive", "negative"):
+            mine, theirs = getattr(self, name).weight, getattr(other, name).weight
+            if theirs > mine * (1 + 1e-9):
+                raise ValueError(
+                    f"cannot subtract {theirs:g} {name} rows from {mine:g}: not a part of these"
+                )
+        return self._combine(other, -1)
+
+    def _combine(self, other: ClassMoments, sign: int) -> ClassMoments:
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"moments over {self.n_features} and {other.n_features} columns do not combine"
+            )
+        if not np.array_equal(self.column_index, other.column_index):
+            raise ValueError("moments that carry different columns of H do not combine")
+        return ClassMoments(
+            self.positive.combine(other.positive, self.column_index, sign),
+            self.negative.combine(other.negative, self.column_index, sign),
+            self.column_index,
+        )
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Total sample weight of each class."""
+        return self.positive.weight, self.negative.weight
+
+    @property
+    def means(self) -> tuple[Array, Array]:
+        """Mean of each class."""
+        return self.positive.mean, self.negative.mean
+
+    @property
+    def scatters(self) -> tuple[Array, Array]:
+        """Σ w (x − mean)² of each class."""
+        return self.positive.scatter, self.negative.scatter
+
+    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
+        """Σ w (x_c − mean_c)(x − mean) of each class, for columns c that were taken along."""
+        index = self._check_columns(columns)
+        place = np.searchsorted(self.column_index, index)
+        known = place < self.column_index.size
+        known[known] = self.column_index[place[known]] == index[known]
+        if not known.all():
+            raise KeyError(
+                f"column {index[~known][0]} of H was not taken along; "
+                "name it in summary(columns=…) when the rows are read"
+            )
+        return self.positive.cross[place], self.negative.cross[place]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to an ``.npz`` file, whole or not at all."""
+        arrays: dict[str, Any] = {"format": _FORMAT, "column_index": self.column_index}
+        for name in ("positive", "negative"):
+            part = getattr(self, name)
+            arrays |= {f"{name}_{f.name}": getattr(part, f.name) for f in fields(ClassPart)}
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, **arrays)
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
+        """Read what ``save`` wrote; anything else is refused by name."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if int(file["format"]) != _FORMAT:
+                    raise ValueError(f"format {int(file['format'])} is not known here")
+                classes = [
+                    ClassPart(
+                        float(file[f"{name}_weight"]),
+                        *(file[f"{name}_{f.name}"] for f in fields(ClassPart)[1:]),
+                    )
+                    for name in ("positive", "negative")
+                ]
+                moments = cls(*classes, file["column_index"])
+                moments._check_shapes()
+                return moments
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            # numpy reports damage as EOFError, BadZipFile, KeyError, ValueError or OSError.
+            raise ValueError(f"{os.fspath(path)} does not hold class moments: {error}") from error
+
+    def _check_shapes(self) -> None:
+        d, q = self.positive.mean.size, self.column_index.size
+        for part in (self.positive, self.negative):
+            if part.mean.shape != (d,) or part.scatter.shape != (d,) or part.cross.shape != (q, d):
+                raise ValueError("its arrays do not fit together")

@@ -1,0 +1,314 @@
+"""Projections and proximal steps: the k largest, the L1 ball, the L2 ball, soft thresholding.
+
+``hard_threshold`` is the operator :math:`\\mathcal H_k` of SHT-AUC. It selects in O(d) with the
+algorithm of Floyd and Rivest (1975); the form printed in the paper has three slips (``ln(N)`` for
+``ln(n)``, ``n − 1`` for ``n − i``, a reversed comparison), which are mended here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ._jit import kernel
+
+# Below this many entries a sample costs more than it saves (Floyd and Rivest's own constant).
+_SAMPLE_ABOVE = 600
+
+Floats = npt.NDArray[np.floating]
+Indices = npt.NDArray[np.int64]
+
+
+@kernel
+def select_largest(values, k):  # type: ignore[no-untyped-def]
+    """Partition ``values`` in place so that its k largest entries come first, the k-th at k − 1.
+
+    Floyd and Rivest's SELECT, largest first. A range of more than 600 entries is narrowed by first
+    solving the same problem on a sample of about n^(2/3) entries around position k, so that the
+    pivot is nearly right and one pass over the range usually settles it. The recursion on samples
+    is kept on a small explicit stack: each level has the power 2/3 of the size above it, so 16
+    levels outlast any array.
+    """
+    target = k - 1
+    left, right = 0, values.size - 1
+    pending_left = np.empty(16, np.int64)
+    pending_right = np.empty(16, np.int64)
+    depth = 0
+    sampled = False
+    while True:
+        while right > left:
+            if right - left > _SAMPLE_ABOVE and not sampled:
+                pending_left[depth] = left
+                pending_right[depth] = right
+                depth += 1
+                n = right - left + 1
+                i = target - left + 1
+                z = math.log(n)
+                s = 0.5 * math.exp(2.0 * z / 3.0)
+                sd = 0.5 * math.sqrt(z * s * (n - s) / n) * (-1.0 if i < n / 2 else 1.0)
+                left, right = (
+                    max(left, int(target - i * s / n + sd)),
+                    min(right, int(target + (n - i) * s / n + sd)),
+                )
+                continue
+            sampled = False
+            pivot = values[target]
+            values[target] = values[left]
+            values[left] = pivot
+            if values[right] < pivot:
+                values[left] = values[right]
+                values[right] = pivot
+            i, j = left, right
+            while i < j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+                while values[i] > pivot:
+                    i += 1
+                while values[j] < pivot:
+                    j -= 1
+            if values[left] == pivot:
+                values[left], values[j] = values[j], values[left]
+            else:
+                j += 1
+                values[j], values[right] = values[right], values[j]
+            if j <= target:
+                left = j + 1
+            if target <= j:
+                right = j - 1
+        if depth == 0:
+            return
+        depth -= 1
+        left = pending_left[depth]
+        right = pending_right[depth]
+        sampled = True
+
+
+@kernel
+def largest_magnitudes(vector, k, floor, magnitudes, support):  # type: ignore[no-untyped-def]
+    """Write the indices of the k largest ``|vector|`` to ``support``, ascending; return how many.
+
+    Among equal magnitudes the smaller index wins; zeros are never chosen, so fewer than k may come
+    back. ``floor`` is a magnitude that at least k entries are known to reach (0 when nothing is
+    known): entries below it are skipped, which makes the selection start from a handful of
+    candidates when w has moved little. ``magnitudes`` is scratch space as long as ``vector``.
+    Returns −1 when an entry is NaN or infinite.
+    """
+    count = 0
+    finite = True
+    for j in range(vector.size):
+        magnitude = abs(vector[j])
+        if magnitude >= floor:
+            magnitudes[count] = magnitude
+            count += 1
+        # Infinity and NaN fail this comparison; an entry below the floor is finite.
+        elif not magnitude < np.inf:
+            finite = False
+    for i in range(count):
+        finite = finite and magnitudes[i] < np.inf
+    if not finite:
+        return -1
+    k = min(k, count)
+    if k == 0:
+        return 0
+    if k < count:
+        select_largest(magnitudes[:count], k)
+        threshold = magnitudes[k - 1]
+    else:
+        threshold = magnitudes[0]
+        for i in range(count):
+            threshold = min(threshold, magnitudes[i])
+    ties = 0
+    for i in range(k):
+        if magnitudes[i] == threshold:
+            ties += 1
+    size = 0
+    for j in range(vector.size):
+        magnitude = abs(vector[j])
+        if magnitude >= threshold and magnitude > 0:
+            if magnitude == threshold:
+                if ties == 0:
+                    continue
+                ties -= 1
+            support[size] = j
+            size += 1
+    return size
+
+
+def top_k(vector: npt.ArrayLike, k: int) -> Indices:
+    """Indices of the k entries largest in magnitude, ascending.
+
+    Parameters
+    ----------
+    vector : array-like of shape (d,)
+        Finite numbers.
+    k : int
+        How many to keep; ``k >= d`` keeps every non-zero.
+
+    Returns
+    -------
+    ndarray of int64
+        At most k indices. Among equal magnitudes the smaller index wins. Zeros are never chosen.
+    """
+    v = _finite_vector(vector)
+    if k < 0:
+        raise ValueError(f"k must be 0 or more, got {k}")
+    support = np.empty(min(k, v.size), np.int64)
+    if support.size == 0:
+        return support
+    size = largest_magnitudes(v, support.size, 0.0, np.empty_like(v), support)
+    return support[:size]
+
+
+def hard_threshold(vector: npt.ArrayLike, k: int) -> Floats:
+    """Keep the k entries largest in magnitude and set the others to zero: the operator H_k.
+
+    The nearest vector, in Euclidean distance, with at most k non-zeros. O(d) by Floyd–Rivest
+    selection; exactly k survivors when at least k entries are non-zero.
+
+    Parameters
+    ----------
+    vector : array-like of shape (d,)
+        Finite numbers; NaN and infinity are refused.
+    k : int
+        Number of survivors. Among equal magnitudes the smaller index survives.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        A new array of the same floating type.
+
+    Examples
+    --------
+    >>> hard_threshold([3.0, -4.0, 1.0, 4.0], 2)
+    array([ 0., -4.,  0.,  4.])
+    """
+    v = _finite_vector(vector)
+    kept = top_k(v, k)
+    result = np.zeros_like(v)
+    result[kept] = v[kept]
+    return result
+
+
+def soft_threshold(vector: npt.ArrayLike, amount: float) -> Floats:
+    """Shrink every entry towards zero by ``amount``: the proximal step of ``amount·‖·‖₁``.
+
+    Examples
+    --------
+    >>> soft_threshold([3.0, -0.5, -2.0], 1.0)
+    array([ 2.,  0., -1.])
+    """
+    v = _finite_vector(vector)
+    if not amount >= 0:
+        raise ValueError(f"amount must be 0 or more, got {amount}")
+    shrunk: Floats = v - np.clip(v, -v.dtype.type(amount), v.dtype.type(amount))
+    return shrunk
+
+
+def project_l2_ball(vector: npt.ArrayLike, radius: float) -> Floats:
+    """Nearest point of the ball ``‖w‖₂ ≤ radius``."""
+    v = _finite_vector(vector)
+    _check_radius(radius)
+    # Scaled by the largest entry so that squares neither overflow nor vanish.
+    largest = float(np.max(np.abs(v), initial=0.0))
+    norm = largest * float(np.linalg.norm(v / v.dtype.type(largest))) if largest > 0 else 0.0
+    return v.copy() if norm <= radius else v * v.dtype.type(radius / norm)
+
+
+@kernel
+def l1_ball_threshold(vector, radius, active, waiting):  # type: ignore[no-untyped-def]
+    """Amount by which to soft-threshold ``vector`` so that its L1 norm becomes ``radius``.
+
+    Condat's algorithm (2016): a first sweep keeps the entries that may survive and a running guess
+    of the threshold that only grows; a second discards those at or below the guess until nothing
+    changes. O(d) in practice. ``active`` and ``waiting`` are scratch arrays as long as
+    ``vector``. Zero when the vector lies in the ball.
+    """
+    norm = 0.0
+    for j in range(vector.size):
+        norm += abs(vector[j])
+    if norm <= radius:
+        return 0.0
+    if radius == 0.0:
+        largest = 0.0
+        for j in range(vector.size):
+            largest = max(largest, abs(vector[j]))
+        return largest
+    active[0] = abs(vector[0])
+    n_active = 1
+    n_waiting = 0
+    guess = active[0] - radius
+    for j in range(1, vector.size):
+        y = abs(vector[j])
+        if y > guess:
+            guess += (y - guess) / (n_active + 1)
+            if guess > y - radius:
+                active[n_active] = y
+                n_active += 1
+            else:
+                for i in range(n_active):
+                    waiting[n_waiting + i] = active[i]
+                n_waiting += n_active
+                active[0] = y
+                n_active = 1
+                guess = y - radius
+    for i in range(n_waiting):
+        if waiting[i] > guess:
+            active[n_active] = waiting[i]
+            n_active += 1
+            guess += (waiting[i] - guess) / n_active
+    while True:
+        before = n_active
+        kept = 0
+        for i in range(before):
+            if active[i] > guess:
+                active[kept] = active[i]
+                kept += 1
+            else:
+                n_active -= 1
+                guess += (guess - active[i]) / n_active
+        if n_active == before:
+            break
+    # The running updates leave rounding behind; the survivors give the threshold afresh.
+    total = 0.0
+    for i in range(n_active):
+        total += active[i]
+    return max(0.0, (total - radius) / n_active)
+
+
+def project_l1_ball(vector: npt.ArrayLike, radius: float) -> Floats:
+    """Nearest point of the ball ``‖w‖₁ ≤ radius``, by Condat's algorithm.
+
+    Examples
+    --------
+    >>> project_l1_ball([3.0, -1.0, 0.5], 2.0)
+    array([ 2.,  0.,  0.])
+    """
+    v = _finite_vector(vector)
+    _check_radius(radius)
+    if v.size == 0:
+        return v.copy()
+    wide = v.astype(np.float64)
+    amount = l1_ball_threshold(wide, float(radius), np.empty_like(wide), np.empty_like(wide))
+    return soft_threshold(v, amount)
+
+
+def _finite_vector(vector: npt.ArrayLike) -> Floats:
+    v = np.asarray(vector)
+    if not np.issubdtype(v.dtype, np.floating):
+        if v.dtype.kind not in "iub":
+            raise ValueError(f"vector must hold real numbers, got dtype {v.dtype}")
+        v = v.astype(np.float64)
+    if v.ndim != 1:
+        raise ValueError(f"vector must have one dimension, got shape {v.shape}")
+    if v.size and not math.isfinite(float(np.abs(v).max())):
+        first = int(np.flatnonzero(~np.isfinite(v))[0])
+        raise ValueError(f"vector has {v[first]} at index {first}; it must be finite")
+    return v
+
+
+def _check_radius(radius: float) -> None:
+    if not (radius >= 0 and math.isfinite(radius)):
+        raise ValueError(f"radius must be a finite number of 0 or more, got {radius}")

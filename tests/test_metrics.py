@@ -1,0 +1,566 @@
+"""Metrics against their definitions: every pair of rows visited, every set written out."""
+
+import warnings
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.metrics import f1_score, jaccard_score, precision_score, recall_score, roc_auc_score
+
+from sparseauc.metrics import (
+    AUCInterval,
+    DeLongTest,
+    auc,
+    auc_confidence_interval,
+    delong_test,
+    fast_auc,
+    related_feature_ratio,
+    support_f1,
+    support_jaccard,
+    support_precision,
+    support_recall,
+)
+
+# ------------------------------------------------------------------------------ naive versions
+
+
+def pair_wins(scores, positive):
+    """ψ, shape (n₊, n₋): 1 where the positive scores above the negative, 1/2 where they tie."""
+    difference = scores[positive][:, None] - scores[~positive][None, :]
+    return (np.sign(difference) + 1) / 2
+
+
+def naive_auc(scores, positive, weights=None):
+    weights = np.ones(len(scores)) if weights is None else weights
+    pair_weights = np.outer(weights[positive], weights[~positive])
+    return (pair_weights * pair_wins(scores, positive)).sum() / pair_weights.sum()
+
+
+def naive_delong_variance(wins):
+    """Variance of the mean of ψ (or of a difference of two ψ) from its structural components."""
+    n_positive, n_negative = wins.shape
+    return (
+        np.var(wins.mean(axis=1), ddof=1) / n_positive
+        + np.var(wins.mean(axis=0), ddof=1) / n_negative
+    )
+
+
+# ------------------------------------------------------------------------------ drawn problems
+
+
+@st.composite
+def ranking_problems(draw, min_per_class=1):
+    """Labels, two scores with many ties, on one of several scales, and some zero weights."""
+    n_positive = draw(st.integers(min_per_class, 12))
+    n_negative = draw(st.integers(min_per_class, 12))
+    n = n_positive + n_negative
+    positive = np.zeros(n, dtype=bool)
+    positive[:n_positive] = True
+    positive = positive[draw(st.permutations(range(n)))]
+    levels = st.lists(st.integers(-4, 4), min_size=n, max_size=n)
+    scale = draw(st.sampled_from([1.0, 1e-300, 1e300]))
+    scores = np.array([draw(levels), draw(levels)]) * scale
+    weights = np.array(
+        draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 7.5]), min_size=n, max_size=n))
+    )
+    weights[positive.argmax()] = weights[positive.argmin()] = 1.0
+    return positive, scores[0], scores[1], weights
+
+
+quick = settings(max_examples=150, deadline=None)
+
+
+# ----------------------------------------------------------------------------------------- AUC
+
+
+@quick
+@given(ranking_problems())
+def test_auc_equals_the_share_of_pairs(problem):
+    positive, scores, _, weights = problem
+    assert_allclose(fast_auc(scores, positive), naive_auc(scores, positive), atol=1e-12)
+    assert_allclose(
+        fast_auc(scores, positive, weights), naive_auc(scores, positive, weights), atol=1e-12
+    )
+    assert auc(positive, scores) == fast_auc(scores, positive)
+    assert auc(positive, scores, weights) == fast_auc(scores, positive, weights)
+
+
+@quick
+@given(ranking_problems())
+def test_auc_equals_scikit_learn(problem):
+    positive, scores, _, weights = problem
+    assert_allclose(auc(positive, scores), roc_auc_score(positive, scores), atol=1e-12)
+    assert_allclose(
+        auc(positive, scores, weights),
+        roc_auc_score(positive, scores, sample_weight=weights),
+        atol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("share_positive", [0.002, 0.05, 0.5, 0.95])
+@pytest.mark.parametrize("decimals", [1, 12])
+def test_auc_of_many_rows_equals_scikit_learn(share_positive, decimals):
+    rng = np.random.default_rng(0)
+    positive = rng.random(5000) < share_positive
+    scores = np.round(rng.normal(size=5000) + positive, decimals)
+    weights = rng.exponential(size=5000)
+    assert_allclose(auc(positive, scores), roc_auc_score(positive, scores), rtol=1e-12)
+    assert_allclose(
+        auc(positive, scores, weights),
+        roc_auc_score(positive, scores, sample_weight=weights),
+        rtol=1e-12,
+    )
+
+
+@quick
+@given(ranking_problems())
+def test_auc_of_reversed_scores_or_labels_is_the_complement(problem):
+    positive, scores, _, weights = problem
+    for w in (None, weights):
+        forward = fast_auc(scores, positive, w)
+        assert_allclose(fast_auc(-scores, positive, w), 1 - forward, atol=1e-12)
+        assert_allclose(fast_auc(scores, ~positive, w), 1 - forward, atol=1e-12)
+        assert 0.0 <= forward <= 1.0
+
+
+def test_whole_weights_count_as_repeated_rows():
+    rng = np.random.default_rng(1)
+    positive = rng.random(60) < 0.4
+    scores = rng.integers(0, 8, size=60)
+    repeats = rng.integers(0, 4, size=60)
+    repeated = auc(np.repeat(positive, repeats), np.repeat(scores, repeats))
+    assert_allclose(auc(positive, scores, repeats), repeated, rtol=1e-14)
+    assert_allclose(auc(positive, scores, repeats.astype(np.float32)), repeated, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_positive", [1, 3, 60])
+def test_separated_classes_give_exactly_one_and_zero(n_positive):
+    weights = np.random.default_rng(2).exponential(size=63)
+    positive = np.arange(63) >= 63 - n_positive
+    scores = np.arange(63.0)
+    for w in (None, weights):
+        assert auc(positive, scores, w) == 1.0
+        assert auc(positive, -scores, w) == 0.0
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1, 1, 0],
+        [-1, 1, 1, -1],
+        [False, True, True, False],
+        [2.5, 3.5, 3.5, 2.5],
+        ["control", "tumour", "tumour", "control"],
+        np.array(["a", "b", "b", "a"], dtype=object),
+    ],
+)
+def test_the_larger_label_is_positive(labels):
+    assert auc(labels, [0.1, 0.4, 0.35, 0.8]) == 0.5
+    assert auc(labels, [1, 3, 2, 0]) == 1.0
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint64, object])
+def test_scores_of_any_real_type(dtype):
+    scores = np.array([3, 1, 2, 2, 0], dtype=dtype)
+    assert auc([1, 0, 1, 0, 0], scores) == 5.5 / 6
+    assert auc([1, 0, 1, 0], [True, False, True, True]) == 0.75
+
+
+def test_large_integer_scores_are_not_rounded_into_ties():
+    assert auc([0, 1], [2**60, 2**60 + 1]) == 1.0
+
+
+def test_inputs_are_left_alone():
+    scores, positive, weights = np.array([2.0, 1.0, 3.0]), np.array([True, False, True]), np.ones(3)
+    for array in (scores, positive, weights):
+        array.setflags(write=False)
+    auc(positive, scores, weights)
+    assert fast_auc(scores, positive) == 1.0
+    assert isinstance(fast_auc(scores, positive), float)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([], "y_true is empty"),
+        ([0, 0, 0], "only the class 0; the AUC needs two"),
+        (["yes", "yes", "yes"], "only the class 'yes'"),
+        ([0, 1, 2], r"3 classes \(0, 1, 2\); the AUC needs two. Pass y_true == label"),
+        (list("abcdefg"), r"7 classes \('a', 'b', 'c', 'd', 'e', …\)"),
+        ([0.0, np.nan, 1.0], "y_true is nan in row 1"),
+        (np.array(["a", "a", np.nan], dtype=object), "y_true is nan in row 2"),
+        (np.array([0, 0, np.nan], dtype=object), "y_true is nan in row 2"),
+        (np.array([0, "a", 1], dtype=object), "cannot be ordered, or has missing ones"),
+        (np.array([0, 1, pd.NA], dtype=object), "cannot be ordered, or has missing ones"),
+        ([[0], [1], [1]], r"y_true must be one-dimensional, got shape \(3, 1\)"),
+    ],
+)
+def test_bad_labels(labels, message):
+    scores = np.zeros(len(labels))
+    with pytest.raises(ValueError, match=message):
+        auc(labels, scores)
+    with pytest.raises(ValueError, match=message):
+        auc_confidence_interval(labels, scores)
+    with pytest.raises(ValueError, match=message):
+        delong_test(labels, scores, scores)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([0.1, 0.2, 0.3], " has 3 rows and y_true 4"),
+        ([0.1, 0.2, np.nan, np.nan], " is nan in row 2; scores must be finite"),
+        ([0.1, -np.inf, 0.3, 0.4], " is -inf in row 1; scores must be finite"),
+        ([[0.1, 0.9]] * 4, r" must be one-dimensional, got shape \(4, 2\); .* take the second"),
+        (["a", "b", "c", "d"], " must hold real numbers, got dtype <U1"),
+        ([1j, 2j, 3j, 4j], " must hold real numbers, got dtype complex128"),
+        (np.array([1, 2, 3, "x"], dtype=object), " has entries that are not numbers"),
+        (np.array([1, 2, 3, None], dtype=object), " is nan in row 3"),
+    ],
+)
+def test_bad_scores(scores, message):
+    labels = [0, 1, 0, 1]
+    good = [0.1, 0.2, 0.3, 0.4]
+    with pytest.raises(ValueError, match="y_score" + message):
+        auc(labels, scores)
+    with pytest.raises(ValueError, match="y_score" + message):
+        auc_confidence_interval(labels, scores)
+    with pytest.raises(ValueError, match="score_a" + message):
+        delong_test(labels, scores, good)
+    with pytest.raises(ValueError, match="score_b" + message):
+        delong_test(labels, good, scores)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 1, 1], "sample_weight has 3 rows and y_true 4"),
+        ([1, 1, -0.5, 1], "sample_weight is -0.5 in row 2; .* not negative"),
+        ([1, np.nan, 1, 1], "sample_weight is nan in row 1; weights must be finite"),
+        ([1, 1, 1, np.inf], "sample_weight is inf in row 3"),
+        ([1, 0, 1, 0], "sample_weight is zero on every row of class 'sick'"),
+        ([0, 1, 0, 1], "sample_weight is zero on every row of class 'healthy'"),
+    ],
+)
+def test_bad_weights(weights, message):
+    with pytest.raises(ValueError, match=message):
+        auc(["healthy", "sick", "healthy", "sick"], [0.1, 0.2, 0.3, 0.4], weights)
+
+
+# --------------------------------------------------------------------------- confidence interval
+
+
+@quick
+@given(ranking_problems(min_per_class=2))
+def test_standard_error_equals_the_one_over_pairs(problem):
+    positive, scores, _, _ = problem
+    interval = auc_confidence_interval(positive, scores)
+    wins = pair_wins(scores, positive)
+    assert interval.auc == auc(positive, scores)
+    assert_allclose(interval.standard_error**2, naive_delong_variance(wins), atol=1e-12)
+    assert 0.0 <= interval.low <= interval.auc <= interval.high <= 1.0
+    assert interval.low < interval.high
+
+
+def test_interval_is_symmetric_on_the_logit_scale():
+    rng = np.random.default_rng(3)
+    positive = rng.random(200) < 0.3
+    scores = rng.normal(size=200) + positive
+    interval = auc_confidence_interval(positive, scores, confidence=0.9)
+    logits = np.log(np.array([interval.low, interval.auc, interval.high]))
+    logits -= np.log1p(-np.array([interval.low, interval.auc, interval.high]))
+    slope = 1 / (interval.auc * (1 - interval.auc))
+    half_width = stats.norm.ppf(0.95) * interval.standard_error * slope
+    assert_allclose(np.diff(logits), half_width, rtol=1e-10)
+    assert interval.confidence == 0.9
+
+
+def test_interval_mirrors_when_scores_are_reversed():
+    rng = np.random.default_rng(4)
+    positive = rng.random(80) < 0.4
+    scores = rng.normal(size=80) + positive
+    forward = auc_confidence_interval(positive, scores)
+    backward = auc_confidence_interval(positive, -scores)
+    assert_allclose([backward.low, backward.high], [1 - forward.high, 1 - forward.low], rtol=1e-12)
+
+
+def test_interval_widens_with_confidence():
+    labels, scores = [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]
+    narrow = auc_confidence_interval(labels, scores, confidence=0.5)
+    wide = auc_confidence_interval(labels, scores, confidence=0.99)
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize("n_positive", [2, 9, 40])
+def test_unanimous_pairs_get_the_bound_of_clopper_and_pearson(n_positive):
+    positive = np.arange(50) >= 50 - n_positive
+    n_pairs = min(n_positive, 50 - n_positive)
+    bound = stats.binomtest(n_pairs, n_pairs).proportion_ci(0.95, method="exact").low
+
+    perfect = auc_confidence_interval(positive, np.arange(50))
+    assert (perfect.auc, perfect.high, perfect.standard_error) == (1.0, 1.0, 0.0)
+    assert_allclose(perfect.low, bound, rtol=1e-10)
+
+    reversed_ = auc_confidence_interval(positive, -np.arange(50))
+    assert (reversed_.auc, reversed_.low, reversed_.standard_error) == (0.0, 0.0, 0.0)
+    assert_allclose(reversed_.high, 1 - bound, rtol=1e-10)
+
+    tied = auc_confidence_interval(positive, np.full(50, 0.1))
+    assert (tied.auc, tied.standard_error) == (0.5, 0.0)
+    assert_allclose([tied.low, tied.high], [bound / 2, 1 - bound / 2], rtol=1e-10)
+
+
+@quick
+@given(ranking_problems(min_per_class=2))
+def test_zero_variance_means_that_all_pairs_agree(problem):
+    positive, scores, _, _ = problem
+    unanimous = np.ptp(pair_wins(scores, positive)) == 0
+    assert (auc_confidence_interval(positive, scores).standard_error == 0) == unanimous
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, 1.8])
+def test_interval_covers_the_true_auc(shift):
+    rng = np.random.default_rng(5)
+    n_runs, confidence = 600, 0.95
+    positive = np.arange(140) < 40
+    truth = stats.norm.cdf(shift / np.sqrt(2))
+    covered = 0
+    for _ in range(n_runs):
+        interval = auc_confidence_interval(
+            positive, rng.normal(size=140) + shift * positive, confidence
+        )
+        covered += interval.low <= truth <= interval.high
+    # Four binomial standard errors below 95 %, and two per cent for the normal approximation.
+    spread = 4 * np.sqrt(confidence * (1 - confidence) / n_runs)
+    assert confidence - spread - 0.02 < covered / n_runs < confidence + spread
+
+
+def test_interval_covers_when_most_samples_are_separated():
+    rng = np.random.default_rng(6)
+    positive = np.arange(24) < 8
+    shift = 3.5
+    truth = stats.norm.cdf(shift / np.sqrt(2))
+    covered = []
+    for _ in range(400):
+        interval = auc_confidence_interval(positive, rng.normal(size=24) + shift * positive)
+        if interval.standard_error == 0:
+            covered.append(interval.low <= truth <= interval.high)
+    assert len(covered) > 100
+    assert all(covered)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95, np.nan])
+def test_bad_confidence(confidence):
+    with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1, got"):
+        auc_confidence_interval([0, 1, 0, 1], [1, 2, 3, 4], confidence)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, 0, 0, 1], "single row of class 1; the DeLong variance needs at least two"),
+        (["a", "b", "b", "b"], "single row of class 'a'"),
+    ],
+)
+def test_variance_needs_two_rows_of_each_class(labels, message):
+    with pytest.raises(ValueError, match=message):
+        auc_confidence_interval(labels, [1, 2, 3, 4])
+    with pytest.raises(ValueError, match=message):
+        delong_test(labels, [1, 2, 3, 4], [4, 3, 2, 1])
+
+
+# ---------------------------------------------------------------------------------- DeLong test
+
+
+@quick
+@given(ranking_problems(min_per_class=2))
+def test_delong_equals_the_one_over_pairs(problem):
+    positive, score_a, score_b, _ = problem
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = delong_test(positive, score_a, score_b)
+    wins = pair_wins(score_a, positive) - pair_wins(score_b, positive)
+    variance = naive_delong_variance(wins)
+    assert result.auc_a == auc(positive, score_a)
+    assert result.auc_b == auc(positive, score_b)
+    assert_allclose(result.difference, wins.mean(), atol=1e-12)
+    assert_allclose(result.standard_error**2, variance, atol=1e-12)
+    if result.standard_error > 0:
+        z = wins.mean() / np.sqrt(variance)
+        assert_allclose(result.statistic, z, rtol=1e-9, atol=1e-12)
+        assert_allclose(result.pvalue, 2 * stats.norm.sf(abs(z)), rtol=1e-9)
+
+
+@quick
+@given(ranking_problems(min_per_class=2))
+def test_delong_of_swapped_scores_changes_sign_only(problem):
+    positive, score_a, score_b, _ = problem
+    one, other = delong_test(positive, score_a, score_b), delong_test(positive, score_b, score_a)
+    assert one.pvalue == other.pvalue
+    assert one.statistic == -other.statistic
+    assert one.difference == -other.difference
+
+
+def test_delong_of_scores_that_rank_alike():
+    rng = np.random.default_rng(7)
+    positive, scores = rng.random(99) < 0.3, rng.normal(size=99)
+    for twin in (scores, 3 * scores, np.exp(scores)):
+        result = delong_test(positive, scores, twin)
+        assert (result.difference, result.standard_error) == (0.0, 0.0)
+        assert (result.statistic, result.pvalue) == (0.0, 1.0)
+
+
+def test_delong_without_variance_falls_back_on_a_bound():
+    few = delong_test([0, 0, 1, 1], [1, 2, 3, 4], [4, 3, 2, 1])
+    assert (few.difference, few.standard_error, few.statistic) == (1.0, 0.0, np.inf)
+    assert_allclose(few.pvalue, 2 * np.exp(-1))
+
+    labels = np.repeat([0, 1], [80, 60])
+    many = delong_test(labels, -labels, labels)
+    assert (many.difference, many.statistic) == (-1.0, -np.inf)
+    assert_allclose(many.pvalue, 2 * np.exp(-30))
+
+    # Neither score is unanimous here, yet the components differ by one half throughout.
+    subtle = delong_test([1, 1, 0, 0], [2, 4, 1, 3], [1, 3, 2, 4])
+    assert (subtle.difference, subtle.standard_error, subtle.pvalue) == (0.5, 0.0, 1.0)
+
+
+def test_delong_pvalues_are_uniform_when_the_aucs_are_equal():
+    rng = np.random.default_rng(8)
+    positive = np.arange(160) < 50
+    pvalues = []
+    for _ in range(500):
+        shared = rng.normal(size=160) + 1.2 * positive
+        score_a, score_b = shared + rng.normal(size=(2, 160))
+        pvalues.append(delong_test(positive, score_a, score_b).pvalue)
+    pvalues = np.array(pvalues)
+    assert stats.kstest(pvalues, "uniform").pvalue > 0.01
+    assert 0.02 < np.mean(pvalues < 0.05) < 0.09
+
+
+def test_delong_notices_a_better_score():
+    rng = np.random.default_rng(9)
+    positive = np.arange(200) < 60
+    result = delong_test(positive, rng.normal(size=200) + 1.5 * positive, rng.normal(size=200))
+    assert result.difference > 0.2
+    assert result.pvalue < 1e-4
+
+
+def test_results_are_frozen():
+    interval = auc_confidence_interval([0, 0, 1, 1], [1, 3, 2, 4])
+    result = delong_test([0, 0, 1, 1], [1, 3, 2, 4], [1, 2, 3, 4])
+    assert isinstance(interval, AUCInterval)
+    assert isinstance(result, DeLongTest)
+    with pytest.raises(FrozenInstanceError):
+        interval.auc = 1.0
+    with pytest.raises(FrozenInstanceError):
+        result.pvalue = 0.0
+    for value in (*vars(interval).values(), *vars(result).values()):
+        assert type(value) is float
+
+
+# ------------------------------------------------------------------------------------- supports
+
+
+SUPPORT_METRICS = [support_precision, support_recall, support_f1, support_jaccard]
+ORACLES = [precision_score, recall_score, f1_score, jaccard_score]
+
+mask_pairs = st.integers(1, 12).flatmap(
+    lambda d: st.tuples(*[st.lists(st.booleans(), min_size=d, max_size=d)] * 2)
+)
+
+
+@quick
+@given(mask_pairs)
+def test_supports_equal_scikit_learn_on_masks(masks):
+    selected, relevant = map(np.array, masks)
+    for metric, oracle in zip(SUPPORT_METRICS, ORACLES, strict=True):
+        assert_allclose(metric(selected, relevant), oracle(relevant, selected, zero_division=0.0))
+
+
+@quick
+@given(mask_pairs)
+def test_indices_masks_and_coefficients_say_the_same(masks):
+    selected, relevant = map(np.array, masks)
+    signs = np.where(np.arange(selected.size) % 2, -1e-9, 5.0)
+
+    def forms(mask):
+        return [mask, np.flatnonzero(mask), np.flatnonzero(mask)[::-1], mask * signs]
+
+    for metric in SUPPORT_METRICS:
+        values = {metric(s, r) for s in forms(selected) for r in forms(relevant)}
+        values |= {metric((selected * signs)[None, :], relevant[None, :])}
+        assert len(values) == 1
+
+
+@quick
+@given(mask_pairs)
+def test_jaccard_follows_from_f1(masks):
+    f1 = support_f1(*masks)
+    assert_allclose(support_jaccard(*masks), f1 / (2 - f1))
+
+
+def test_supports_by_hand():
+    selected, relevant = [1, 5, 7], [5, 7, 8, 9]
+    assert support_precision(selected, relevant) == 2 / 3
+    assert support_recall(selected, relevant) == 2 / 4
+    assert support_f1(selected, relevant) == 4 / 7
+    assert support_jaccard(selected, relevant) == 2 / 5
+    assert related_feature_ratio(selected, relevant) == 2 / 3
+    assert related_feature_ratio(selected, relevant, over="related") == 2 / 4
+    assert related_feature_ratio(range(3), np.array([0, 2], dtype=np.uint8)) == 2 / 3
+
+
+@pytest.mark.parametrize("nothing", [[], np.zeros(4), np.zeros((1, 4)), np.zeros(4, dtype=bool)])
+def test_nothing_over_nothing_is_zero(nothing):
+    for metric in (*SUPPORT_METRICS, related_feature_ratio):
+        assert metric(nothing, [1, 2]) == 0.0
+        assert metric([1, 2], nothing) == 0.0
+        assert metric(nothing, nothing) == 0.0
+    assert related_feature_ratio([1], nothing, over="related") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("support", "message"),
+    [
+        ([3, 1, 3], " has the index 3 more than once.*0/1 mask as booleans"),
+        ([0, 1, 0, 0], " has the index 0 more than once"),
+        ([4, -2, 1], " has the negative index -2; columns count from 0"),
+        ([0.5, np.nan, 0.0], " has a NaN coefficient in column 1"),
+        (
+            np.zeros((2, 3)),
+            r" must be one-dimensional, or \(1, d\) as coef_ is; got shape \(2, 3\)",
+        ),
+        (3, r" must be one-dimensional.*got shape \(\)"),
+        (["age", "weight"], " must hold integer indices, booleans or float .*, got dtype <U6"),
+    ],
+)
+def test_bad_supports(support, message):
+    for metric in SUPPORT_METRICS:
+        with pytest.raises(ValueError, match="selected" + message):
+            metric(support, [0, 1])
+        with pytest.raises(ValueError, match="relevant" + message):
+            metric([0, 1], support)
+    with pytest.raises(ValueError, match="related" + message):
+        related_feature_ratio([0, 1], support)
+
+
+def test_supports_over_different_columns():
+    with pytest.raises(ValueError, match="selected describes 3 columns and relevant 4"):
+        support_f1([True, False, True], np.zeros(4))
+    with pytest.raises(ValueError, match="selected describes 3 columns and related 4"):
+        related_feature_ratio(np.ones(3), np.zeros(4))
+    with pytest.raises(ValueError, match="selected has the index 5, outside the 4 columns of rel"):
+        support_f1([1, 5], np.zeros(4))
+    with pytest.raises(ValueError, match="relevant has the index 4, outside the 3 columns of sel"):
+        support_f1([True, False, True], [0, 4])
+
+
+def test_bad_denominator():
+    with pytest.raises(ValueError, match='over must be "selected" or "related", got \'union\''):
+        related_feature_ratio([1], [1], over="union")
