@@ -88,7 +88,13 @@ def main():
     else:
         ratio, seen, bare = epoch_ratio(*real, 50, 1000, 20, 20)
         rows.append(
-            ("CSR a9a, b=1000, k=50", f"{bare:.3f}", f"{ratio:.2f}", f"{seen:.2f}", verdict(ratio, 2.2))
+            (
+                "CSR a9a, b=1000, k=50",
+                f"{bare:.3f}",
+                f"{ratio:.2f}",
+                f"{seen:.2f}",
+                verdict(ratio, 2.2),
+            )
         )
     speedup = epoch_ms[100_000, np.dtype(np.float64)] / epoch_ms[100_000, np.dtype(np.float32)]
     rows.append(

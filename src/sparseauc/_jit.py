@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 from numba.core import event
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 # "contract" lets a multiplication and an addition become one instruction. The other fast-math
 # flags stay off: they would allow the compiler to assume that no NaN exists.
@@ -26,11 +24,11 @@ REORDER = {"contract", "reassoc"}
 logger = logging.getLogger("sparseauc")
 
 
-def kernel(function: Function) -> Function:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on first use, cache it, release the GIL while it runs."""
-    compiled: Function = numba.njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")(
-        function
-    )
+    compiled: Callable[..., Any] = numba.njit(
+        cache=True, nogil=True, fastmath=FAST, error_model="numpy"
+    )(function)
     return compiled
 
 
@@ -53,4 +51,4 @@ class _CompilationNotice(event.Listener):
         """Nothing to add once a kernel is there."""
 
 
-event.register("numba:compile", _CompilationNotice())
+event.register("numba:compile", _CompilationNotice())  # type: ignore[no-untyped-call]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -44,12 +45,17 @@ class RowBlocks:
         if shuffle:
             rng.shuffle(rows)
             # The order within a block changes no sum but for rounding; memory likes it ascending.
-            for start, stop in zip(starts[:-1], starts[1:], strict=True):
+            for start, stop in itertools.pairwise(starts):
                 rows[start:stop].sort()
         return cls(rows, starts)
 
     def __len__(self) -> int:
         return self.starts.size - 1
+
+    @property
+    def largest(self) -> int:
+        """Rows of the largest block."""
+        return int(np.diff(self.starts).max())
 
     def visiting_order(
         self, block_order: BlockOrder, rng: np.random.Generator

@@ -25,7 +25,7 @@ import scipy.linalg
 
 from ._jit import kernel
 from .moments import DenseMoments, Moments, SparseMoments, class_moments
-from .rows import Table, add_rows, as_table, compute_scores, score_rows
+from .rows import CSR, Table, add_rows, as_table, compute_scores, score_rows
 
 Floats = npt.NDArray[np.floating]
 Indices = npt.NDArray[np.int64]
@@ -35,13 +35,13 @@ Indices = npt.NDArray[np.int64]
 def descend_block(  # type: ignore[no-untyped-def]
     table, rows, positive, weight, mean_positive, mean_negative, scale_positive, scale_negative,
     step, w, support, values, scores, out,
-):
+):  # fmt: skip
     """``out = −step · ∇f_B(w)`` for the block B of the given rows.
 
     Scoring reads the columns of the support only; the rows are then read once. ``scale_±`` is
     2 / (the block's share of all rows × the total weight of the class), which makes the mean of
     ∇f_B over equally likely blocks equal to ∇F, exactly. ``scores`` is scratch space for the block.
-    """  # fmt: skip
+    """
     number = out.dtype.type
     score_rows(table, rows, w, support, values, scores)
     u = 0.0  # w·x̄₊
@@ -141,24 +141,45 @@ class AUCObjective:
         positive, negative = self.moments.means
         self.mean_positive: Floats = positive.astype(self.dtype, copy=False)
         self.mean_negative: Floats = negative.astype(self.dtype, copy=False)
+        for column in np.flatnonzero(~np.isfinite(self.mean_negative - self.mean_positive))[:1]:
+            raise ValueError(
+                f"the values of column {column} are too large to average in {self.dtype}: "
+                "rescale it"
+            )
 
     def scores(self, w: npt.ArrayLike) -> Floats:
         """Compute Xw, reading only the columns where w is not zero."""
-        w, support, values = self._parts(w)
+        _, support, values = self._parts(w)
+        return self.scores_on(support, values)
+
+    def scores_on(self, support: Indices, values: Floats) -> Floats:
+        """Compute Xw for a w given by its non-zeros."""
+        w = values  # dense tables are scored from the list of non-zeros alone
+        if isinstance(self.table, CSR):
+            w = np.zeros(self.n_features, self.dtype)
+            w[support] = values
         scores = np.empty(self.n_rows, self.dtype)
         compute_scores(self.table, np.arange(self.n_rows), w, support, values, scores)
         return scores
 
     def value(self, w: npt.ArrayLike) -> float:
         """Compute F(w) in O(n·k), k the number of non-zeros of w."""
-        return float(loss_of_scores(self.scores(w), self.positive, self.weight))
+        return self.value_of(self.scores(w))
+
+    def value_on(self, support: Indices, values: Floats) -> float:
+        """Compute F(w) for a w given by its non-zeros."""
+        return self.value_of(self.scores_on(support, values))
+
+    def value_of(self, scores: Floats) -> float:
+        """Compute F from the scores of all rows."""
+        return float(loss_of_scores(scores, self.positive, self.weight))
 
     def gradient(self, w: npt.ArrayLike) -> Floats:
         """Compute ∇F(w) = 2δ + 2Hw in one read of the table."""
         return self.block_gradient(w, np.arange(self.n_rows), 1)
 
     def block_gradient(self, w: npt.ArrayLike, rows: npt.ArrayLike, n_blocks: int) -> Floats:
-        """Compute ∇f_B(w) for the block of the given rows, one of ``n_blocks`` equally likely ones."""
+        """Compute ∇f_B(w) for the block of these rows, one of ``n_blocks`` equally likely."""
         w, support, values = self._parts(w)
         rows = np.asarray(rows, np.int64)
         out = np.empty(self.n_features, self.dtype)
@@ -209,18 +230,20 @@ def minimise_on_support(
     value : float
         F(w) + alpha‖w‖² at the minimiser.
     """
-    if not alpha >= 0:
-        raise ValueError(f"alpha must be 0 or more, got {alpha}")
+    if not 0 <= alpha < np.inf:
+        raise ValueError(f"alpha must be 0 or more and finite, got {alpha}")
+    if np.size(support) == 0:
+        return np.empty(0), 1.0
+    columns = moments.columns(support)  # which refuses anything but column numbers
     index = np.asarray(support, np.int64)
     if np.unique(index).size != index.size:
         raise ValueError("support names a column twice")
-    if index.size == 0:
-        return np.empty(0), 1.0
-    h = moments.columns(index)[index]
+    h = columns[index]
     h.flat[:: index.size + 1] += alpha
     delta = moments.delta[index]
     # Columns may live on scales 1e12 apart: solve in units where the diagonal is one.
-    unit = np.sqrt(h.diagonal())
+    # Rounding can leave less than nothing of a constant column.
+    unit = np.sqrt(np.maximum(h.diagonal(), 0.0))
     unit[unit == 0] = 1.0
     correlation = h / np.outer(unit, unit)
     try:
@@ -229,5 +252,6 @@ def minimise_on_support(
             raise np.linalg.LinAlgError
         w = -scipy.linalg.cho_solve(factor, delta / unit, check_finite=False) / unit
     except np.linalg.LinAlgError:
-        w = -scipy.linalg.pinvh(correlation, rtol=1e-12) @ (delta / unit) / unit
+        # Not by way of a pseudo-inverse: forming one costs the digits of the condition number.
+        w = -scipy.linalg.lstsq(correlation, delta / unit, cond=1e-12)[0] / unit
     return w, float(1.0 + 2.0 * delta @ w + w @ h @ w)

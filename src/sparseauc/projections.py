@@ -1,6 +1,6 @@
-"""Projections and proximal steps: the k largest, the L1 ball, the L2 ball, soft thresholding.
+r"""Projections and proximal steps: the k largest, the L1 ball, the L2 ball, soft thresholding.
 
-``hard_threshold`` is the operator :math:`\\mathcal H_k` of SHT-AUC. It selects in O(d) with the
+``hard_threshold`` is the operator :math:`\mathcal H_k` of SHT-AUC. It selects in O(d) with the
 algorithm of Floyd and Rivest (1975); the form printed in the paper has three slips (``ln(N)`` for
 ``ln(n)``, ``n − 1`` for ``n − i``, a reversed comparison), which are mended here.
 """
@@ -87,28 +87,59 @@ def select_largest(values, k):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _sampled_floor(vector, k, scratch):  # type: ignore[no-untyped-def]
+    """Guess a magnitude that a little more than k entries reach; 0 when a sample cannot tell.
+
+    The k-th largest of the vector has the rank k·s/n in a sample of s = n^(2/3) entries, give or
+    take the deviation of a binomial; three of them further down is nearly always below it. The
+    sample is evenly spaced, so that a sorted vector is as good as a shuffled one.
+    """
+    n = vector.size
+    s = int(math.exp(2.0 * math.log(n) / 3.0))
+    mean = k * s / n
+    rank = int(mean + 3.0 * math.sqrt(mean * (n - k) / n)) + 4
+    if rank >= s:
+        return 0.0
+    for i in range(s):
+        scratch[i] = abs(vector[i * (n // s)])
+        if not scratch[i] < np.inf:
+            return 0.0
+    select_largest(scratch[:s], rank)
+    return np.float64(scratch[rank - 1])
+
+
+@kernel
+def _gather_magnitudes(vector, floor, magnitudes):  # type: ignore[no-untyped-def]
+    """Write the magnitudes from ``floor`` up; return how many, or −1 when one is not finite."""
+    count = 0
+    finite = True
+    for j in range(vector.size):
+        magnitude = abs(vector[j])
+        # Written always and kept by counting: a branch here is mispredicted when many pass.
+        magnitudes[count] = magnitude
+        count += magnitude >= floor
+        # Infinity and NaN fail this comparison.
+        finite &= magnitude < np.inf
+    return count if finite else -1
+
+
+@kernel
 def largest_magnitudes(vector, k, floor, magnitudes, support):  # type: ignore[no-untyped-def]
     """Write the indices of the k largest ``|vector|`` to ``support``, ascending; return how many.
 
     Among equal magnitudes the smaller index wins; zeros are never chosen, so fewer than k may come
     back. ``floor`` is a magnitude that at least k entries are known to reach (0 when nothing is
-    known): entries below it are skipped, which makes the selection start from a handful of
-    candidates when w has moved little. ``magnitudes`` is scratch space as long as ``vector``.
-    Returns −1 when an entry is NaN or infinite.
+    known, and a sample guesses it): entries below it are skipped, so that the selection starts
+    from few candidates. ``magnitudes`` is scratch space as long as ``vector``. Returns −1 when an
+    entry is NaN or infinite.
     """
-    count = 0
-    finite = True
-    for j in range(vector.size):
-        magnitude = abs(vector[j])
-        if magnitude >= floor:
-            magnitudes[count] = magnitude
-            count += 1
-        # Infinity and NaN fail this comparison; an entry below the floor is finite.
-        elif not magnitude < np.inf:
-            finite = False
-    for i in range(count):
-        finite = finite and magnitudes[i] < np.inf
-    if not finite:
+    guessed = floor == 0.0 and k < vector.size and vector.size > _SAMPLE_ABOVE
+    if guessed:
+        floor = _sampled_floor(vector, k, magnitudes)
+    count = _gather_magnitudes(vector, floor, magnitudes)
+    if guessed and 0 <= count < k:
+        count = _gather_magnitudes(vector, 0.0, magnitudes)
+    if count < 0:
         return -1
     k = min(k, count)
     if k == 0:
@@ -120,20 +151,21 @@ def largest_magnitudes(vector, k, floor, magnitudes, support):  # type: ignore[n
         threshold = magnitudes[0]
         for i in range(count):
             threshold = min(threshold, magnitudes[i])
+    # How many entries equal to the threshold are chosen; of zeros, none.
     ties = 0
-    for i in range(k):
-        if magnitudes[i] == threshold:
-            ties += 1
+    if threshold > 0:
+        for i in range(k):
+            ties += magnitudes[i] == threshold
     size = 0
     for j in range(vector.size):
         magnitude = abs(vector[j])
-        if magnitude >= threshold and magnitude > 0:
-            if magnitude == threshold:
-                if ties == 0:
-                    continue
-                ties -= 1
+        if magnitude >= threshold:
+            tied = magnitude == threshold
             support[size] = j
-            size += 1
+            size += not tied or ties > 0
+            ties -= tied
+            if size == k:
+                break
     return size
 
 
@@ -203,7 +235,9 @@ def soft_threshold(vector: npt.ArrayLike, amount: float) -> Floats:
     v = _finite_vector(vector)
     if not amount >= 0:
         raise ValueError(f"amount must be 0 or more, got {amount}")
-    shrunk: Floats = v - np.clip(v, -v.dtype.type(amount), v.dtype.type(amount))
+    # An amount beyond the range of float32 empties a float32 vector as the largest number does.
+    limit = v.dtype.type(min(amount, float(np.finfo(v.dtype).max)))
+    shrunk: Floats = v - np.clip(v, -limit, limit)
     return shrunk
 
 
@@ -211,10 +245,13 @@ def project_l2_ball(vector: npt.ArrayLike, radius: float) -> Floats:
     """Nearest point of the ball ``‖w‖₂ ≤ radius``."""
     v = _finite_vector(vector)
     _check_radius(radius)
-    # Scaled by the largest entry so that squares neither overflow nor vanish.
-    largest = float(np.max(np.abs(v), initial=0.0))
-    norm = largest * float(np.linalg.norm(v / v.dtype.type(largest))) if largest > 0 else 0.0
-    return v.copy() if norm <= radius else v * v.dtype.type(radius / norm)
+    largest = np.max(np.abs(v), initial=0.0)
+    if largest == 0:
+        return v.copy()
+    # In units of the largest entry, so that squares neither overflow nor vanish.
+    unit = v / largest
+    norm = float(np.linalg.norm(unit))
+    return v.copy() if norm <= radius / float(largest) else unit * v.dtype.type(radius / norm)
 
 
 @kernel
@@ -263,7 +300,9 @@ def l1_ball_threshold(vector, radius, active, waiting):  # type: ignore[no-untyp
         before = n_active
         kept = 0
         for i in range(before):
-            if active[i] > guess:
+            # A radius lost to rounding beside the entries lifts the guess to the largest of them:
+            # the last one stays all the same.
+            if active[i] > guess or n_active == 1:
                 active[kept] = active[i]
                 kept += 1
             else:
@@ -271,11 +310,12 @@ def l1_ball_threshold(vector, radius, active, waiting):  # type: ignore[no-untyp
                 guess += (guess - active[i]) / n_active
         if n_active == before:
             break
-    # The running updates leave rounding behind; the survivors give the threshold afresh.
-    total = 0.0
+    # The running updates leave rounding behind: what the survivors keep beyond the radius corrects
+    # it. Summed as differences, because the entries themselves may overflow or drown the radius.
+    excess = -radius
     for i in range(n_active):
-        total += active[i]
-    return max(0.0, (total - radius) / n_active)
+        excess += active[i] - guess
+    return max(0.0, guess + excess / n_active)
 
 
 def project_l1_ball(vector: npt.ArrayLike, radius: float) -> Floats:
@@ -284,7 +324,7 @@ def project_l1_ball(vector: npt.ArrayLike, radius: float) -> Floats:
     Examples
     --------
     >>> project_l1_ball([3.0, -1.0, 0.5], 2.0)
-    array([ 2.,  0.,  0.])
+    array([2., 0., 0.])
     """
     v = _finite_vector(vector)
     _check_radius(radius)
@@ -292,18 +332,21 @@ def project_l1_ball(vector: npt.ArrayLike, radius: float) -> Floats:
         return v.copy()
     wide = v.astype(np.float64)
     amount = l1_ball_threshold(wide, float(radius), np.empty_like(wide), np.empty_like(wide))
-    return soft_threshold(v, amount)
+    # Thresholded before narrowing: rounding the amount would be one error shared by all entries.
+    return soft_threshold(wide, amount).astype(v.dtype, copy=False)
 
 
 def _finite_vector(vector: npt.ArrayLike) -> Floats:
     v = np.asarray(vector)
-    if not np.issubdtype(v.dtype, np.floating):
-        if v.dtype.kind not in "iub":
+    # Kernels know these two, in the machine's byte order; other real numbers are converted.
+    if v.dtype not in (np.float32, np.float64):
+        if v.dtype.kind not in "fiub":
             raise ValueError(f"vector must hold real numbers, got dtype {v.dtype}")
         v = v.astype(np.float64)
     if v.ndim != 1:
         raise ValueError(f"vector must have one dimension, got shape {v.shape}")
-    if v.size and not math.isfinite(float(np.abs(v).max())):
+    # The extremes are NaN or infinite if any entry is; |v| itself need not be made.
+    if v.size and not (math.isfinite(v.min()) and math.isfinite(v.max())):
         first = int(np.flatnonzero(~np.isfinite(v))[0])
         raise ValueError(f"vector has {v[first]} at index {first}; it must be finite")
     return v

@@ -46,12 +46,13 @@ def as_table(X: Any) -> Table:
     read-only arrays and memory maps. A CSR matrix that stores an entry twice is the one exception:
     squares need the sum, so its duplicates are summed in a copy.
     """
-    if sp.issparse(X):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return CSR(read_only(X.data), read_only(X.indices), read_only(X.indptr))
-    return read_only(X)
+    if not sp.issparse(X):
+        return read_only(X)
+    matrix: Any = X
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return CSR(read_only(matrix.data), read_only(matrix.indices), read_only(matrix.indptr))
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -61,7 +62,7 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
     """Ask the processor for ``array[index]`` without waiting for it."""
 
@@ -99,7 +100,7 @@ def _score_rows(table, rows, w, support, values, scores):  # type: ignore[no-unt
                 # some iterations before it is read.
                 if i + _AHEAD < rows.size:
                     later = np.uint64(indptr[np.uint64(rows[i + _AHEAD])])
-                    _prefetch(data, later)
+                    _prefetch(data, later)  # type: ignore[call-arg]
                     _prefetch(data, later + np.uint64(8))
                     _prefetch(indices, later)
                 row = np.uint64(rows[i])
@@ -151,7 +152,7 @@ def _add_rows(table, rows, multipliers, total):  # type: ignore[no-untyped-def]
                 # some iterations before it is read.
                 if i + _AHEAD < rows.size:
                     later = np.uint64(indptr[np.uint64(rows[i + _AHEAD])])
-                    _prefetch(data, later)
+                    _prefetch(data, later)  # type: ignore[call-arg]
                     _prefetch(data, later + np.uint64(8))
                     _prefetch(indices, later)
                 row = np.uint64(rows[i])

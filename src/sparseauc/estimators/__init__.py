@@ -2,5 +2,6 @@
 
 from ._base import SparseLinearClassifier
 from ._sht_auc import SHTAUCClassifier
+from ._sto_iht import HSGHTClassifier, StoIHTClassifier
 
-__all__ = ["SHTAUCClassifier", "SparseLinearClassifier"]
+__all__ = ["HSGHTClassifier", "SHTAUCClassifier", "SparseLinearClassifier", "StoIHTClassifier"]

@@ -74,12 +74,12 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         classes = np.unique(y)
         if classes.size < 2:
             raise ValueError(
-                f"y holds one class only, {classes[0]!r}: ranking needs rows of two classes"
+                f"y holds one class only, {classes.tolist()[0]!r}: ranking needs rows of two classes"
             )
         if classes.size > 2:
             shown = ", ".join(repr(label) for label in classes[:5].tolist())
             raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: "
+                "Only binary classification is supported. The type of the target is multiclass, "
                 f"{classes.size} classes ({shown}{', …' if classes.size > 5 else ''}). Pass "
                 "y == label, or wrap the classifier in sklearn.multiclass.OneVsRestClassifier"
             )
@@ -96,7 +96,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
             warnings.warn(
                 f"k={k} is greater than n_features={n_features}. All the features will be kept.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return min(k, n_features)
 
@@ -113,20 +113,21 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
 def check_finite(estimator: Any, X: Any) -> None:
     """Refuse NaN and infinity, naming the first row and column that hold one."""
-    values = X.data if sp.issparse(X) else X
+    sparse = sp.issparse(X)
+    values = X.data if sparse else X
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum proves all entries finite and costs no memory; sums may overflow.
         if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
             return
     for row in range(X.shape[0]):
-        entries = X.data[X.indptr[row] : X.indptr[row + 1]] if sp.issparse(X) else X[row]
+        entries = X.data[X.indptr[row] : X.indptr[row + 1]] if sparse else X[row]
         bad = np.flatnonzero(~np.isfinite(entries))
         if bad.size:
             break
     else:
         return
     value = entries[bad[0]]
-    column = int(X.indices[X.indptr[row] + bad[0]] if sp.issparse(X) else bad[0])
+    column = int(X.indices[X.indptr[row] + bad[0]] if sparse else bad[0])
     names = getattr(estimator, "feature_names_in_", None)
     shown = f"{column}" if names is None else f"{names[column]!r}"
     kind = "NaN" if np.isnan(value) else "infinity"
@@ -144,7 +145,7 @@ def check_weights(
     weight: npt.NDArray[np.float64] = _check_sample_weight(sample_weight, X, dtype=np.float64)
     for row in np.flatnonzero(weight < 0)[:1]:
         raise ValueError(f"sample_weight is {weight[row]:g} at row {row}; give 0 or more")
-    for label, mask in zip(classes, (~positive, positive), strict=True):
+    for label, mask in zip(classes.tolist(), (~positive, positive), strict=True):
         if not weight[mask].sum() > 0:
             raise ValueError(
                 f"sample_weight is zero on all rows of class {label!r}: "

@@ -40,6 +40,8 @@ def class_moments(
     labels = np.asarray(y)
     if labels.dtype.kind not in "biuf":
         raise ValueError("y must be true/false or numbers; for text labels pass y == label")
+    for row in np.flatnonzero(np.isnan(labels))[:1]:
+        raise ValueError(f"y has NaN at row {row}; leave out rows without a label")
     positive = np.ascontiguousarray(labels > 0)
     n = X.shape[0]
     if X.ndim != 2 or n == 0 or X.shape[1] == 0:

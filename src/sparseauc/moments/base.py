@@ -13,7 +13,7 @@ gathered from chunks, workers, folds or hospitals without gathering rows.
 from __future__ import annotations
 
 import os
-import tempfile
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -29,6 +29,8 @@ Mask = npt.NDArray[np.bool_]
 
 # Version of the file layout written by ``ClassMoments.save``.
 _FORMAT = 1
+# Weights summed in another order differ by rounding: a remainder this small is none.
+_ROUNDING = 1e-9
 
 
 class Moments(ABC):
@@ -145,12 +147,14 @@ class ClassPart:
         Means are moved by their difference rather than recovered from raw sums, so that a large
         offset common to all rows costs no digits.
         """
-        weight = self.weight + sign * other.weight
-        if weight <= 0.0:
-            nothing = np.zeros_like(self.mean)
-            return ClassPart(0.0, nothing, nothing, np.zeros_like(self.cross))
         if other.weight == 0.0:
             return self
+        if self.weight == 0.0 and sign > 0:
+            return other
+        weight = self.weight + sign * other.weight
+        if weight <= _ROUNDING * self.weight:
+            nothing = np.zeros_like(self.mean)
+            return ClassPart(0.0, nothing, nothing, np.zeros_like(self.cross))
         gap = other.mean - self.mean
         mean = self.mean + gap * (sign * other.weight / weight)
         # The between-parts term of a merge has weight n_a·n_b / (n_a + n_b); for a subtraction the
@@ -179,8 +183,9 @@ class ClassMoments(Moments):
     >>> from sparseauc.moments import class_moments
     >>> X, y = np.arange(12.0).reshape(6, 2) ** 2, np.array([1, -1, -1, 1, -1, 1])
     >>> whole = class_moments(X, y).summary(columns=[0, 1])
-    >>> parts = class_moments(X[:3], y[:3]).summary([0, 1]) + class_moments(X[3:], y[3:]).summary([0, 1])
-    >>> bool(np.allclose(whole.columns([0, 1]), parts.columns([0, 1])))
+    >>> parts = [class_moments(X[i::2], y[i::2]).summary(columns=[0, 1]) for i in range(2)]
+    >>> merged = parts[0] + parts[1]
+    >>> bool(np.allclose(whole.columns([0, 1]), merged.columns([0, 1])))
     True
     """
 
@@ -206,7 +211,7 @@ class ClassMoments(Moments):
     def __sub__(self, other: ClassMoments) -> ClassMoments:
         for name in ("positive", "negative"):
             mine, theirs = getattr(self, name).weight, getattr(other, name).weight
-            if theirs > mine * (1 + 1e-9):
+            if theirs > mine * (1 + _ROUNDING):
                 raise ValueError(
                     f"cannot subtract {theirs:g} {name} rows from {mine:g}: not a part of these"
                 )
@@ -260,13 +265,14 @@ class ClassMoments(Moments):
             part = getattr(self, name)
             arrays |= {f"{name}_{f.name}": getattr(part, f.name) for f in fields(ClassPart)}
         target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        # Not from ``tempfile``, whose files nobody else may read: summaries are handed on.
+        temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("xb") as file:
                 np.savez(file, **arrays)
-            os.replace(temporary, target)
+            temporary.replace(target)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
     @classmethod
@@ -294,6 +300,11 @@ class ClassMoments(Moments):
 
     def _check_shapes(self) -> None:
         d, q = self.positive.mean.size, self.column_index.size
+        expected = {"mean": (d,), "scatter": (d,), "cross": (q, d)}
+        fits = np.array_equal(self.column_index, np.unique(self._check_columns(self.column_index)))
         for part in (self.positive, self.negative):
-            if part.mean.shape != (d,) or part.scatter.shape != (d,) or part.cross.shape != (q, d):
-                raise ValueError("its arrays do not fit together")
+            for name, shape in expected.items():
+                array = getattr(part, name)
+                fits &= array.shape == shape and array.dtype == np.float64
+        if not fits:
+            raise ValueError("its arrays do not fit together")

@@ -14,13 +14,14 @@ from .base import Array, Mask, Moments
 
 
 @kernel
-def _totals_by_row(X, positive, weight, totals, varies):  # type: ignore[no-untyped-def]
-    """Σ w (x − x_0) of both classes, and which columns hold more than one value."""
-    origin = X[0]
+def _totals_by_row(X, positive, weight, origin, totals, varies):  # type: ignore[no-untyped-def]
+    """Σ w (x − origin) of both classes, and which columns hold more than one value."""
     for i in range(X.shape[0]):
         row = X[i]
         total = totals[0] if positive[i] else totals[1]
         w = weight[i] if weight.size else 1.0
+        if w == 0.0:
+            continue
         for j in range(row.size):
             difference = np.float64(row[j]) - np.float64(origin[j])
             total[j] += w * difference
@@ -28,16 +29,15 @@ def _totals_by_row(X, positive, weight, totals, varies):  # type: ignore[no-unty
 
 
 @kernel
-def _totals_by_column(X, positive, weight, totals, varies):  # type: ignore[no-untyped-def]
+def _totals_by_column(X, positive, weight, origin, totals, varies):  # type: ignore[no-untyped-def]
     """Do the same as ``_totals_by_row`` for a column-major table."""
     for j in range(X.shape[1]):
         column = X[:, j]
-        origin = np.float64(column[0])
         for i in range(column.size):
-            difference = np.float64(column[i]) - origin
+            difference = np.float64(column[i]) - np.float64(origin[j])
             w = weight[i] if weight.size else 1.0
             totals[0 if positive[i] else 1, j] += w * difference
-            varies[j] |= difference != 0
+            varies[j] |= (difference != 0) & (w != 0)
 
 
 @kernel
@@ -68,7 +68,7 @@ class DenseMoments(Moments):
     positive : bool ndarray of shape (n,)
     row_weight : float64 ndarray of shape (n,), or (0,) where every row counts once
     varies : bool ndarray of shape (d,)
-        False for columns that hold one value in every row.
+        False for columns that hold one value in every row that counts.
     """
 
     def __init__(
@@ -83,13 +83,14 @@ class DenseMoments(Moments):
         totals = np.zeros((2, d))
         self.varies = np.zeros(d, np.bool_)
         sweep = _totals_by_row if X.flags.c_contiguous else _totals_by_column
-        sweep(self._X, self.positive, self.row_weight, totals, self.varies)
+        # Sums are taken about the first row that counts: a column of one value then has exactly
+        # that value as its mean in both classes.
+        origin = self._X[np.argmax(row_weight > 0)]
+        sweep(self._X, self.positive, self.row_weight, origin, totals, self.varies)
         for total, class_weight in zip(totals, self._weights, strict=True):
             if class_weight > 0:
-                # Sums are taken about the first row: a column of one value then has exactly that
-                # value as its mean in both classes.
                 total /= class_weight
-                total += self._X[0]
+                total += origin
         self._means = totals
 
     @property
@@ -135,9 +136,7 @@ class DenseMoments(Moments):
     def _centred(self, index: npt.NDArray[np.int64], on_positive: float, on_negative: float) -> Any:
         """Columns c less their class means, times the row's weight and its class's factor."""
         part = self._X[:, index].astype(np.float64)
-        part -= np.where(
-            self.positive[:, None], self._means[0][index], self._means[1][index]
-        )
+        part -= np.where(self.positive[:, None], self._means[0][index], self._means[1][index])
         row_weight = np.where(self.positive, on_positive, on_negative)
         part *= (row_weight * self.row_weight if self.row_weight.size else row_weight)[:, None]
         return part

@@ -15,20 +15,22 @@ from .base import Array, Mask, Moments
 
 @kernel
 def _totals(table, positive, weight, totals, stored, counts, first, varies):  # type: ignore[no-untyped-def]
-    """Σ w x and Σ w over the stored entries of both classes; counts and variation of columns."""
+    """Σ w x, Σ w and number of the stored entries of both classes; variation of columns."""
     for i in range(positive.size):
         c = 0 if positive[i] else 1
         w = weight[i] if weight.size else 1.0
+        if w == 0.0:
+            continue
         for p in range(table.indptr[i], table.indptr[i + 1]):
             j = table.indices[p]
             x = np.float64(table.data[p])
             totals[c, j] += w * x
             stored[c, j] += w
-            if counts[j] == 0:
+            if counts[0, j] + counts[1, j] == 0:
                 first[j] = x
             elif x != first[j]:
                 varies[j] = True
-            counts[j] += 1
+            counts[c, j] += 1
 
 
 @kernel
@@ -43,22 +45,27 @@ def _scatters(table, positive, weight, means, scatters):  # type: ignore[no-unty
 
 
 @kernel
-def _products(table, positive, weight, place, on_positive, on_negative):  # type: ignore[no-untyped-def]
-    """Σ w x_c x, of shape (q, d), each row times its weight and its class's factor."""
-    q = place.max() + 1
-    products = np.zeros((q, place.size))
+def _products(table, positive, weight, place, shift, factors):  # type: ignore[no-untyped-def]
+    """Σ w (x_c − shift_c) x of shape (q, d), and Σ w (x_c − shift_c) of each class.
+
+    Each row counts times its weight and its class's factor; the sums are over stored x_c.
+    """
+    q = shift.shape[1]
+    products, sums = np.zeros((q, place.size)), np.zeros((2, q))
     for i in range(positive.size):
-        w = (weight[i] if weight.size else 1.0) * (on_positive if positive[i] else on_negative)
+        c = 0 if positive[i] else 1
+        w = (weight[i] if weight.size else 1.0) * factors[c]
         if w == 0.0:
             continue
         for p in range(table.indptr[i], table.indptr[i + 1]):
-            c = place[table.indices[p]]
-            if c >= 0:
-                factor = w * np.float64(table.data[p])
-                product = products[c]
+            column = place[table.indices[p]]
+            if column >= 0:
+                factor = w * (np.float64(table.data[p]) - shift[c, column])
+                sums[c, column] += factor
+                product = products[column]
                 for s in range(table.indptr[i], table.indptr[i + 1]):
                     product[table.indices[s]] += factor * np.float64(table.data[s])
-    return products
+    return products, sums
 
 
 class SparseMoments(Moments):
@@ -75,7 +82,7 @@ class SparseMoments(Moments):
     positive : bool ndarray of shape (n,)
     row_weight : float64 ndarray of shape (n,), or (0,) where every row counts once
     varies : bool ndarray of shape (d,)
-        False for columns that hold one value in every row.
+        False for columns that hold one value in every row that counts.
     """
 
     def __init__(self, X: Any, positive: Mask, sample_weight: Array | None = None) -> None:
@@ -88,18 +95,23 @@ class SparseMoments(Moments):
         row_weight = np.ones(n) if sample_weight is None else sample_weight
         self._weights = float(row_weight[positive].sum()), float(row_weight[~positive].sum())
         self._means = np.zeros((2, d))
-        self._stored = np.zeros((2, d))
-        counts, first = np.zeros(d, np.int64), np.zeros(d)
+        stored = np.zeros((2, d))
+        counts, first = np.zeros((2, d), np.int64), np.zeros(d)
         self.varies = np.zeros(d, np.bool_)
         _totals(
-            table, self.positive, self.row_weight, self._means, self._stored, counts, first, self.varies
+            table, self.positive, self.row_weight, self._means, stored, counts, first, self.varies
         )
+        counted = row_weight > 0
+        n_rows = np.array([[np.sum(counted & positive)], [np.sum(counted & ~positive)]])
+        self._full = counts == n_rows
         # A column with a gap also holds zeros: one stored value other than zero makes it vary.
-        self.varies |= (counts < n) & (first != 0)
+        self.varies |= ~self._full.all(axis=0) & (first != 0)
+        # Gaps are counted, as the two sums of weights differ by rounding where there is none.
+        self._gaps = np.where(self._full, 0.0, np.array(self._weights)[:, None] - stored)
         for mean, class_weight in zip(self._means, self._weights, strict=True):
             if class_weight > 0:
                 mean /= class_weight
-        self._means[:, ~self.varies] = first[~self.varies]
+                mean[~self.varies] = first[~self.varies]
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -117,10 +129,7 @@ class SparseMoments(Moments):
         scatters = np.zeros_like(self._means)
         _scatters(self._table, self.positive, self.row_weight, self._means, scatters)
         # Entries that are not stored are zeros, each (0 − mean)² away.
-        for scatter, stored, mean, total in zip(
-            scatters, self._stored, self._means, self._weights, strict=True
-        ):
-            scatter += np.maximum(total - stored, 0.0) * mean**2
+        scatters += self._gaps * self._means**2
         return scatters[0], scatters[1]
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
@@ -142,11 +151,12 @@ class SparseMoments(Moments):
         unique, inverse = np.unique(index, return_inverse=True)
         place = np.full(self.n_features, -1, np.int64)
         place[unique] = np.arange(unique.size)
-        products: Array = _products(
-            self._table, self.positive, self.row_weight, place, on_positive, on_negative
+        # A column without gaps may lie far from zero: its products are taken about its mean. One
+        # with gaps deviates about as far as its values go, and its zeros stay free.
+        shift = np.where(self._full[:, unique], self._means[:, unique], 0.0)
+        products: Array
+        products, sums = _products(
+            self._table, self.positive, self.row_weight, place, shift, (on_positive, on_negative)
         )
-        for mean, class_weight, factor in zip(
-            self._means, self._weights, (on_positive, on_negative), strict=True
-        ):
-            products -= factor * class_weight * np.outer(mean[unique], mean)
+        products -= sums.T @ self._means
         return products[inverse]

@@ -1,0 +1,86 @@
+"""CSR with the same non-zeros in ever more columns: what a block costs, and what O(d) explains.
+
+A step must look at all d entries of w − γ∇f once (class means enter all of them) and keep the k
+largest. The last columns time exactly that on its own; the rest of the block should not grow.
+"""
+
+from common import interleaved_minimum, report  # isort: skip
+
+import numpy as np
+import scipy.sparse as sp
+
+from sparseauc.objective import AUCObjective
+from sparseauc.projections import largest_magnitudes
+from sparseauc.solvers import sht_auc
+
+N, PER_ROW, BATCH, K = 20_000, 14, 1000, 50
+
+
+def main():
+    rng = np.random.default_rng(0)
+    columns = np.sort(
+        np.argsort(rng.random((N, 123)), axis=1)[:, :PER_ROW], axis=1
+    )  # 14 of 123 columns a row, as a9a has
+    y = rng.random(N) < 0.24
+    rows, first = [], None
+    for factor in (1, 10, 100, 1000):
+        d = 123 * factor
+        X = sp.csr_array(
+            (
+                np.ones(N * PER_ROW),
+                (columns * factor).ravel(),
+                np.arange(0, N * PER_ROW + 1, PER_ROW),
+            ),
+            shape=(N, d),
+        )
+        objective = AUCObjective(X, y)
+
+        def fit(epochs, objective=objective):
+            sht_auc(
+                objective, K, batch_size=BATCH, step_size=1e-3, max_epochs=epochs, tol=0.0,
+                rng=np.random.default_rng(0),
+            )  # fmt: skip
+
+        vector, means = rng.standard_normal(d), rng.standard_normal((2, d))
+        magnitudes, support = np.empty(d), np.empty(K, np.int64)
+
+        def select(vector=vector, magnitudes=magnitudes, support=support):
+            largest_magnitudes(vector, K, 0.0, magnitudes, support)
+
+        def combine(means=means, magnitudes=magnitudes):
+            np.multiply(means[0], 0.5, out=magnitudes)
+            np.add(magnitudes, means[1], out=magnitudes)
+
+        one, two, selecting, combining = interleaved_minimum(
+            [lambda: fit(5), lambda: fit(15), select, combine], 10
+        )
+        block = (two - one) / 10 / (N // BATCH) * 1e6
+        rest = block - (selecting + combining) * 1e6
+        first = block if first is None else first
+        rows.append(
+            (
+                d,
+                f"{block:.1f}",
+                f"{block / first:.2f}",
+                f"{selecting * 1e6:.1f}",
+                f"{combining * 1e6:.1f}",
+                f"{rest:.1f}",
+            )
+        )
+    report(
+        "csr_width",
+        f"A block of {BATCH} CSR rows with {PER_ROW} non-zeros each, as columns multiply",
+        [
+            "d",
+            "a block, µs",
+            "against d = 123",
+            "selection alone, µs",
+            "class means alone, µs",
+            "rest of the block, µs",
+        ],
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""Run every benchmark in a process of its own; each writes its table to benchmarks/results/."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def main():
+    failed = []
+    for script in sorted(HERE.glob("*.py")):
+        if script.name in ("common.py", Path(__file__).name):
+            continue
+        print(f"== {script.name}", flush=True)
+        if subprocess.run([sys.executable, script]).returncode:
+            failed.append(script.name)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

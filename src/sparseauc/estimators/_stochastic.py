@@ -1,0 +1,199 @@
+"""What the stochastic classifiers share: one way to fit, a history, stopping early."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from ..metrics import fast_auc
+from ..objective import AUCObjective
+from ..solvers import EpochRecord, SolverResult
+from ._base import SparseLinearClassifier
+
+
+class StochasticClassifier(SparseLinearClassifier):
+    """A classifier fitted in epochs.
+
+    A subclass has the constructor parameters named in ``_parameter_constraints`` and provides
+    ``_solve``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "shuffle": ["boolean"],
+        "warm_start": ["boolean"],
+        "record_history": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    max_epochs: int
+    tol: float
+    shuffle: bool
+    warm_start: bool
+    record_history: bool
+    random_state: Any
+    verbose: int
+
+    @abstractmethod
+    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
+        """Run the solver; ``common`` holds max_epochs, tol, shuffle, start, callback and rng."""
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose columns and coefficients.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows. Dense arrays and CSR are not copied.
+        y : array-like of shape (n,)
+            Two kinds of labels; the one that sorts last is positive.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
+        X, positive, weight = self._check_training_data(X, y, sample_weight)
+        if start is not None and start.size != X.shape[1]:
+            raise ValueError(
+                f"warm_start: the previous fit had {start.size} columns, X has {X.shape[1]}; "
+                "set warm_start=False or give the same columns"
+            )
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
+        monitor = EpochMonitor(positive, print_lines=bool(self.verbose))
+        tol = self.tol
+        if getattr(self, "early_stopping", False):
+            weight = monitor.hold_out(
+                weight, self.validation_fraction, self.n_iter_no_change, tol, seed=int(seeds[0])
+            )
+            tol = 0.0  # the held-out rows decide
+        objective = AUCObjective(X, positive, weight)
+        watched = self.record_history or self.verbose or monitor.held_out is not None
+        result = self._solve(
+            objective,
+            max_epochs=self.max_epochs,
+            tol=tol,
+            shuffle=self.shuffle,
+            start=start,
+            callback=monitor if watched else None,
+            rng=np.random.default_rng(seeds[1]),
+        )
+        if monitor.best is not None:
+            result = result._replace(support=monitor.best.support, values=monitor.best.values)
+        coef = result.dense(X.shape[1])
+        self.objective_ = objective.value(coef)
+        self.n_iter_ = result.n_epochs
+        self.history_ = monitor.history
+        self._warn_if_worse_than_nothing()
+        return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
+
+    def _warn_if_worse_than_nothing(self) -> None:
+        """Say so when F is above its value at w = 0, which only too large a step explains."""
+        if self.objective_ > 1.0:
+            warnings.warn(
+                f"F ended at {self.objective_:g}, above its value 1 for no column at all: "
+                f"step_size={self.step_size:g} is too large for these data",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+class EpochMonitor:
+    """Keeps the history of a fit, prints it, and decides when to stop early.
+
+    Attributes
+    ----------
+    history : dict of str to list
+        One list a quantity, one entry an epoch.
+    held_out : ndarray of int or None
+        Rows held out for early stopping.
+    best : EpochRecord or None
+        The epoch with the best AUC on the held-out rows.
+    """
+
+    _RECORDED = ("epoch", "objective", "auc", "support_size", "step_size")
+
+    def __init__(self, positive: npt.NDArray[np.bool_], *, print_lines: bool) -> None:
+        self.history: dict[str, list[float]] = {name: [] for name in self._RECORDED}
+        self.held_out: npt.NDArray[np.intp] | None = None
+        self.best: EpochRecord | None = None
+        self._positive = positive
+        self._print_lines = print_lines
+
+    def hold_out(
+        self,
+        weight: npt.NDArray[np.float64] | None,
+        fraction: float,
+        patience: int,
+        least_gain: float,
+        *,
+        seed: int,
+    ) -> npt.NDArray[np.float64]:
+        """Set rows aside; return weights that are zero there, so that no row is copied."""
+        fewest = int(min(self._positive.sum(), (~self._positive).sum()))
+        if fewest < 2:
+            raise ValueError(
+                "early_stopping needs at least 2 rows of each class, one to train and one to "
+                f"validate; the smaller class has {fewest}"
+            )
+        n = self._positive.size
+        size = min(max(2, round(fraction * n)), n - 2)
+        split = StratifiedShuffleSplit(1, test_size=size, random_state=seed)
+        _, held_out = next(split.split(np.empty((n, 1)), self._positive))
+        # A rare class may be left out of a small stratified part; one row of it is enough.
+        for mask in (self._positive, ~self._positive):
+            if not mask[held_out].any():
+                held_out = np.append(held_out, np.flatnonzero(mask)[seed % mask.sum()])
+        self.held_out = held_out
+        self.history["validation_auc"] = []
+        self._patience, self._least_gain = patience, least_gain
+        self._best_auc, self._to_beat, self._epochs_without_gain = -np.inf, -np.inf, 0
+        training = np.ones(n) if weight is None else weight.copy()
+        training[held_out] = 0.0
+        return training
+
+    def __call__(self, record: EpochRecord) -> bool:
+        for name in self._RECORDED:
+            self.history[name].append(getattr(record, name))
+        stop = False
+        if self.held_out is not None:
+            auc = fast_auc(record.scores[self.held_out], self._positive[self.held_out])
+            self.history["validation_auc"].append(auc)
+            stop = self._stop_early(record, auc)
+        if self._print_lines:
+            self._print_line()
+        return stop
+
+    def _stop_early(self, record: EpochRecord, auc: float) -> bool:
+        if auc > self._best_auc:
+            self.best, self._best_auc = record, auc
+        if auc > self._to_beat:
+            self._to_beat, self._epochs_without_gain = auc + self._least_gain, 0
+        else:
+            self._epochs_without_gain += 1
+        return self._epochs_without_gain >= self._patience
+
+    def _print_line(self) -> None:
+        last = {name: values[-1] for name, values in self.history.items()}
+        line = (
+            f"epoch {last['epoch']:4d}  F {last['objective']:.6f}  AUC {last['auc']:.4f}  "
+            f"columns {last['support_size']}  step {last['step_size']:.3g}"
+        )
+        if "validation_auc" in last:
+            line += f"  validation AUC {last['validation_auc']:.4f}"
+        print(line)

@@ -1,0 +1,54 @@
+"""Where tests find what is not in the repository: real data and reference weights."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, settings
+
+# Kernels compile inside the first example: no deadline, and slow first draws are no failure.
+settings.register_profile(
+    "sparseauc", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("sparseauc")
+
+
+def _folder(variable: str, what: str) -> Path:
+    folder = os.environ.get(variable)
+    if not folder:
+        pytest.skip(f"{variable} is not set: it names the folder with {what}")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder of the real data sets."""
+    return _folder("SPARSEAUC_DATA", "the real data sets")
+
+
+@pytest.fixture(scope="session")
+def golden() -> dict[str, np.ndarray]:
+    """Weights computed by the published programs, keyed ``method|parameter=value|…``."""
+    path = _folder("SPARSEAUC_GOLDEN", "the published programs' weights") / "published_methods.npz"
+    with np.load(path) as file:
+        return {key: file[key] for key in file.files}
+
+
+@pytest.fixture(scope="session")
+def load_csr(data_folder):
+    """Load a sparse data set by name as (CSR, y)."""
+
+    def load(name):
+        path = data_folder / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"{path.name} is not in SPARSEAUC_DATA")
+        with np.load(path) as file:
+            return sp.csr_array(
+                (file["data"], file["indices"], file["indptr"]), file["shape"]
+            ), file["y"]
+
+    return load

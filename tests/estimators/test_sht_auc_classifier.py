@@ -1,0 +1,333 @@
+"""SHTAUCClassifier as a scikit-learn user meets it: conventions, pipelines, bad input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sparseauc import SHTAUCClassifier
+from sparseauc.datasets import make_outbreak
+
+
+@parametrize_with_checks(
+    [SHTAUCClassifier(k=3), SHTAUCClassifier(k=2, early_stopping=True, validation_fraction=0.3)]
+)
+@pytest.mark.filterwarnings("ignore:k=:UserWarning")
+def test_scikit_learn_checks(estimator, check):
+    name = getattr(check, "func", check).__name__
+    if estimator.early_stopping and name.startswith("check_sample_weight_equivalence"):
+        pytest.skip("rows are held out at random, as scikit-learn's own SGDClassifier declares it")
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def outbreak():
+    return make_outbreak(n=600, d=40, k=5, mu=1.0, r=0.1, random_state=0)
+
+
+@pytest.fixture
+def frame(outbreak):
+    return pd.DataFrame(outbreak.X, columns=[f"gene{j}" for j in range(40)])
+
+
+# -------------------------------------------------------------------------------- what it returns
+
+
+def test_finds_the_columns_and_ranks(outbreak):
+    X, y = outbreak
+    model = SHTAUCClassifier(k=5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.get_support(indices=True), outbreak.support)
+    assert model.coef_.shape == (1, 40)
+    assert roc_auc_score(y, model.decision_function(X)) > 0.9
+    np.testing.assert_allclose(
+        model.decision_function(X), X @ model.coef_[0] + model.intercept_[0], atol=1e-12
+    )
+    np.testing.assert_array_equal(model.predict(X), np.where(model.decision_function(X) > 0, 1, -1))
+    assert model.score(X, y) == pytest.approx((model.predict(X) == y).mean())
+
+
+def test_threshold_suits_rare_positives(outbreak):
+    X, y = outbreak
+    model = SHTAUCClassifier(k=5, random_state=0).fit(X, y)
+    scores = model.decision_function(X)
+    assert scores[y > 0].mean() == pytest.approx(-scores[y < 0].mean())
+    # A threshold for accuracy would miss most of the 10 % positives.
+    assert (model.predict(X)[y > 0] == 1).mean() > 0.7
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), ("ill", "well"), (False, True), (3.0, 7.0)])
+def test_any_two_labels(outbreak, labels):
+    X, y = outbreak
+    named = np.where(y > 0, labels[1], labels[0])
+    model = SHTAUCClassifier(k=5, random_state=0).fit(X, named)
+    assert list(model.classes_) == sorted(labels)
+    reference = SHTAUCClassifier(k=5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, reference.coef_)
+    assert set(model.predict(X)) <= set(labels)
+
+
+def test_history_is_a_table(outbreak):
+    X, y = outbreak
+    model = SHTAUCClassifier(k=5, max_epochs=7, tol=0.0, random_state=0).fit(X, y)
+    history = pd.DataFrame(model.history_)
+    assert list(history.columns) == ["epoch", "objective", "auc", "support_size", "step_size"]
+    assert len(history) == model.n_iter_ == 7
+    assert model.objective_ == pytest.approx(history["objective"].min())
+    silent = SHTAUCClassifier(k=5, max_epochs=7, tol=0.0, random_state=0, record_history=False)
+    silent.fit(X, y)
+    assert silent.history_["objective"] == []
+    np.testing.assert_array_equal(silent.coef_, model.coef_)
+
+
+def test_dense_sparse_and_column_major_agree(outbreak):
+    X, y = outbreak
+    expected = SHTAUCClassifier(k=5, random_state=0).fit(X, y).coef_
+    for table in (np.asfortranarray(X), sp.csr_matrix(X), sp.csc_array(X), X.tolist()):
+        coef = SHTAUCClassifier(k=5, random_state=0).fit(table, y).coef_
+        np.testing.assert_allclose(coef, expected, rtol=1e-6)
+
+
+def test_float32_and_read_only_memory_map(outbreak, tmp_path):
+    X, y = outbreak
+    np.save(tmp_path / "X.npy", X.astype(np.float32))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = SHTAUCClassifier(k=5, random_state=0).fit(mapped, y)
+    assert model.coef_.dtype == np.float32
+    assert model.decision_function(mapped).dtype == np.float32
+    np.testing.assert_array_equal(model.get_support(indices=True), outbreak.support)
+
+
+def test_same_seed_same_answer(outbreak):
+    X, y = outbreak
+    first, second = (SHTAUCClassifier(k=5, random_state=4).fit(X, y).coef_ for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_warm_start_continues(outbreak):
+    X, y = outbreak
+    model = SHTAUCClassifier(k=5, max_epochs=2, warm_start=True, random_state=0).fit(X, y)
+    first = model.objective_
+    for _ in range(5):
+        model.fit(X, y)
+    assert model.objective_ <= first
+    cold = SHTAUCClassifier(k=5, max_epochs=2, random_state=0).fit(X, y)
+    assert model.objective_ < cold.objective_
+    with pytest.raises(ValueError, match="previous fit had 40 columns, X has 39"):
+        model.fit(X[:, 1:], y)
+
+
+def test_integer_weights_are_repetitions_with_one_block(outbreak):
+    X, y = outbreak
+    weight = np.random.default_rng(0).integers(0, 4, y.size)
+    model = SHTAUCClassifier(k=5, batch_size=10_000, random_state=0)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7)
+    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, rtol=1e-7)
+
+
+def test_early_stopping_returns_the_best_epoch():
+    X, y = make_outbreak(n=400, d=300, k=10, mu=0.4, r=0.2, random_state=0)
+    model = SHTAUCClassifier(
+        k=20, early_stopping=True, validation_fraction=0.25, n_iter_no_change=4, max_epochs=200,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    validation = model.history_["validation_auc"]
+    assert len(validation) == model.n_iter_ < 200
+    best = int(np.argmax(validation))
+    assert model.objective_ == model.history_["objective"][best]
+    assert best <= model.n_iter_ - 4
+
+
+def test_early_stopping_with_rare_positives():
+    X, y = make_outbreak(n=200, d=30, k=5, mu=2.0, r=0.015, random_state=0)
+    assert (y > 0).sum() == 3
+    model = SHTAUCClassifier(k=5, early_stopping=True, random_state=0).fit(X, y)
+    assert len(model.history_["validation_auc"]) == model.n_iter_
+
+
+def test_verbose_prints_a_line_an_epoch(outbreak, capsys):
+    X, y = outbreak
+    SHTAUCClassifier(k=3, max_epochs=3, tol=0.0, verbose=1, record_history=False).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert "epoch    1  F " in lines[0]
+    assert "columns 3" in lines[0]
+
+
+# ---------------------------------------------------------------------------- inside scikit-learn
+
+
+def test_pipeline_grid_search_and_calibration(outbreak):
+    X, y = outbreak
+    pipeline = make_pipeline(StandardScaler(), SHTAUCClassifier(random_state=0, max_epochs=10))
+    search = GridSearchCV(
+        pipeline, {"shtaucclassifier__k": [1, 5, 20]}, scoring="roc_auc", cv=3
+    ).fit(X, y)
+    assert search.best_score_ > 0.85
+    calibrated = CalibratedClassifierCV(search.best_estimator_, cv=3).fit(X, y)
+    probabilities = calibrated.predict_proba(X)[:, 1]
+    assert probabilities.mean() == pytest.approx(0.1, abs=0.03)
+
+
+def test_select_from_model_and_own_transform_agree(outbreak):
+    X, y = outbreak
+    model = SHTAUCClassifier(k=5, random_state=0).fit(X, y)
+    selector = SelectFromModel(model, threshold=1e-12, prefit=True)
+    np.testing.assert_array_equal(selector.transform(X), model.transform(X))
+    np.testing.assert_array_equal(model.transform(X), X[:, outbreak.support])
+    pipeline = make_pipeline(SHTAUCClassifier(k=5, random_state=0), LogisticRegression())
+    assert cross_val_score(pipeline, X, y, scoring="roc_auc", cv=3).mean() > 0.85
+
+
+def test_several_classes_through_one_versus_rest():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    X = rng.standard_normal((300, 12))
+    X[np.arange(300), y] += 2.0
+    model = OneVsRestClassifier(SHTAUCClassifier(k=2, random_state=0)).fit(X, y)
+    assert model.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_names_are_kept(outbreak, frame, library):
+    table = frame if library == "pandas" else pl.DataFrame(frame.to_dict(orient="list"))
+    model = SHTAUCClassifier(k=5, random_state=0).set_output(transform=library)
+    chosen = model.fit_transform(table, outbreak.y)
+    names = [f"gene{j}" for j in outbreak.support]
+    assert list(chosen.columns) == names
+    assert list(model.get_feature_names_out()) == names
+    assert list(model.feature_names_in_) == list(frame.columns)
+
+
+def test_pickle_and_clone(outbreak):
+    X, y = outbreak
+    model = SHTAUCClassifier(k=4, step_size=0.01, random_state=0).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
+    assert clone(model).get_params() == model.get_params()
+
+
+# -------------------------------------------------------------------------------------- bad input
+
+
+def refused(match, X, y, *, weight=None, error=ValueError, **parameters):
+    with pytest.raises(error, match=match):
+        SHTAUCClassifier(**({"k": 3} | parameters)).fit(X, y, sample_weight=weight)
+
+
+def test_labels_are_checked(outbreak):
+    X, y = outbreak
+    refused("one class only, 1", X, np.ones(600, int))
+    refused(r"Only binary.*3 classes \('a', 'b', 'c'\).*OneVsRestClassifier", X,
+            np.array(["a", "b", "c"] * 200))  # fmt: skip
+    refused("inconsistent numbers of samples", X, y[:-1])
+    refused("Input y contains NaN", X, np.where(y > 0, 1.0, np.nan))
+    refused("continuous", X, np.linspace(0, 1, 600))
+
+
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")])
+def test_not_finite_is_located(outbreak, frame, value, word):
+    X, y = outbreak.X.copy(), outbreak.y
+    X[17, 23] = value
+    refused(f"contains {word}.*row 17, column 23", X, y)
+    refused(f"contains {word}.*row 17, column 23", X.astype(np.float32), y)
+    refused(f"contains {word}.*row 17, column 23", sp.csr_array(X), y)
+    refused(f"contains {word}.*row 17, column 'gene23'.*SimpleImputer",
+            pd.DataFrame(X, columns=frame.columns), y)  # fmt: skip
+    model = SHTAUCClassifier(k=3).fit(outbreak.X, y)
+    with pytest.raises(ValueError, match="row 17, column 23"):
+        model.predict(X)
+
+
+def test_values_at_the_end_of_the_range():
+    X, y = np.full((4, 2), 1e300), np.array([0, 1, 0, 1])
+    X[1, 0] = 0.0
+    # The sum of X overflows although each value is finite; squares of scores do not.
+    SHTAUCClassifier(k=1).fit(X, y)
+    X[1, 0] = -1.7e308
+    X[0, 0] = 1.7e308
+    refused("column 0 are too large to average", X, y)
+
+
+def test_shapes_and_types_are_checked(outbreak, frame):
+    X, y = outbreak
+    refused("Complex data not supported", X + 1j, y)
+    refused("0 feature", X[:, :0], y)
+    refused("0 sample", X[:0], y[:0])
+    refused("Expected 2D array, got 1D", X[:, 0], y)
+    text = frame.assign(site="north", when=pd.Timestamp("2020-01-01"))
+    refused("column 'site' and 1 more could not be converted to float", text, y)
+    refused("column 'site' could not", pl.DataFrame({"site": ["n"] * 600, "a": X[:, 0]}), y)
+    refused("could not convert string to float", np.full((600, 3), "x", dtype=object), y)
+    with pytest.raises(NotFittedError):
+        SHTAUCClassifier().predict(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"k": 0}, "'k' parameter"),
+        ({"k": 2.5}, "'k' parameter"),
+        ({"batch_size": 0}, "'batch_size' parameter"),
+        ({"step_size": -1.0}, "'step_size' parameter"),
+        ({"step_size": "fast"}, "'step_size' parameter"),
+        ({"max_epochs": 0}, "'max_epochs' parameter"),
+        ({"tol": -1e-3}, "'tol' parameter"),
+        ({"block_order": "sorted"}, "'block_order' parameter"),
+        ({"validation_fraction": 1.0}, "'validation_fraction' parameter"),
+    ],
+)
+def test_parameters_are_checked(outbreak, parameters, match):
+    refused(match, *outbreak, **parameters)
+
+
+def test_weights_are_checked(outbreak):
+    X, y = outbreak
+    weight = np.ones(600)
+    refused("sample_weight is -2 at row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
+    refused("at least one non-zero number", X, y, weight=np.zeros(600))
+    refused("zero on all rows of class 1: give", X, y, weight=(y < 0).astype(float))
+    refused("sample_weight.shape", X, y, weight=weight[:-1])
+    refused("NaN", X, y, weight=np.where(np.arange(600) == 5, np.nan, 1.0))
+
+
+def test_changed_columns_are_refused(outbreak, frame):
+    model = SHTAUCClassifier(k=3, random_state=0).fit(frame, outbreak.y)
+    with pytest.raises(ValueError, match=r"feature names should match[\s\S]*gene_new"):
+        model.predict(frame.rename(columns={"gene3": "gene_new"}))
+    with pytest.raises(ValueError, match="39 features, but SHTAUCClassifier is expecting 40"):
+        model.predict(outbreak.X[:, 1:])
+
+
+def test_more_columns_than_there_are_keeps_all_with_a_warning(outbreak):
+    X, y = outbreak
+    with pytest.warns(UserWarning, match="k=99 is greater than n_features=40"):
+        model = SHTAUCClassifier(k=99, random_state=0).fit(X, y)
+    assert model.get_support().all()
+
+
+def test_a_step_that_is_too_large_is_told(outbreak):
+    X, y = outbreak
+    with pytest.warns(ConvergenceWarning, match="above its value 1"):
+        SHTAUCClassifier(k=5, step_size=3.0, max_epochs=2, random_state=0).fit(X, y)
+    refused("diverged in epoch", X, y, step_size=1e6, max_epochs=100)
+
+
+def test_early_stopping_needs_two_rows_of_each_class(outbreak):
+    one = np.where(np.arange(600) == 3, 1, -1)
+    refused("needs at least 2 rows of each class", outbreak.X, one, early_stopping=True)

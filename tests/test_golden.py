@@ -1,0 +1,44 @@
+"""Every weight vector of the published programs is reproduced, whatever keys the file holds."""
+
+import numpy as np
+
+from sparseauc.objective import AUCObjective
+from sparseauc.solvers import hsg_ht, sht_auc, sto_iht
+
+IN_ORDER = {"tol": 0.0, "shuffle": False}
+
+
+def reproduce(method, objective, p):
+    """Run ``method`` with the published program's parameters ``p``, translated to ours."""
+    common = IN_ORDER | {"max_epochs": int(p["epochs"])}
+    r = objective.moments.ratio
+    match method:
+        case "sht_auc":
+            return sht_auc(
+                objective, int(p["k"]), batch_size=int(p["batch_size"]),
+                step_size=p["c"] * r * (1 - r), block_order="cyclic", **common,
+            )  # fmt: skip
+        case "sto_iht":
+            return sto_iht(
+                objective, int(p["k"]), batch_size=int(p["batch_size"]), step_size=p["c"],
+                block_order="cyclic", **common,
+            )  # fmt: skip
+        case "hsg_ht":
+            return hsg_ht(
+                objective, int(p["k"]), step_size=p["c"], initial_batch_size=p["tau"],
+                growth=p["zeta"], restart_batches=True, **common,
+            )  # fmt: skip
+    raise AssertionError(f"no translation for the published method {method!r}")
+
+
+def test_every_published_weight_vector(golden):
+    objective = AUCObjective(golden["X"], golden["y"])
+    keys = [key for key in golden if "|" in key]
+    assert len(keys) >= 22
+    for key in keys:
+        method, *parts = key.split("|")
+        parameters = {name: float(value) for name, value in (part.split("=") for part in parts)}
+        result = reproduce(method, objective, parameters)
+        np.testing.assert_allclose(
+            result.dense(objective.n_features), golden[key], atol=1e-10, rtol=0, err_msg=key
+        )
