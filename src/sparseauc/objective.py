@@ -152,12 +152,13 @@ class AUCObjective:
         _, support, values = self._parts(w)
         return self.scores_on(support, values)
 
-    def scores_on(self, support: Indices, values: Floats) -> Floats:
-        """Compute Xw for a w given by its non-zeros."""
-        w = values  # dense tables are scored from the list of non-zeros alone
-        if isinstance(self.table, CSR):
-            w = np.zeros(self.n_features, self.dtype)
-            w[support] = values
+    def scores_on(self, support: Indices, values: Floats, w: Floats | None = None) -> Floats:
+        """Compute Xw for a w given by its non-zeros; CSR needs w itself, made where not given."""
+        if w is None:
+            w = values  # dense tables are scored from the list of non-zeros alone
+            if isinstance(self.table, CSR):
+                w = np.zeros(self.n_features, self.dtype)
+                w[support] = values
         scores = np.empty(self.n_rows, self.dtype)
         compute_scores(self.table, np.arange(self.n_rows), w, support, values, scores)
         return scores
@@ -166,9 +167,9 @@ class AUCObjective:
         """Compute F(w) in O(n·k), k the number of non-zeros of w."""
         return self.value_of(self.scores(w))
 
-    def value_on(self, support: Indices, values: Floats) -> float:
-        """Compute F(w) for a w given by its non-zeros."""
-        return self.value_of(self.scores_on(support, values))
+    def value_on(self, support: Indices, values: Floats, w: Floats | None = None) -> float:
+        """Compute F(w) for a w given as in ``scores_on``."""
+        return self.value_of(self.scores_on(support, values, w))
 
     def value_of(self, scores: Floats) -> float:
         """Compute F from the scores of all rows."""

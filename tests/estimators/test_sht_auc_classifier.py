@@ -233,7 +233,7 @@ def refused(match, X, y, *, weight=None, error=ValueError, **parameters):
 def test_labels_are_checked(outbreak):
     X, y = outbreak
     refused("one class only, 1", X, np.ones(600, int))
-    refused(r"Only binary.*3 classes \('a', 'b', 'c'\).*OneVsRestClassifier", X,
+    refused(r"Only binary.*3 classes: 'a', 'b', 'c'\).*OneVsRestClassifier", X,
             np.array(["a", "b", "c"] * 200))  # fmt: skip
     refused("inconsistent numbers of samples", X, y[:-1])
     refused("Input y contains NaN", X, np.where(y > 0, 1.0, np.nan))

@@ -79,8 +79,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         if classes.size > 2:
             shown = ", ".join(repr(label) for label in classes[:5].tolist())
             raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass, "
-                f"{classes.size} classes ({shown}{', …' if classes.size > 5 else ''}). Pass "
+                "Only binary classification is supported. The type of the target is multiclass "
+                f"({classes.size} classes: {shown}{', …' if classes.size > 5 else ''}). Pass "
                 "y == label, or wrap the classifier in sklearn.multiclass.OneVsRestClassifier"
             )
         positive: npt.NDArray[np.bool_] = y == classes[1]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from .base import ClassMoments, ClassPart, Moments
 from .dense import DenseMoments
@@ -57,6 +56,6 @@ def class_moments(
             raise ValueError(f"X has {n} rows but sample_weight has shape {weight.shape}")
         for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
             raise ValueError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
-    if sp.issparse(X):
+    if hasattr(X, "tocsr"):
         return SparseMoments(X.tocsr(), positive, weight)
     return DenseMoments(np.asarray(X), positive, weight)

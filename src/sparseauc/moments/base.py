@@ -282,14 +282,14 @@ class ClassMoments(Moments):
             with np.load(path, allow_pickle=False) as file:
                 if int(file["format"]) != _FORMAT:
                     raise ValueError(f"format {int(file['format'])} is not known here")
-                classes = [
+                positive, negative = (
                     ClassPart(
                         float(file[f"{name}_weight"]),
                         *(file[f"{name}_{f.name}"] for f in fields(ClassPart)[1:]),
                     )
                     for name in ("positive", "negative")
-                ]
-                moments = cls(*classes, file["column_index"])
+                )
+                moments = cls(positive, negative, file["column_index"])
                 moments._check_shapes()
                 return moments
         except FileNotFoundError:

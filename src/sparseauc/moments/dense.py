@@ -143,7 +143,7 @@ class DenseMoments(Moments):
 
     def _products(self, part: Array) -> Array:
         """Σ_i part_i (x_i − mean of its class), of shape (q, d), without centring X."""
-        products = (part.T.astype(self._X.dtype) @ self._X).astype(np.float64)
+        products: Array = (part.T.astype(self._X.dtype) @ self._X).astype(np.float64)
         # The class sums of `part` are zero in exact arithmetic; what rounding leaves of them would
         # be multiplied by the class means.
         for mean, mask in zip(self._means, (self.positive, ~self.positive), strict=True):

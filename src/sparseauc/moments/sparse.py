@@ -14,8 +14,8 @@ from .base import Array, Mask, Moments
 
 
 @kernel
-def _totals(table, positive, weight, totals, stored, counts, first, varies):  # type: ignore[no-untyped-def]
-    """Σ w x, Σ w and number of the stored entries of both classes; variation of columns."""
+def _totals(table, positive, weight, totals, counts, first, varies):  # type: ignore[no-untyped-def]
+    """Σ w x and number of the stored entries of both classes; variation of columns."""
     for i in range(positive.size):
         c = 0 if positive[i] else 1
         w = weight[i] if weight.size else 1.0
@@ -25,7 +25,6 @@ def _totals(table, positive, weight, totals, stored, counts, first, varies):  # 
             j = table.indices[p]
             x = np.float64(table.data[p])
             totals[c, j] += w * x
-            stored[c, j] += w
             if counts[0, j] + counts[1, j] == 0:
                 first[j] = x
             elif x != first[j]:
@@ -34,14 +33,16 @@ def _totals(table, positive, weight, totals, stored, counts, first, varies):  # 
 
 
 @kernel
-def _scatters(table, positive, weight, means, scatters):  # type: ignore[no-untyped-def]
-    """Σ w (x − mean)² over the stored entries of both classes."""
+def _scatters(table, positive, weight, means, scatters, stored):  # type: ignore[no-untyped-def]
+    """Σ w (x − mean)² and Σ w over the stored entries of both classes."""
     for i in range(positive.size):
         c = 0 if positive[i] else 1
         w = weight[i] if weight.size else 1.0
         for p in range(table.indptr[i], table.indptr[i + 1]):
-            difference = np.float64(table.data[p]) - means[c, table.indices[p]]
-            scatters[c, table.indices[p]] += w * difference * difference
+            j = table.indices[p]
+            difference = np.float64(table.data[p]) - means[c, j]
+            scatters[c, j] += w * difference * difference
+            stored[c, j] += w
 
 
 @kernel
@@ -95,19 +96,14 @@ class SparseMoments(Moments):
         row_weight = np.ones(n) if sample_weight is None else sample_weight
         self._weights = float(row_weight[positive].sum()), float(row_weight[~positive].sum())
         self._means = np.zeros((2, d))
-        stored = np.zeros((2, d))
-        counts, first = np.zeros((2, d), np.int64), np.zeros(d)
+        counts, first = np.zeros((2, d), np.int32 if n < 2**31 else np.int64), np.zeros(d)
         self.varies = np.zeros(d, np.bool_)
-        _totals(
-            table, self.positive, self.row_weight, self._means, stored, counts, first, self.varies
-        )
+        _totals(table, self.positive, self.row_weight, self._means, counts, first, self.varies)
         counted = row_weight > 0
         n_rows = np.array([[np.sum(counted & positive)], [np.sum(counted & ~positive)]])
         self._full = counts == n_rows
         # A column with a gap also holds zeros: one stored value other than zero makes it vary.
         self.varies |= ~self._full.all(axis=0) & (first != 0)
-        # Gaps are counted, as the two sums of weights differ by rounding where there is none.
-        self._gaps = np.where(self._full, 0.0, np.array(self._weights)[:, None] - stored)
         for mean, class_weight in zip(self._means, self._weights, strict=True):
             if class_weight > 0:
                 mean /= class_weight
@@ -126,10 +122,12 @@ class SparseMoments(Moments):
     @cached_property
     def scatters(self) -> tuple[Array, Array]:  # type: ignore[override]
         """Σ w (x − mean)² of each class."""
-        scatters = np.zeros_like(self._means)
-        _scatters(self._table, self.positive, self.row_weight, self._means, scatters)
-        # Entries that are not stored are zeros, each (0 − mean)² away.
-        scatters += self._gaps * self._means**2
+        scatters, stored = np.zeros_like(self._means), np.zeros_like(self._means)
+        _scatters(self._table, self.positive, self.row_weight, self._means, scatters, stored)
+        # Entries that are not stored are zeros, each (0 − mean)² away. Columns without gaps are
+        # known by count, as the two sums of weights differ by rounding where there is none.
+        gaps = np.where(self._full, 0.0, np.array(self._weights)[:, None] - stored)
+        scatters += gaps * self._means**2
         return scatters[0], scatters[1]
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:

@@ -104,11 +104,14 @@ class Epoch(NamedTuple):
     undone : bool
         Whether w was taken back to an earlier iterate. That it did not move is then no sign of
         convergence.
+    dense : ndarray of shape (d,) or None
+        w as a dense vector, where the method has it.
     """
 
     w: SparseVector
     step_size: float
     undone: bool = False
+    dense: Floats | None = None
 
 
 def run_epochs(
@@ -130,7 +133,7 @@ def run_epochs(
         converged = not last.undone and _moved_less_than(tol, before.w, last.w)
         stopped = False
         if callback is not None:
-            scores = objective.scores_on(*last.w)
+            scores = objective.scores_on(*last.w, last.dense)
             weight = objective.weight if objective.weight.size else None
             record = EpochRecord(
                 number,

@@ -157,15 +157,14 @@ def sht_auc(
     blocks = deal_blocks(objective, batch_size, shuffle=shuffle, rng=rng)
     constant = np.flatnonzero(~objective.moments.varies)
     iterate = Iterate(objective, k, start)
-    candidate, magnitudes = np.empty(d, dtype), np.empty(d, dtype)
-    scores = np.empty(blocks.largest, dtype)
-
     first = iterate.copy()
     driver = None
     if isinstance(step_size, str):
         driver = BoldDriver(
-            exact_first_step(objective, k), first, objective.value_on(*first), max_epochs
+            exact_first_step(objective, k), first, objective.value_on(*first, iterate.w), max_epochs
         )
+    candidate, magnitudes = np.empty(d, dtype), np.empty(d, dtype)
+    scores = np.empty(blocks.largest, dtype)
 
     def run_epoch(number: int) -> Epoch:
         step = float(step_size) if driver is None else driver.step(number)
@@ -179,12 +178,12 @@ def sht_auc(
         if driver is None:
             if overflowed:
                 raise diverged("SHT-AUC", number, step)
-            return Epoch(iterate.copy(), step)
-        reached = np.inf if overflowed else objective.value_on(*iterate.copy())
+            return Epoch(iterate.copy(), step, dense=iterate.w)
+        reached = np.inf if overflowed else objective.value_on(*iterate.copy(), iterate.w)
         undone = driver.strayed(iterate.copy(), reached)
         if undone:
             iterate.set(driver.best)
-        return Epoch(iterate.copy(), step, undone)
+        return Epoch(iterate.copy(), step, undone, iterate.w)
 
     result = run_epochs(
         objective, run_epoch, start=first, max_epochs=max_epochs, tol=tol, callback=callback

@@ -1,0 +1,105 @@
+"""Rows of H on the standardised scale, fetched when asked for and kept within a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from .base import Array, Indices, Moments
+
+# Up to this many columns H is formed whole: its rows then come in one matrix product, and nothing
+# is fetched twice.
+_WHOLE = 400
+# Up to this many columns every row that was fetched is kept: at most 32 MiB.
+_ALL_KEPT = 2000
+# Rows fetched at a time: the one that is needed and the likeliest to be needed next. A product with
+# several columns reads X once for all of them.
+BATCH = 16
+
+
+class StandardisedGram:
+    """H and δ of columns divided by their deviations, without dividing the columns.
+
+    Only rows that are asked for are computed. They are kept up to ``capacity`` rows; then those not
+    asked for longest are dropped.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the columns as they are.
+    scale : ndarray of shape (d,)
+        Deviations; 1 for columns that must not be divided.
+    capacity : int
+        Rows to keep at most.
+
+    Attributes
+    ----------
+    delta, diagonal : ndarrays of shape (d,)
+    """
+
+    def __init__(self, moments: Moments, scale: Array, capacity: int) -> None:
+        self._moments = moments
+        self._inverse_scale = 1.0 / scale
+        d = scale.size
+        self.delta: Array = moments.delta * self._inverse_scale
+        self.diagonal: Array = moments.diagonal * self._inverse_scale**2
+        self._capacity = d if d <= _ALL_KEPT else min(d, capacity)
+        self._rows = np.empty((self._capacity, d))
+        self._slot: dict[int, int] = {}  # in order of use, the latest last
+        if d <= _WHOLE:
+            self._fetch(np.arange(d), keep=frozenset())
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.delta.size
+
+    def row(self, column: int, likeliest: Callable[[], Indices], keep: frozenset[int]) -> Array:
+        """Row of H for ``column``.
+
+        Parameters
+        ----------
+        column : int
+        likeliest : callable
+            Gives columns that may be asked for next, likeliest first; fetched along when there is
+            room.
+        keep : frozenset of int
+            Columns whose rows must not be dropped to make room.
+        """
+        if column not in self._slot:
+            room = min(BATCH, self._capacity - len(keep))
+            wanted = [column]
+            for other in likeliest().tolist():
+                if len(wanted) >= room:
+                    break
+                if other not in self._slot and other != column:
+                    wanted.append(other)
+            self._fetch(np.array(wanted), keep)
+        slot = self._slot.pop(column)
+        self._slot[column] = slot
+        row: Array = self._rows[slot]
+        return row
+
+    def rows(self, columns: Indices) -> Array:
+        """Rows of H for several columns, of shape (q, d)."""
+        missing = np.array([j for j in columns.tolist() if j not in self._slot], np.int64)
+        if missing.size:
+            self._fetch(missing, frozenset(columns.tolist()))
+        return self._rows[[self._slot[j] for j in columns.tolist()]]
+
+    def _fetch(self, columns: npt.NDArray[np.int64], keep: frozenset[int]) -> None:
+        taken = set(self._slot.values())
+        free = [slot for slot in range(self._capacity) if slot not in taken]
+        for column in list(self._slot):
+            if len(free) >= columns.size:
+                break
+            if column not in keep:
+                free.append(self._slot.pop(column))
+        fetched = self._moments.columns(columns).T
+        fetched *= self._inverse_scale
+        fetched *= self._inverse_scale[columns][:, None]
+        for column, slot, row in zip(columns.tolist(), free, fetched, strict=False):
+            self._rows[slot] = row
+            self._slot[column] = slot

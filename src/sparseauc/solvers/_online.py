@@ -1,0 +1,161 @@
+"""What the methods that take one row at a time share: rows as vectors, class sums, their epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba.extending import overload
+
+from .._jit import REORDER
+from ..objective import AUCObjective, Floats, Indices
+from ..rows import Table, accumulate_rows
+from ._epochs import Callback, Epoch, SolverResult, SparseVector, run_epochs
+from ._hard_thresholding import counted_rows
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Doubles = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+# ------------------------------------------------------------------------------ inside kernels
+
+
+def reordering_kernel(function: Function) -> Function:
+    """Compile a sweep over columns whose sums may be reordered, so that they are vectorised."""
+    compiled: Function = numba.njit(cache=True, nogil=True, fastmath=REORDER, error_model="numpy")(
+        function
+    )
+    return compiled
+
+
+def dense_row(table: Any, row: Any, buffer: Any) -> Any:
+    """Row of a dense table with its entries side by side: a view, or copied to ``buffer``."""
+
+
+@overload(dense_row)
+def _dense_row(table, row, buffer):  # type: ignore[no-untyped-def]
+    if table.layout == "C":
+        return lambda table, row, buffer: table[row]
+
+    def copied(table, row, buffer):  # type: ignore[no-untyped-def]
+        for j in range(buffer.size):
+            buffer[j] = table[row, j]
+        return buffer
+
+    return copied
+
+
+@reordering_kernel
+def dot(x, w):  # type: ignore[no-untyped-def]
+    """x·w."""
+    total = w.dtype.type(0)
+    for j in range(w.size):
+        total += x[j] * w[j]
+    return total
+
+
+def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Floats:
+    """Zeros that begin with a cache line, so that no vector load of a sweep straddles two."""
+    n_bytes = size * np.dtype(dtype).itemsize
+    memory = np.zeros(n_bytes + 64, np.uint8)
+    first = -memory.ctypes.data % 64
+    zeros: Floats = memory[first : first + n_bytes].view(dtype)
+    return zeros
+
+
+# ---------------------------------------------------------------------------------- class sums
+
+
+class ClassSums(NamedTuple):
+    """Sum of the rows of each class and their number, known or gathered as rows come.
+
+    Attributes
+    ----------
+    positive, negative : ndarrays of shape (d,)
+    counts : ndarray of shape (2,)
+        Rows of the positives and of the negatives, or their total weights.
+    """
+
+    positive: Doubles
+    negative: Doubles
+    counts: Doubles
+
+    @classmethod
+    def none(cls, n_features: int) -> ClassSums:
+        """Sums before the first row."""
+        return cls(np.zeros(n_features), np.zeros(n_features), np.zeros(2))
+
+    @classmethod
+    def of(cls, objective: AUCObjective) -> ClassSums:
+        """Sums over all rows, each times its weight."""
+        weights = objective.moments.weights
+        positive, negative = (
+            mean * weight for mean, weight in zip(objective.moments.means, weights, strict=True)
+        )
+        return cls(positive, negative, np.array(weights))
+
+    def add(self, table: Table, rows: Indices, positive: Mask) -> None:
+        """Take in these rows."""
+        for place, (total, members) in enumerate(
+            ((self.positive, rows[positive[rows]]), (self.negative, rows[~positive[rows]]))
+        ):
+            accumulate_rows(table, members, np.ones(members.size), total)
+            self.counts[place] += members.size
+
+    @property
+    def means(self) -> tuple[Doubles, Doubles]:
+        """Mean of the positives and of the negatives, zeros for a class not seen yet."""
+        positive, negative = np.maximum(self.counts, 1.0)
+        return self.positive / positive, self.negative / negative
+
+
+# -------------------------------------------------------------------------------------- epochs
+
+
+def run_rows(
+    objective: AUCObjective,
+    method: str,
+    advance: Callable[[Indices], Epoch],
+    *,
+    start: Floats,
+    step_size: float,
+    max_epochs: int,
+    tol: float,
+    shuffle: bool,
+    callback: Callback | None,
+    rng: np.random.Generator | None,
+) -> SolverResult:
+    """Run epochs that visit every row that counts once, in order or in a fresh random order."""
+    rng = np.random.default_rng() if rng is None else rng
+    rows = counted_rows(objective)
+
+    def run_epoch(number: int) -> Epoch:
+        epoch = advance(rng.permutation(rows) if shuffle else rows)
+        if not np.isfinite(epoch.w.values).all():
+            raise ValueError(
+                f"{method} diverged in epoch {number} with step_size={step_size:g}: "
+                "give a smaller one, or scale the columns down"
+            )
+        return epoch
+
+    return run_epochs(
+        objective,
+        run_epoch,
+        start=SparseVector.of(start),
+        max_epochs=max_epochs,
+        tol=tol,
+        callback=callback,
+    )
+
+
+def refuse_weights(objective: AUCObjective, method: str) -> None:
+    """Refuse sample weights, which a method with a running share of positives does not define."""
+    if objective.weight.size:
+        raise ValueError(
+            f"{method} estimates the share of positives as rows come and defines no sample "
+            "weights: leave them out, or use SPAM"
+        )

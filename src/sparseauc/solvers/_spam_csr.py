@@ -1,0 +1,200 @@
+"""SPAM's step on CSR rows, in the time of a row's non-zeros although every step shrinks all of w.
+
+Entry j of w is kept as a *level* ℓ_j, from which w_j = S·sign(ℓ_j)·(|ℓ_j| − C). Dividing w by a
+number then changes the scale S alone, and soft thresholding adds to the cumulative threshold C
+alone: |ℓ_j| is the value of C at which entry j reaches zero. Entries at zero have the level zero.
+
+- The products with the class sums s, of which the step needs one, are linear in S and C:
+  w·s = S·(Σ ℓ_j s_j − C·Σ sign(ℓ_j) s_j). Both sums change with a row's own entries, and when C
+  passes a level: a heap of the levels tells when.
+- The sum of all iterates is linear in K = ΣS and Q = ΣSC: entry j has ℓ_j K − sign(ℓ_j) Q since K
+  and Q were zero, plus a correction written whenever ℓ_j changes.
+
+Every so many rows that an O(d) sweep is lost among them, all is written out and S, C, K, Q begin
+anew: rounding does not pile up, and S cannot vanish.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._jit import kernel
+from ._spam_dense import multiplier
+
+# Non-zeros read between two sweeps, as a multiple of d.
+_BETWEEN_SWEEPS = 4
+# Sums of iterates lose as many digits as S does.
+_LEAST_SCALE = 1e-4
+_ONE = np.uint64(1)
+
+
+@kernel
+def _sign(value):  # type: ignore[no-untyped-def]
+    return np.float64(value > 0.0) - np.float64(value < 0.0)
+
+
+@kernel
+def _write_out(level, correction, average, scale, threshold, mass, moment):  # type: ignore[no-untyped-def]
+    """Set levels to w itself, for S = 1 and C = 0, and bring the sum of iterates up to date."""
+    for j in range(level.size):
+        sign = _sign(level[j])
+        if average.size:
+            average[j] += level[j] * mass - sign * moment + correction[j]
+            correction[j] = 0.0
+        level[j] = scale * (level[j] - sign * threshold)
+
+
+@kernel
+def _products(level, total):  # type: ignore[no-untyped-def]
+    """Σ ℓ_j s_j and Σ sign(ℓ_j) s_j."""
+    product, signed = 0.0, 0.0
+    for j in range(level.size):
+        product += level[j] * total[j]
+        signed += _sign(level[j]) * total[j]
+    return product, signed
+
+
+@kernel
+def _file_all(level, limit, per_slot, first, column_of, following):  # type: ignore[no-untyped-def]
+    """Begin the calendar anew with every entry whose level C may reach; returns how many."""
+    first[:] = -1
+    size = 0
+    for j in range(level.size):
+        if 0.0 < abs(level[j]) <= limit:
+            slot = np.int64(abs(level[j]) * per_slot)
+            column_of[size], following[size], first[slot] = j, first[slot], size
+            size += 1
+    return size
+
+
+@kernel
+def descend_csr_rows(  # type: ignore[no-untyped-def]
+    table, rows, positive, weight, sums, running, l1, l2, step_size, t, w, average
+):
+    """Take SPAM's step on each row; with ``running`` each row first joins the class sums."""
+    data, indices, indptr = table.data, table.indices, table.indptr
+    sum_positive, sum_negative, counts = sums.positive, sums.negative, sums.counts
+    d = w.size
+    level = w.astype(np.float64)
+    correction = np.zeros(average.size)
+    longest, n_nonzeros = np.int64(0), np.int64(0)
+    for row in rows:
+        length = np.int64(indptr[row + 1] - indptr[row])
+        longest = max(longest, length)
+        n_nonzeros += length
+    rows_between = 1 + _BETWEEN_SWEEPS * d * rows.size // max(n_nonzeros, 1)
+    # The calendar: a list of cards in each slot of C, a card naming a column.
+    room = (1 + _BETWEEN_SWEEPS) * d + longest if l1 > 0.0 else 0
+    first, size = np.empty(rows_between + 1, np.int64), 0
+    column_of, following = np.empty(room, np.int64), np.empty(room, np.int64)
+
+    scale, threshold, mass, moment = 1.0, 0.0, 0.0, 0.0  # S, C, K, Q
+    product_positive, signed_positive, product_negative, signed_negative = 0.0, 0.0, 0.0, 0.0
+    unread = 0  # non-zeros until the next sweep
+    limit, per_slot = 0.0, 0.0  # C at the next sweep at the latest, slots to a unit of C
+    for row in rows:
+        t += 1
+        step = step_size / math.sqrt(t)
+        amount = step * l1 / scale
+        if unread <= 0 or not scale > _LEAST_SCALE or threshold + amount > limit:
+            _write_out(level, correction, average, scale, threshold, mass, moment)
+            scale, threshold, mass, moment = 1.0, 0.0, 0.0, 0.0
+            product_positive, signed_positive = _products(level, sum_positive)
+            product_negative, signed_negative = _products(level, sum_negative)
+            amount = step * l1
+            limit = rows_between * amount
+            if l1 > 0.0:
+                per_slot = 1.0 / amount
+                size = _file_all(level, limit, per_slot, first, column_of, following)
+            unread = _BETWEEN_SWEEPS * d
+        start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
+        unread -= np.int64(stop - start)
+        is_positive = positive[row]
+
+        score = 0.0
+        for p in range(start, stop):
+            at = level[np.uint64(indices[p])]
+            score += data[p] * (at - _sign(at) * threshold)
+        score *= scale
+
+        if running:
+            product, signed = 0.0, 0.0
+            own = sum_positive if is_positive else sum_negative
+            for p in range(start, stop):
+                j = np.uint64(indices[p])
+                own[j] += data[p]
+                product += level[j] * data[p]
+                signed += _sign(level[j]) * data[p]
+            counts[0 if is_positive else 1] += 1.0
+            if is_positive:
+                product_positive += product
+                signed_positive += signed
+            else:
+                product_negative += product
+                signed_negative += signed
+
+        if is_positive:
+            other = scale * (product_negative - threshold * signed_negative)
+        else:
+            other = scale * (product_positive - threshold * signed_positive)
+        count = counts[1 if is_positive else 0]
+        other = other / count if count > 0.0 else 0.0
+        ratio = counts[0] / (counts[0] + counts[1])
+        move = step * multiplier(is_positive, score - other, ratio) / scale
+        if weight.size:
+            move *= weight[row]
+
+        for p in range(start, stop):
+            j = np.uint64(indices[p])
+            before = level[j]
+            sign_before = _sign(before)
+            after = before - sign_before * threshold - move * data[p]
+            sign = _sign(after)
+            # Written so that NaN stays: divergence must show.
+            if abs(after) <= amount:
+                after, sign = 0.0, 0.0
+            else:
+                after += sign * threshold
+                if abs(after) <= limit:
+                    slot = np.uint64(abs(after) * per_slot)
+                    column_of[size], following[size], first[slot] = j, first[slot], size
+                    size += 1
+            level[j] = after
+            product_positive += (after - before) * sum_positive[j]
+            product_negative += (after - before) * sum_negative[j]
+            signed_positive += (sign - sign_before) * sum_positive[j]
+            signed_negative += (sign - sign_before) * sum_negative[j]
+            if average.size:
+                correction[j] += (before - after) * mass - (sign_before - sign) * moment
+
+        if l1 > 0.0:
+            slot = np.int64(threshold * per_slot)
+            threshold += amount
+            last = np.int64(threshold * per_slot)
+            while slot <= last:
+                card, kept = first[slot], np.int64(-1)
+                while card >= 0:
+                    j, after_card = column_of[card], following[card]
+                    at = level[j]
+                    if 0.0 < abs(at) <= threshold:
+                        sign = _sign(at)
+                        product_positive -= at * sum_positive[j]
+                        product_negative -= at * sum_negative[j]
+                        signed_positive -= sign * sum_positive[j]
+                        signed_negative -= sign * sum_negative[j]
+                        if average.size:
+                            correction[j] += at * mass - sign * moment
+                        level[j] = 0.0
+                    elif abs(at) > threshold and slot == last:
+                        following[card], kept = kept, card
+                    card = after_card
+                first[slot] = kept
+                slot += 1
+
+        scale /= 1.0 + step * l2
+        mass += scale
+        moment += scale * threshold
+    _write_out(level, correction, average, scale, threshold, mass, moment)
+    w[:] = level
