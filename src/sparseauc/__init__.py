@@ -1,15 +1,28 @@
 """sparseauc: the k columns whose linear score best ranks positives above negatives."""
 
-from .estimators import SHTAUCClassifier
+from .estimators import (
+    HSGHTClassifier,
+    SHTAUCClassifier,
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+    StoIHTClassifier,
+)
 from .moments import ClassMoments, class_moments
 from .objective import AUCObjective, minimise_on_support
+from .selection import SparseAUCPath, sparse_auc_path
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AUCObjective",
     "ClassMoments",
+    "HSGHTClassifier",
     "SHTAUCClassifier",
+    "SparseAUCClassifier",
+    "SparseAUCClassifierCV",
+    "SparseAUCPath",
+    "StoIHTClassifier",
     "class_moments",
     "minimise_on_support",
+    "sparse_auc_path",
 ]

@@ -56,12 +56,12 @@ def test_sketches_rank_too(outbreak):
 
 
 def test_more_passes_come_closer_to_the_minimiser():
-    X, y = make_outbreak(n=400, d=30, k=10, mu=0.5, r=0.2, correlation=0.8, random_state=0)
+    X, y = make_outbreak(n=200, d=50, k=20, mu=0.5, r=0.2, correlation=0.9, random_state=0)
     model = OPAUCClassifier(max_epochs=20, random_state=0).fit(X, y)
     assert model.n_iter_ == len(model.history_["auc"]) == 20
-    _, least = minimise_on_support(AUCObjective(X, y).moments, np.arange(30), 1e-4)
+    _, least = minimise_on_support(AUCObjective(X, y).moments, np.arange(50), 1e-4)
     excess = np.array(model.history_["objective"]) - least
-    assert excess[10:].mean() < excess[0] / 2
+    assert excess[10:].mean() < excess[0] / 3
 
 
 def test_small_coefficients_may_count_as_zero(outbreak):
@@ -178,7 +178,7 @@ def test_parts_are_checked(outbreak):
     X, y = outbreak
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         OPAUCClassifier().partial_fit(X, y)
-    with pytest.raises(ValueError, match="Only binary classification.*3 labels"):
+    with pytest.raises(ValueError, match=r"Only binary classification.*3 labels"):
         OPAUCClassifier().partial_fit(X, y, classes=[0, 1, 2])
     with pytest.raises(ValueError, match="y has 7 at row 3; the classes are -1 and 1"):
         OPAUCClassifier().partial_fit(X, np.where(np.arange(2000) == 3, 7, y), classes=[-1, 1])

@@ -10,7 +10,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import ClassMoments, class_moments
 from sparseauc.solvers.mean_difference import mean_difference, standardised_differences
 
-# ----------------------------------------------------------------------- the oracle, column by column
+# --------------------------------------------------------------------- the oracle, column by column
 
 
 def naive_mean_difference(X, y, k):
@@ -71,7 +71,7 @@ def test_merged_summaries_are_enough():
     np.testing.assert_allclose(dense(merged, 12), naive_mean_difference(X, y, 4), rtol=1e-9)
 
 
-# --------------------------------------------------------------------------------------- what it means
+# ------------------------------------------------------------------------------------ what it means
 
 
 def test_differences_order_columns_by_their_auc():
@@ -102,7 +102,7 @@ def test_both_classes_weigh_the_same():
     assert z[0] == pytest.approx(1 / np.sqrt(5), abs=0.05)
 
 
-# ------------------------------------------------------------------------------------------- the edges
+# ---------------------------------------------------------------------------------------- the edges
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

@@ -12,7 +12,7 @@ from sparseauc.objective import AUCObjective, minimise_on_support
 from sparseauc.rows import as_table
 from sparseauc.solvers.opauc import OPAUCState, opauc
 
-# ------------------------------------------------------------------------- the oracles, row by row
+# -------------------------------------------------------------------------- the oracles, row by row
 
 
 def scatter(rows, _):
@@ -153,7 +153,7 @@ def test_constant_columns_stay_zero():
     assert np.count_nonzero(w) == 6
 
 
-# -------------------------------------------------------------------------------------- the sketches
+# ------------------------------------------------------------------------------------- the sketches
 
 
 class UnitVectors:
@@ -226,7 +226,7 @@ def test_a_larger_rank_comes_closer():
     assert fast_auc(X @ runs[0], y > 0) == pytest.approx(auc, abs=0.01)
 
 
-# -------------------------------------------------------------------------------- the automatic step
+# ------------------------------------------------------------------------------- the automatic step
 
 
 def test_automatic_step_follows_the_scale():
@@ -262,7 +262,7 @@ def test_equal_rows_give_no_step():
     np.testing.assert_array_equal(state.w, np.zeros(3))
 
 
-# -------------------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------------- what is refused
 
 
 def test_overflow_is_reported():

@@ -50,7 +50,8 @@ class OPAUCClassifier(SparseLinearClassifier):
         Up to this many columns the two covariances are exact, which takes d(d + 1) numbers and
         O(d²) a row; sketches take 2·d·rank and O(d·rank).
     max_epochs : int, default=1
-        Passes over the rows in ``fit``; more than one is not the method any more, but often better.
+        Passes over the rows in ``fit``. More than one helps when columns are correlated and rows
+        are few.
     shuffle : bool, default=True
         In ``fit``, visit the rows in a fresh random order every epoch; otherwise in the given
         order. ``partial_fit`` takes rows as they come.

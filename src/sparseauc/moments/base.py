@@ -85,6 +85,13 @@ class Moments(ABC):
         return positive / self.weights[0], negative / self.weights[1]
 
     @property
+    def deviations(self) -> Array:
+        """Deviation of each column over all rows, as ``StandardScaler`` computes it."""
+        r = self.ratio
+        positive, negative = self.variances
+        return np.sqrt(r * positive + (1 - r) * negative + r * (1 - r) * self.delta**2)
+
+    @property
     def diagonal(self) -> Array:
         """Diagonal of H."""
         positive, negative = self.variances

@@ -22,6 +22,9 @@ BATCH = 16
 class StandardisedGram:
     """H and δ of columns divided by their deviations, without dividing the columns.
 
+    A column whose deviation is nothing but rounding beside its mean, as of a constant, is divided by
+    one and has no difference and no variance: it is never worth choosing.
+
     Only rows that are asked for are computed. They are kept up to ``capacity`` rows; then those not
     asked for longest are dropped.
 
@@ -29,22 +32,28 @@ class StandardisedGram:
     ----------
     moments : Moments
         Of the columns as they are.
-    scale : ndarray of shape (d,)
-        Deviations; 1 for columns that must not be divided.
     capacity : int
         Rows to keep at most.
 
     Attributes
     ----------
+    scale : ndarray of shape (d,)
+        The deviations divided by.
     delta, diagonal : ndarrays of shape (d,)
     """
 
-    def __init__(self, moments: Moments, scale: Array, capacity: int) -> None:
+    def __init__(self, moments: Moments, capacity: int) -> None:
         self._moments = moments
-        self._inverse_scale = 1.0 / scale
-        d = scale.size
+        d = moments.n_features
+        self.scale: Array = moments.deviations
+        magnitude = np.maximum(np.abs(moments.means[0]), np.abs(moments.means[1]))
+        constant = self.scale <= 10 * np.finfo(np.float64).eps * magnitude
+        self.scale[constant] = 1.0
+        self._inverse_scale = 1.0 / self.scale
         self.delta: Array = moments.delta * self._inverse_scale
         self.diagonal: Array = moments.diagonal * self._inverse_scale**2
+        self.delta[constant] = 0.0
+        self.diagonal[constant] = 0.0
         self._capacity = d if d <= _ALL_KEPT else min(d, capacity)
         self._rows = np.empty((self._capacity, d))
         self._slot: dict[int, int] = {}  # in order of use, the latest last

@@ -104,9 +104,10 @@ def descend_csr_rows(  # type: ignore[no-untyped-def]
             product_positive, signed_positive = _products(level, sum_positive)
             product_negative, signed_negative = _products(level, sum_negative)
             amount = step * l1
-            limit = rows_between * amount
+            # No less than Σ amount over the rows up to the next sweep, while S is 1.
+            limit = amount + 2.0 * step_size * l1 * (math.sqrt(t + rows_between) - math.sqrt(t))
             if l1 > 0.0:
-                per_slot = 1.0 / amount
+                per_slot = rows_between / limit
                 size = _file_all(level, limit, per_slot, first, column_of, following)
             unread = _BETWEEN_SWEEPS * d
         start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])

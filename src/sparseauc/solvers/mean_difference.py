@@ -1,6 +1,8 @@
 """Mean difference: the k columns whose class means lie furthest apart, each judged on its own.
 
-    z_j = (x̄₊ − x̄₋)_j / s_j,   s_j² = (S₊ + S₋)_jj / 2,   score = Σ_{the k largest |z_j|} z_j x_j / s_j
+    z_j = (x̄₊ − x̄₋)_j / s_j,   s_j² = (S₊ + S₋)_jj / 2
+
+    score(x) = Σ_j z_j x_j / s_j   over the k columns with the largest |z_j|
 
 Use it first. It needs one look at each column, has nothing to tune but k, and on independent normal
 columns nothing linear beats it: with S₊ + S₋ diagonal, z_j/s_j is the direction of the largest AUC,

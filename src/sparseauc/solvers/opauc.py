@@ -19,7 +19,8 @@ O(d·rank) each.
 from __future__ import annotations
 
 import math
-from typing import Literal, Self
+from collections.abc import Callable
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +39,16 @@ Mask = npt.NDArray[np.bool_]
 _CHUNK = 256
 
 
-# --------------------------------------------------- the row's own class, and S of the other times w
+def _reordering(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile as part of a kernel; sums may be reordered, so that they are vectorised."""
+    part: Callable[..., Any] = register_jitable(fastmath=REORDER)(function)
+    return part
 
 
-@register_jitable(fastmath=REORDER)  # type: ignore[untyped-decorator]
+# -------------------------------------------------- the row's own class, and S of the other times w
+
+
+@_reordering
 def _move_centre(x, share, centre, gap):  # type: ignore[no-untyped-def]
     """``gap = x − centre``, then ``centre += share · gap``; returns ‖gap‖²."""
     total = 0.0
@@ -52,7 +59,7 @@ def _move_centre(x, share, centre, gap):  # type: ignore[no-untyped-def]
     return total
 
 
-@register_jitable(fastmath=REORDER)  # type: ignore[untyped-decorator]
+@_reordering
 def _fold_triangle_row(own, other, factor, gap, w_i, w, product):  # type: ignore[no-untyped-def]
     """Update a row left of the diagonal; multiply the other one as a row and as a column."""
     total = w.dtype.type(0)
@@ -80,7 +87,7 @@ def _fold_scatter(own, other, gap, kept, w, product):  # type: ignore[no-untyped
         start = stop + 1
 
 
-@register_jitable(fastmath=REORDER)  # type: ignore[untyped-decorator]
+@_reordering
 def _dot(a, b):  # type: ignore[no-untyped-def]
     total = a.dtype.type(0)
     for q in range(a.size):
@@ -103,7 +110,7 @@ def _fold_sketch(own, other, gap, direction, w, scores, product):  # type: ignor
 # ----------------------------------------------------------------------------------- the iteration
 
 
-@register_jitable(fastmath=REORDER)  # type: ignore[untyped-decorator]
+@_reordering
 def _compare(x, centre, w):  # type: ignore[no-untyped-def]
     """``x −= centre``; returns x·w and ‖x‖²."""
     score = 0.0

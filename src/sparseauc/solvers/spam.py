@@ -81,6 +81,10 @@ class SPAMState:
         sums: ClassSums | None = None,
         start: npt.ArrayLike | None = None,
     ) -> None:
+        for name, value in (("l1", l1), ("l2", l2), ("step_size", step_size)):
+            # Beyond, their products leave the range of floats.
+            if not 0 <= value <= 1e100:
+                raise ValueError(f"{name} must be between 0 and 1e100, got {value}")
         self.l1, self.l2, self.step_size = float(l1), float(l2), float(step_size)
         self.t = 0
         self.w = aligned_zeros(n_features, dtype)

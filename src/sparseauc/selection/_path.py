@@ -1,0 +1,164 @@
+"""All k in one go: the best columns of every number, for several ridges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..moments import Moments, class_moments
+from ..moments.gram import StandardisedGram
+from ..solvers.exchange import Solution, exchange_path
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+# Ridges tried by default, on the standardised scale, where the diagonal of H is about 2: from hardly
+# any shrinkage to so much that the largest differences of means are chosen one by one.
+DEFAULT_ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+
+
+@dataclass(frozen=True)
+class SparseAUCPath:
+    """Supports and coefficients for every k and ridge.
+
+    Attributes
+    ----------
+    ks : ndarray of shape (n_ks,)
+    alphas : ndarray of shape (n_alphas,)
+    scale : ndarray of shape (d,)
+        Deviations by which columns were divided.
+    solutions : list of lists of Solution
+        ``solutions[a][i]`` for ``alphas[a]`` and ``ks[i]``, on the standardised scale. Where fewer
+        than k columns carry everything there is to explain, the support is smaller than k.
+    """
+
+    ks: Indices
+    alphas: Array
+    scale: Array
+    solutions: list[list[Solution]]
+
+    @property
+    def objectives(self) -> Array:
+        """F(w) + alpha‖w‖², of shape (n_alphas, n_ks)."""
+        return np.array([[s.objective for s in row] for row in self.solutions])
+
+    def support(self, k: int, alpha: float) -> Indices:
+        """Columns chosen for k and a ridge, ascending."""
+        return self._solution(k, alpha).support
+
+    def coef(self, k: int, alpha: float) -> Array:
+        """Coefficients of all columns on the original scale."""
+        solution = self._solution(k, alpha)
+        coef = np.zeros(self.scale.size)
+        coef[solution.support] = solution.coef / self.scale[solution.support]
+        return coef
+
+    def matrix(self) -> tuple[Indices, Array]:
+        """Columns used by any model, and their original-scale coefficients, (used, models).
+
+        Models are ordered by ridge, then by k, so that ``X[:, used] @ coefficients`` scores rows with
+        all of them at once.
+        """
+        flat = [solution for row in self.solutions for solution in row]
+        used = np.unique(np.concatenate([solution.support for solution in flat]))
+        coefficients = np.zeros((used.size, len(flat)))
+        for model, solution in enumerate(flat):
+            place = np.searchsorted(used, solution.support)
+            coefficients[place, model] = solution.coef / self.scale[solution.support]
+        return used, coefficients
+
+    def _solution(self, k: int, alpha: float) -> Solution:
+        at_k, at_alpha = np.flatnonzero(self.ks == k), np.flatnonzero(self.alphas == alpha)
+        if at_k.size == 0 or at_alpha.size == 0:
+            raise KeyError(f"k={k}, alpha={alpha} is not on the path: see ks and alphas")
+        return self.solutions[at_alpha[0]][at_k[0]]
+
+
+def path_of_moments(
+    moments: Moments, ks: Indices, alphas: Array, *, fixed: Indices, excluded: Indices
+) -> SparseAUCPath:
+    """Compute the path from class moments; ``ks`` ascending."""
+    k_max = int(ks[-1])
+    # Twice the columns of the largest support: room for it and for candidates to come and go.
+    gram = StandardisedGram(moments, capacity=2 * k_max + 16)
+    solutions = []
+    for alpha in alphas.tolist():
+        found = exchange_path(gram, k_max, alpha, fixed=fixed, excluded=excluded)
+        first = found[0].support.size
+        # Beyond the last support found, more columns explain nothing more.
+        solutions.append([found[min(k - first, len(found) - 1)] for k in ks.tolist()])
+    return SparseAUCPath(ks, alphas, gram.scale, solutions)
+
+
+def sparse_auc_path(
+    X: Any,
+    y: npt.ArrayLike,
+    ks: npt.ArrayLike | None = None,
+    alphas: npt.ArrayLike = (1.0,),
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    always_include: npt.ArrayLike = (),
+    exclude: npt.ArrayLike = (),
+) -> SparseAUCPath:
+    """Find the best k columns for AUC, for every k at once.
+
+    For each k and ridge minimises F(w) + alpha‖w‖² over w with at most k non-zeros, columns divided
+    by their deviations; no single exchange of columns improves any of the supports returned.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, d), float32 or float64
+        Neither copied nor scaled.
+    y : array-like of shape (n,)
+        Positive where true or greater than zero.
+    ks : array-like of int, optional
+        Numbers of columns; 1 … min(50, d) by default.
+    alphas : array-like of float, default=(1.0,)
+        Ridges, on the standardised scale.
+    sample_weight : array-like of shape (n,), optional
+    always_include, exclude : array-like of int
+        Columns in every support, and in none.
+
+    Returns
+    -------
+    SparseAUCPath
+
+    Examples
+    --------
+    >>> from sparseauc import sparse_auc_path
+    >>> from sparseauc.datasets import make_outbreak
+    >>> X, y = make_outbreak(n=2000, d=100, k=5, mu=1.0, random_state=0)
+    >>> path = sparse_auc_path(X, y, ks=range(1, 11))
+    >>> len(path.support(5, alpha=1.0))
+    5
+    """
+    moments = class_moments(X, y, sample_weight)
+    moments.check_both_classes()
+    d = moments.n_features
+    fixed, excluded = (np.unique(np.asarray(c, np.int64)) for c in (always_include, exclude))
+    if ks is None:
+        ks = np.arange(max(1, fixed.size), min(50, d - excluded.size) + 1)
+    sizes = np.unique(np.asarray(ks, np.int64))
+    check_sizes(sizes, d, fixed, excluded)
+    ridges = np.atleast_1d(np.asarray(alphas, np.float64))
+    for alpha in ridges[~(ridges >= 0) | np.isinf(ridges)][:1]:
+        raise ValueError(f"alphas holds {alpha}: a ridge is a finite number of 0 or more")
+    return path_of_moments(moments, sizes, ridges, fixed=fixed, excluded=excluded)
+
+
+def check_sizes(ks: Indices, d: int, fixed: Indices, excluded: Indices) -> None:
+    """Refuse numbers of columns that contradict the columns there are."""
+    for columns in (fixed, excluded):
+        for column in columns[(columns < 0) | (columns >= d)][:1]:
+            raise ValueError(f"column {column} does not exist: there are {d}")
+    for column in np.intersect1d(fixed, excluded)[:1]:
+        raise ValueError(f"column {column} is both always included and excluded")
+    if ks.size == 0 or ks[0] < 1:
+        raise ValueError(f"ks must be numbers of 1 or more, got {ks.tolist()}")
+    if ks[0] < fixed.size:
+        raise ValueError(f"k={ks[0]} is less than the {fixed.size} columns always included")
+    if ks[-1] > d - excluded.size:
+        raise ValueError(f"k={ks[-1]} is more than the {d - excluded.size} columns there are")
