@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparseauc.objective import AUCObjective
-from sparseauc.solvers import hsg_ht, sht_auc, sto_iht
+from sparseauc.solvers import fsauc, hsg_ht, sht_auc, solam, spam, sto_iht
 
 IN_ORDER = {"tol": 0.0, "shuffle": False}
 
@@ -28,6 +28,15 @@ def reproduce(method, objective, p):
                 objective, int(p["k"]), step_size=p["c"], initial_batch_size=p["tau"],
                 growth=p["zeta"], restart_batches=True, **common,
             )  # fmt: skip
+        case "spam_l1" | "spam_l2" | "spam_l1l2":
+            return spam(
+                objective, l1=p.get("l1", 0.0), l2=p.get("l2", 0.0), step_size=p["xi"],
+                average=False, **common,
+            )  # fmt: skip
+        case "solam":
+            return solam(objective, radius=p["R"], step_size=p["xi"], **common)
+        case "fsauc":
+            return fsauc(objective, radius=p["R"], step_size=p["eta"], **common)
     raise AssertionError(f"no translation for the published method {method!r}")
 
 

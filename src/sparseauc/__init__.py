@@ -1,8 +1,11 @@
 """sparseauc: the k columns whose linear score best ranks positives above negatives."""
 
 from .estimators import (
+    FSAUCClassifier,
     HSGHTClassifier,
     SHTAUCClassifier,
+    SOLAMClassifier,
+    SPAMClassifier,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
     StoIHTClassifier,
@@ -16,8 +19,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AUCObjective",
     "ClassMoments",
+    "FSAUCClassifier",
     "HSGHTClassifier",
     "SHTAUCClassifier",
+    "SOLAMClassifier",
+    "SPAMClassifier",
     "SparseAUCClassifier",
     "SparseAUCClassifierCV",
     "SparseAUCPath",

@@ -88,7 +88,8 @@ def test_equals_the_naive_algorithm(penalty, average, weighted):
 
 @pytest.mark.parametrize("seed", range(50))
 def test_csr_equals_dense(seed):
-    X, y = problem(seed)
+    # The last are wide: whole epochs pass between two sweeps over all columns.
+    X, y = problem(seed) if seed < 40 else problem(seed, 150, 500, density=0.02)
     l1, l2 = list(PENALTIES.values())[seed % 4]
     # Of the wilder runs some shrink w to a hundredth in every step.
     scale = 10.0 ** (seed % 3 - 1)
@@ -102,7 +103,7 @@ def test_csr_equals_dense(seed):
     )
     d = X.shape[1]
     np.testing.assert_allclose(sparse.dense(d), dense.dense(d), atol=1e-10, rtol=0)
-    assert sparse.support.size == dense.support.size
+    np.testing.assert_array_equal(sparse.support, dense.support)
 
 
 def test_equals_the_published_program(golden):
@@ -124,9 +125,9 @@ def test_equals_the_published_program(golden):
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_chunks_equal_one_chunk_and_the_naive_algorithm_with_running_means(penalty, storage):
     l1, l2 = PENALTIES[penalty]
-    X, y = problem(3, 60, 12)
+    dense, y = problem(3, 60, 12)
     y[:6] = -1  # no positive in the first chunk
-    X = storages(X)[storage]
+    X = storages(dense)[storage]
 
     def after(edges):
         state = SPAMState(12, np.float64, l1=l1, l2=l2, step_size=0.3, average=True)
@@ -135,18 +136,13 @@ def test_chunks_equal_one_chunk_and_the_naive_algorithm_with_running_means(penal
         return state
 
     one, many = after([0, 60]), after([0, 5, 6, 31, 60])
-    last, mean = naive_spam(storages_to_dense(X), y, list(range(60)), l1, l2, 0.3, running=True)
+    last, mean = naive_spam(dense, y, list(range(60)), l1, l2, 0.3, running=True)
     for state in (one, many):
         assert state.t == 60
         np.testing.assert_allclose(state.coef, mean, atol=1e-10, rtol=0)
         np.testing.assert_allclose(state.w, last, atol=1e-10, rtol=0)
-        expected = storages_to_dense(X)
         for found, mask in zip(state.sums.means, (y > 0, y < 0), strict=True):
-            np.testing.assert_allclose(found, expected[mask].mean(axis=0), atol=1e-12)
-
-
-def storages_to_dense(X):
-    return X.toarray() if sp.issparse(X) else X
+            np.testing.assert_allclose(found, dense[mask].mean(axis=0), atol=1e-12)
 
 
 # ---------------------------------------------------------------------------------------- behaviour
@@ -171,22 +167,23 @@ def test_mean_of_iterates_approaches_the_closed_form():
     assert distances[2] < 5e-3
 
 
-def test_l1_meets_the_optimality_conditions():
+def test_mean_of_iterates_approaches_the_minimiser_with_l1():
     X, y = problem(6, 80, 8, density=1.0)
     objective = AUCObjective(X, y)
-    r, l1 = (y > 0).mean(), 0.01
-    w = spam(
-        objective, l1=l1, step_size=0.3, average=False, max_epochs=20_000, tol=0.0,
+    r, l1, l2 = (y > 0).mean(), 0.02, 0.01
+    best = np.zeros(8)
+    for _ in range(2000):  # proximal gradient on r(1 − r)F + l1‖w‖₁ + l2/2‖w‖²
+        moved = best - 0.5 * r * (1 - r) * objective.gradient(best)
+        best = np.sign(moved) * np.maximum(np.abs(moved) - 0.5 * l1, 0) / (1 + 0.5 * l2)
+    assert 0 < np.count_nonzero(best) < 8
+    result = spam(
+        objective, l1=l1, l2=l2, step_size=0.3, max_epochs=20_000, tol=0.0,
         rng=np.random.default_rng(0),
-    ).dense(8)  # fmt: skip
-    gradient = r * (1 - r) * objective.gradient(w)
-    zero = w == 0
-    assert zero.any()
-    np.testing.assert_allclose(gradient[~zero], -l1 * np.sign(w[~zero]), atol=2e-3)
-    assert (np.abs(gradient[zero]) <= l1 + 2e-3).all()
+    )  # fmt: skip
+    assert np.linalg.norm(result.dense(8) - best) < 3e-2 * np.linalg.norm(best)
 
 
-def test_weight_two_is_not_a_row_twice_but_weight_zero_is_no_row():
+def test_rows_of_weight_zero_are_as_good_as_absent():
     X, y = problem(8, 60, 9)
     keep = np.random.default_rng(0).random(60) < 0.7
     keep[:2] = True
@@ -239,6 +236,14 @@ def test_stops_when_the_answer_moves_little_and_reports_every_epoch():
     assert records[-1].step_size == pytest.approx(0.1 / math.sqrt(70 * result.n_epochs))
     assert records[-1].objective < 1.0
     np.testing.assert_array_equal(records[-1].values, result.values)
+
+
+@pytest.mark.parametrize("name", ["l1", "l2", "step_size"])
+def test_parameters_out_of_range_are_refused(name):
+    X, y = problem(12, 30, 4)
+    for value in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"{name} must be between 0 and 1e100"):
+            spam(AUCObjective(X, y), **{name: value})
 
 
 @pytest.mark.parametrize("l1", [0.0, 1e-3])

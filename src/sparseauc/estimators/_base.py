@@ -74,7 +74,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         classes = np.unique(y)
         if classes.size < 2:
             raise ValueError(
-                f"y holds one class only, {classes.tolist()[0]!r}: ranking needs rows of two classes"
+                f"y holds one class only, {classes.tolist()[0]!r}: "
+                "ranking needs rows of two classes"
             )
         if classes.size > 2:
             shown = ", ".join(repr(label) for label in classes[:5].tolist())

@@ -26,20 +26,24 @@ class SparseAUCClassifier(SparseLinearClassifier):
         1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))² + alpha ‖w‖²,   ‖w‖₀ ≤ k,
 
     with columns divided by their deviations (without touching X). Columns are exchanged until no
-    single exchange improves the loss, along all numbers of columns up to k; no step size, no epochs,
-    no random numbers. Use it unless the rows do not fit in memory.
+    single exchange improves the loss, along all numbers of columns up to k; no step size, no
+    epochs, no random numbers. Use it unless the rows do not fit in memory.
 
     Parameters
     ----------
     k : int, default=10
         Number of columns. More than there are keeps all, with a warning.
     alpha : float, default=1.0
-        Ridge on the standardised scale, where the diagonal of the loss is about 2. Shrinkage matters
-        when rows are few; as it grows, the choice tends to the k largest differences of class means.
+        Ridge on the standardised scale, where the diagonal of the loss is about 2. Shrinkage
+        matters when rows are few; as it grows, the choice tends to the k largest differences of
+        class means.
     always_include : array-like of column names or numbers, optional
         Columns that must be among the k.
     exclude : array-like of column names or numbers, optional
         Columns that must not.
+    groups : array-like of shape (n_features_in_,), optional
+        A label for each column. Columns of one label are chosen together or not at all, as those
+        that encode one category; k still counts columns.
 
     Attributes
     ----------
@@ -78,6 +82,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "alpha": [Interval(Real, 0, None, closed="left")],
         "always_include": ["array-like", None],
         "exclude": ["array-like", None],
+        "groups": ["array-like", None],
     }
 
     def __init__(
@@ -87,11 +92,13 @@ class SparseAUCClassifier(SparseLinearClassifier):
         *,
         always_include: Any = None,
         exclude: Any = None,
+        groups: Any = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.always_include = always_include
         self.exclude = exclude
+        self.groups = groups
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -126,12 +133,26 @@ class SparseAUCClassifier(SparseLinearClassifier):
             np.array([float(self.alpha)]),
             fixed=fixed,
             excluded=excluded,
+            labels=self._column_groups(),
         )
         coef = path.coef(k, float(self.alpha)).astype(X.dtype, copy=False)
         objective = AUCObjective(X, positive, weight)
         self.objective_ = objective.value(coef)
         self.scale_ = path.scale
         return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
+
+    def _column_groups(self) -> Indices | None:
+        """Group of each column as a number from 0, or None."""
+        if self.groups is None:
+            return None
+        groups = np.asarray(self.groups)
+        if groups.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"groups must label each of the {self.n_features_in_} columns, "
+                f"got shape {groups.shape}"
+            )
+        labels: Indices = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+        return labels
 
     def _named_columns(self, parameter: str) -> Indices:
         """Column numbers for a parameter that names columns."""

@@ -57,10 +57,11 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     best_index_ : int
         Its place in ``cv_results_``.
     cv_results_ : dict of str to ndarray
-        As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``, ``split0_test_score`` …,
-        ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
+        As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``,
+        ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
     out_of_fold_scores_ : ndarray of shape (n,)
-        Score of each row by the chosen model fitted without its fold; NaN for rows no fold validates.
+        Score of each row by the chosen model fitted without its fold; NaN for rows that no fold
+        validates.
     path_ : SparseAUCPath
         All k on all rows, at ``alpha_``.
     n_splits_ : int

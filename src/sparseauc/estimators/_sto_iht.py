@@ -77,6 +77,8 @@ class StoIHTClassifier(StochasticClassifier):
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
     }
 
+    _descends_from_zero = False
+
     def __init__(
         self,
         k: int = 10,
@@ -118,9 +120,6 @@ class StoIHTClassifier(StochasticClassifier):
         )
         self.logistic_intercept_ = result.intercept
         return result
-
-    def _warn_if_worse_than_nothing(self) -> None:
-        """Nothing to warn of: the logistic loss is minimised, and F may be anything."""
 
 
 class HSGHTClassifier(StochasticClassifier):
@@ -179,6 +178,8 @@ class HSGHTClassifier(StochasticClassifier):
         "restart_batches": ["boolean"],
     }
 
+    _descends_from_zero = False
+
     def __init__(
         self,
         k: int = 10,
@@ -223,5 +224,3 @@ class HSGHTClassifier(StochasticClassifier):
         )
         self.logistic_intercept_ = result.intercept
         return result
-
-    _warn_if_worse_than_nothing = StoIHTClassifier._warn_if_worse_than_nothing

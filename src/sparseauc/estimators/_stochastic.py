@@ -38,6 +38,10 @@ class StochasticClassifier(SparseLinearClassifier):
         "verbose": ["verbose"],
     }
 
+    # Whether the method lowers F itself from w = 0, so that only too large a step can end above
+    # F(0) = 1.
+    _descends_from_zero: ClassVar[bool] = True
+
     max_epochs: int
     tol: float
     shuffle: bool
@@ -99,18 +103,14 @@ class StochasticClassifier(SparseLinearClassifier):
         self.objective_ = objective.value(coef)
         self.n_iter_ = result.n_epochs
         self.history_ = monitor.history
-        self._warn_if_worse_than_nothing()
-        return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
-
-    def _warn_if_worse_than_nothing(self) -> None:
-        """Say so when F is above its value at w = 0, which only too large a step explains."""
-        if self.objective_ > 1.0:
+        if self._descends_from_zero and self.objective_ > 1.0:
             warnings.warn(
                 f"F ended at {self.objective_:g}, above its value 1 for no column at all: "
-                f"step_size={self.step_size:g} is too large for these data",
+                f"step_size={self.step_size!r} is too large for these data",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
+        return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
 
 
 class EpochMonitor:

@@ -22,8 +22,8 @@ BATCH = 16
 class StandardisedGram:
     """H and δ of columns divided by their deviations, without dividing the columns.
 
-    A column whose deviation is nothing but rounding beside its mean, as of a constant, is divided by
-    one and has no difference and no variance: it is never worth choosing.
+    A column whose deviation is nothing but rounding beside its mean, as of a constant, is divided
+    by one and has no difference and no variance: it is never worth choosing.
 
     Only rows that are asked for are computed. They are kept up to ``capacity`` rows; then those not
     asked for longest are dropped.

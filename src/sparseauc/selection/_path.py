@@ -11,12 +11,13 @@ import numpy.typing as npt
 from ..moments import Moments, class_moments
 from ..moments.gram import StandardisedGram
 from ..solvers.exchange import Solution, exchange_path
+from ..solvers.exchange_groups import exchange_groups
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# Ridges tried by default, on the standardised scale, where the diagonal of H is about 2: from hardly
-# any shrinkage to so much that the largest differences of means are chosen one by one.
+# Ridges tried by default, on the standardised scale, where the diagonal of H is about 2: from
+# hardly any shrinkage to so much that the largest differences of means are chosen one by one.
 DEFAULT_ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
@@ -59,8 +60,8 @@ class SparseAUCPath:
     def matrix(self) -> tuple[Indices, Array]:
         """Columns used by any model, and their original-scale coefficients, (used, models).
 
-        Models are ordered by ridge, then by k, so that ``X[:, used] @ coefficients`` scores rows with
-        all of them at once.
+        Models are ordered by ridge, then by k, so that ``X[:, used] @ coefficients`` scores rows
+        with all of them at once.
         """
         flat = [solution for row in self.solutions for solution in row]
         used = np.unique(np.concatenate([solution.support for solution in flat]))
@@ -78,14 +79,26 @@ class SparseAUCPath:
 
 
 def path_of_moments(
-    moments: Moments, ks: Indices, alphas: Array, *, fixed: Indices, excluded: Indices
+    moments: Moments,
+    ks: Indices,
+    alphas: Array,
+    *,
+    fixed: Indices,
+    excluded: Indices,
+    labels: Indices | None = None,
 ) -> SparseAUCPath:
-    """Compute the path from class moments; ``ks`` ascending."""
+    """Compute the path from class moments; ``ks`` ascending, ``labels`` the columns' groups."""
     k_max = int(ks[-1])
     # Twice the columns of the largest support: room for it and for candidates to come and go.
     gram = StandardisedGram(moments, capacity=2 * k_max + 16)
     solutions = []
     for alpha in alphas.tolist():
+        if labels is not None:
+            columns = {"fixed": fixed, "excluded": excluded}
+            solutions.append(
+                [exchange_groups(gram, labels, k, alpha, **columns) for k in ks.tolist()]
+            )
+            continue
         found = exchange_path(gram, k_max, alpha, fixed=fixed, excluded=excluded)
         first = found[0].support.size
         # Beyond the last support found, more columns explain nothing more.

@@ -1,8 +1,22 @@
 """Solvers: one file a method; arrays in, a small result out."""
 
 from ._epochs import EpochRecord, SolverResult
+from .exchange import exchange_path
+from .fsauc import fsauc
 from .hsg_ht import hsg_ht
 from .sht_auc import sht_auc
+from .solam import solam
+from .spam import spam
 from .sto_iht import sto_iht
 
-__all__ = ["EpochRecord", "SolverResult", "hsg_ht", "sht_auc", "sto_iht"]
+__all__ = [
+    "EpochRecord",
+    "SolverResult",
+    "exchange_path",
+    "fsauc",
+    "hsg_ht",
+    "sht_auc",
+    "solam",
+    "spam",
+    "sto_iht",
+]

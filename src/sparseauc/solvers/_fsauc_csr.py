@@ -52,9 +52,7 @@ def descend_csr_rows(  # type: ignore[no-untyped-def]
     norm, distance_squared, unread, guess = 0.0, 0.0, 0, 0.0
     for row in rows:
         if unread <= 0 or not scale > _LEAST_SCALE:
-            norm = _write_out(
-                v, scale, share, weight, weight_centre, centre, correction, total
-            )
+            norm = _write_out(v, scale, share, weight, weight_centre, centre, correction, total)
             scale, share, weight, weight_centre = 1.0, 0.0, 0.0, 0.0
             distance_squared = threshold_and_distance(0.0, centre, v)
             unread = _BETWEEN_SWEEPS * v.size
@@ -81,9 +79,7 @@ def descend_csr_rows(  # type: ignore[no-untyped-def]
             correction[j] += along * weight * data[p]
         distance_squared += move * (move * square - 2.0 * (score - score_centre))
         if norm > radius:
-            norm = _write_out(
-                v, scale, share, weight, weight_centre, centre, correction, total
-            )
+            norm = _write_out(v, scale, share, weight, weight_centre, centre, correction, total)
             scale, share, weight, weight_centre = 1.0, 0.0, 0.0, 0.0
             threshold = 0.0
             if norm > radius:

@@ -32,6 +32,10 @@ def reordering_kernel(function: Function) -> Function:
     return compiled
 
 
+def inlined(function):
+    return numba.njit(cache=True, nogil=True, fastmath=REORDER, error_model="numpy", inline="always")(function)
+
+
 def dense_row(table: Any, row: Any, buffer: Any) -> Any:
     """Row of a dense table with its entries side by side: a view, or copied to ``buffer``."""
 

@@ -35,9 +35,10 @@ Mask = npt.NDArray[np.bool_]
 
 # A column of which less than this share is left over after the support explains it is taken for
 # linearly dependent and left out.
-_DEPENDENT = 1e-9
-# An exchange must lower the objective by more than this share of it; less is rounding.
-_GAIN = 1e-11
+_DEPENDENT = 1.5e-8
+# A change must lower the objective by more than this share of it, and by more than this much: the
+# objective is 1 less what the columns explain. Less is rounding.
+GAIN, _ROUNDING = 1e-11, 1e-13
 # Columns handled at a time by the kernels: k rows of T in such slices stay in the cache.
 _TILE = 512
 # Updates after which everything is computed afresh.
@@ -266,6 +267,11 @@ class Sweeper:
         """F(w) + alpha‖w‖² at the minimiser on the support: 1 + δ·w."""
         return 1.0 + float(self.gram.delta[self.members] @ self.w[: self.k])
 
+    @property
+    def least_gain(self) -> float:
+        """What a change must gain; less is rounding."""
+        return max(GAIN * self.value, _ROUNDING)
+
     def join(self, column: int) -> None:
         """Add a column."""
         row = self.gram.row(column, self._likeliest, frozenset(self.members.tolist()))
@@ -295,7 +301,7 @@ class Sweeper:
     def grow(self) -> bool:
         """Add the column that helps most; False when none is left that adds anything."""
         column = _best_join(self.g, self.q, self.floor)
-        if column < 0:
+        if column < 0 or self.g[column] ** 2 <= self.least_gain * self.q[column]:
             return False
         self.join(column)
         return True
@@ -311,7 +317,7 @@ class Sweeper:
     def settle(self) -> None:
         """Exchange columns until no single exchange lowers the objective."""
         while True:
-            least = _GAIN * max(self.value, _GAIN)
+            value, least = self.value, self.least_gain
             position, column = _best_exchange(
                 self.k, self.support, self.fixed, self.M, self.w, self.T, self.g, self.q,
                 self.floor, least,
@@ -320,6 +326,9 @@ class Sweeper:
                 return
             self.leave(position)
             self.join(column)
+            if not self.value < value:
+                # What the formula promised was rounding. Without this check it may promise forever.
+                return
 
     def refactorise(self) -> None:
         """Compute everything afresh from H: rank-one updates gather rounding."""
@@ -353,7 +362,7 @@ class _Best:
         """Settle, and keep the support if it beats the one known; otherwise go to that one."""
         sweeper.settle()
         k, value = sweeper.k, sweeper.value
-        if k not in self.supports or value < self.supports[k][0] - _GAIN * max(value, _GAIN):
+        if k not in self.supports or value < self.supports[k][0] - sweeper.least_gain:
             self.supports[k] = value, np.sort(sweeper.members)
             return True
         sweeper.go_to(self.supports[k][1])
@@ -385,7 +394,8 @@ def exchange_path(
     alpha : float, default=0.0
         Ridge, on the standardised scale.
     fixed, excluded : array-like of int
-        Columns in every support, and in none.
+        Columns in every support, and in none. A fixed column that is constant, or without a ridge
+        depends linearly on those before it, adds nothing and takes no place: its coefficient is 0.
     kicks : int, optional
         Kicks to try at most. By default as many as take about as long as the rounds before.
 
@@ -403,7 +413,8 @@ def exchange_path(
         mask[np.asarray(columns, np.int64)] = True
     sweeper = Sweeper(gram, alpha, top, *masks)
     for column in np.flatnonzero(masks[0]).tolist():
-        sweeper.join(column)
+        if sweeper.q[column] > sweeper.floor[column]:
+            sweeper.join(column)
     best = _Best()
     best.offer(sweeper)
     _sweep_up_and_down(sweeper, best, top)
@@ -415,7 +426,7 @@ def exchange_path(
             break
         _sweep_up_and_down(sweeper, best, top)
     return [
-        _solve(gram, support, alpha)
+        solve_on(gram, support, alpha)
         for k, (_, support) in sorted(best.supports.items())
         if k <= k_max
     ]
@@ -452,7 +463,7 @@ def _kick(sweeper: Sweeper, best: _Best, most: int) -> int:
     return tried if improved else -tried
 
 
-def _solve(gram: StandardisedGram, support: Indices, alpha: float) -> Solution:
+def solve_on(gram: StandardisedGram, support: Indices, alpha: float) -> Solution:
     """Minimise on a support from H itself, free of the rounding that updates gather."""
     if support.size == 0:
         return Solution(support, np.empty(0), 1.0)

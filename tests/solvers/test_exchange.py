@@ -1,0 +1,386 @@
+"""The exchange solver against brute force: every formula, every support, and the global optimum."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import StandardScaler
+
+from sparseauc.datasets import make_outbreak
+from sparseauc.moments import class_moments, gram
+from sparseauc.moments.gram import StandardisedGram
+from sparseauc.objective import minimise_on_support
+from sparseauc.solvers import exchange
+from sparseauc.solvers.exchange import Sweeper, exchange_path
+
+# ----------------------------------------------------- the oracle: least squares on each support
+
+
+def naive_system(X, y):
+    """A and b with F(w) = ‖Aw + b‖², columns standardised: class-centred rows, and δ under them."""
+    deviation = X.std(axis=0)
+    Z = StandardScaler().fit_transform(np.where(deviation > 1e-12 * np.abs(X).max(), X, 0.0))
+    means = [Z[y > 0].mean(axis=0), Z[y < 0].mean(axis=0)]
+    rows = [(Z[y == s] - m) / np.sqrt((y == s).sum()) for s, m in zip((1, -1), means, strict=True)]
+    A = np.vstack([*rows, means[1] - means[0]])
+    return A, np.append(np.zeros(len(X)), 1.0)
+
+
+def naive_minimum(A, b, support, alpha):
+    """Least F(w) + alpha‖w‖² over w on the support, which may be linearly dependent."""
+    support = list(support)
+    if not support:
+        return 1.0
+    stacked = np.vstack([A[:, support], np.sqrt(alpha) * np.eye(len(support))])
+    target = np.append(b, np.zeros(len(support)))
+    w = np.linalg.lstsq(stacked, -target, rcond=1e-10)[0]
+    return float(np.sum((stacked @ w + target) ** 2))
+
+
+def problem(seed, n, d, integer=False):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.4, 1, -1)
+    y[:4] = 1, 1, -1, -1
+    X = rng.integers(0, 3, (n, d)) * 1.0 if integer else rng.standard_normal((n, d))
+    for j in range(1, d):  # neighbours are correlated
+        if not integer:
+            X[:, j] = 0.7 * X[:, j - 1] + 0.7 * X[:, j]
+    X[y > 0, ::3] += 1.0
+    return X, y
+
+
+def gram_of(X, y, capacity=10_000):
+    return StandardisedGram(class_moments(X, y), capacity)
+
+
+def no_columns(d):
+    return np.zeros(d, np.bool_)
+
+
+# -------------------------------------------------------------------------- the state of a sweep
+
+
+def naive_state(H, delta, alpha, members):
+    """M, T, w, q and g from their definitions."""
+    M = np.linalg.inv(H[np.ix_(members, members)] + alpha * np.eye(len(members)))
+    T = M @ H[members]
+    w = -M @ delta[members]
+    q = H.diagonal() + alpha - (T * H[members]).sum(axis=0)
+    return M, T, w, q, delta + w @ H[members]
+
+
+def assert_state(sweeper, H):
+    k, members = sweeper.k, sweeper.members
+    M, T, w, q, g = naive_state(H, sweeper.gram.delta, sweeper.alpha, members)
+    outside = np.setdiff1d(np.arange(len(H)), members)
+    assert_allclose(sweeper.M[:k, :k], M, rtol=1e-9, atol=1e-10)
+    assert_allclose(sweeper.T[:k, outside], T[:, outside], rtol=1e-9, atol=1e-10)
+    assert_allclose(sweeper.w[:k], w, rtol=1e-9, atol=1e-10)
+    assert_allclose(sweeper.q[outside], q[outside], rtol=1e-9, atol=1e-10)
+    assert_allclose(sweeper.g[outside], g[outside], rtol=1e-9, atol=1e-10)
+    assert np.isinf(sweeper.q[members]).all()
+    assert sweeper.value == pytest.approx(1.0 + sweeper.gram.delta[members] @ w, abs=1e-10)
+
+
+def wander(sweeper, rng, steps):
+    """Join and leave at random."""
+    d = sweeper.gram.n_features
+    for _ in range(steps):
+        if sweeper.k and (sweeper.k == sweeper.support.size or rng.random() < 0.4):
+            sweeper.leave(int(rng.integers(sweeper.k)))
+        else:
+            sweeper.join(int(rng.choice(np.setdiff1d(np.arange(d), sweeper.members))))
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.integers(2, 12),
+    alpha=st.sampled_from([0.0, 0.01, 1.0, 1000.0]),
+    steps=st.integers(1, 40),
+)
+def test_state_equals_its_definition(seed, d, alpha, steps):
+    X, y = problem(seed, 60, d)
+    moments = gram_of(X, y)
+    H = moments.rows(np.arange(d))
+    sweeper = Sweeper(moments, alpha, d - 1, no_columns(d), no_columns(d))
+    wander(sweeper, np.random.default_rng(seed), steps)
+    assert_state(sweeper, H)
+    sweeper.refactorise()
+    assert_state(sweeper, H)
+
+
+def test_state_when_columns_fill_several_tiles_and_rows_are_dropped(monkeypatch):
+    monkeypatch.setattr(gram, "_WHOLE", 0)
+    monkeypatch.setattr(gram, "_ALL_KEPT", 0)
+    X, y = problem(0, 80, exchange._TILE * 2 + 7)
+    H = gram_of(X, y).rows(np.arange(X.shape[1]))
+    for alpha in (0.0, 1.0):
+        bounded = gram_of(X, y, capacity=20)
+        sweeper = Sweeper(bounded, alpha, 15, no_columns(len(H)), no_columns(len(H)))
+        wander(sweeper, np.random.default_rng(0), 150)  # more than go without a fresh start
+        assert_state(sweeper, H)
+        sweeper.go_to(np.array([3, 600, 1030]))
+        assert sorted(sweeper.members) == [3, 600, 1030]
+        assert_state(sweeper, H)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(12, 30),
+    d=st.integers(2, 9),
+    alpha=st.sampled_from([0.0, 0.1, 10.0]),
+    n_fixed=st.integers(0, 2),
+    n_excluded=st.integers(0, 2),
+)
+def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded):
+    rng = np.random.default_rng(seed)
+    X, y = problem(seed, n + d, d)
+    A, b = naive_system(X, y)
+    fixed, excluded = no_columns(d), no_columns(d)
+    fixed[rng.choice(d, min(n_fixed, d), replace=False)] = True
+    excluded[rng.choice(d, min(n_excluded, d), replace=False)] = True
+    sweeper = Sweeper(gram_of(X, y), alpha, d, fixed, excluded)
+    wander(sweeper, rng, int(rng.integers(1, 2 * d)))
+    k, members = sweeper.k, sweeper.members.tolist()
+    M, w, T, g, q = sweeper.M, sweeper.w, sweeper.T, sweeper.g, sweeper.q
+    now = naive_minimum(A, b, members, alpha)
+    assert sweeper.value == pytest.approx(now, abs=1e-10)
+
+    def change(support):
+        return naive_minimum(A, b, support, alpha) - now
+
+    outside = [j for j in range(d) if j not in members]
+    joins = {j: change([*members, j]) for j in outside}
+    leaves = {p: change(members[:p] + members[p + 1 :]) for p in range(k)}
+    exchanges = {(p, j): change([*members[:p], *members[p + 1 :], j]) for p in leaves for j in joins}
+
+    for j, expected in joins.items():
+        assert -(g[j] ** 2) / q[j] == pytest.approx(expected, abs=1e-10)
+    for p, expected in leaves.items():
+        assert w[p] ** 2 / M[p, p] == pytest.approx(expected, abs=1e-10)
+    for (p, j), expected in exchanges.items():
+        shift = w[p] / M[p, p]
+        gain = (g[j] - T[p, j] * shift) ** 2 / (q[j] + T[p, j] ** 2 / M[p, p])
+        assert w[p] * shift - gain == pytest.approx(expected, abs=1e-10)
+
+    # The kernels choose among those allowed, and as well as looking at each in turn does.
+    joins = {j: value for j, value in joins.items() if not excluded[j]}
+    leaves = {p: value for p, value in leaves.items() if not fixed[members[p]]}
+    exchanges = {(p, j): v for (p, j), v in exchanges.items() if p in leaves and j in joins}
+    joined = exchange._best_join(g, q, sweeper.floor)
+    assert (joined >= 0) == bool(joins)
+    if joins:
+        assert joins[joined] == pytest.approx(min(joins.values()), abs=1e-10)
+    left = exchange._best_leave(k, sweeper.support, fixed, M, w)
+    assert (left >= 0) == bool(leaves)
+    if leaves:
+        assert leaves[left] == pytest.approx(min(leaves.values()), abs=1e-10)
+    best = min(exchanges.values(), default=0.0)
+    for least in (1e-8, 0.01):
+        found = exchange._best_exchange(
+            k, sweeper.support, fixed, M, w, T, g, q, sweeper.floor, least
+        )
+        if found[0] >= 0:
+            assert exchanges[found] == pytest.approx(best, abs=1e-10)
+            assert best < -least + 1e-10
+        else:
+            assert best > -least - 1e-10
+
+
+# ------------------------------------------------------------------------------- whole supports
+
+
+def assert_exchange_optimal(solution, A, b, alpha, fixed, excluded):
+    """No exchange of one column improves the support, by brute force."""
+    support = solution.support.tolist()
+    tolerance = 1e-8 * max(solution.objective, 1e-4)
+    assert solution.objective == pytest.approx(
+        naive_minimum(A, b, support, alpha), abs=tolerance
+    )
+    candidates = set(range(A.shape[1])) - set(support) - set(excluded)
+    for i in set(support) - set(fixed):
+        for j in candidates:
+            other = [j, *(c for c in support if c != i)]
+            value = naive_minimum(A, b, other, alpha)
+            assert value > solution.objective - tolerance, f"{i} for {j} at {support}"
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(5, 12),
+    d=st.integers(1, 12),
+    k=st.integers(1, 12),
+    alpha=st.sampled_from([0.0, 1e-3, 0.1, 1.0, 100.0]),
+    integer=st.booleans(),
+    duplicates=st.integers(0, 3),
+    constants=st.integers(0, 2),
+    n_fixed=st.integers(0, 3),
+    n_excluded=st.integers(0, 3),
+)
+def test_no_exchange_improves_any_support(
+    seed, n, d, k, alpha, integer, duplicates, constants, n_fixed, n_excluded
+):
+    rng = np.random.default_rng(seed)
+    X, y = problem(seed, n, d, integer)
+    for _ in range(duplicates):
+        X[:, rng.integers(d)] = X[:, rng.integers(d)]
+    X[:, rng.integers(d, size=constants)] = 0.1
+    shuffled = rng.permutation(d)
+    fixed = np.sort(shuffled[: min(n_fixed, k)])
+    excluded = np.sort(shuffled[min(n_fixed, k) :][:n_excluded])
+    k = min(k, d - excluded.size)
+    A, b = naive_system(X, y)
+    path = exchange_path(gram_of(X, y), k, alpha, fixed=fixed, excluded=excluded)
+
+    sizes = [solution.support.size for solution in path]
+    assert sizes == list(range(sizes[0], sizes[-1] + 1))
+    assert sizes[-1] <= k
+    objectives = np.array([solution.objective for solution in path])
+    assert np.all(np.diff(objectives) <= 1e-9)
+    for solution in path:
+        support = set(solution.support.tolist())
+        assert_array_equal(solution.support, sorted(support))
+        assert not support & set(excluded.tolist())
+        assert_exchange_optimal(solution, A, b, alpha, fixed, excluded)
+        # A fixed column is only missing where it would add nothing to the fixed ones there are.
+        present = [j for j in fixed.tolist() if j in support]
+        assert naive_minimum(A, b, present, alpha) == pytest.approx(
+            naive_minimum(A, b, fixed, alpha), abs=1e-9
+        )
+    if sizes[-1] < k:  # then nothing is left that would help
+        everything = np.setdiff1d(np.arange(d), excluded)
+        assert objectives[-1] == pytest.approx(naive_minimum(A, b, everything, alpha), abs=1e-9)
+
+
+def test_coefficients_minimise_on_the_support():
+    X, y = problem(1, 100, 30)
+    standardised = class_moments(StandardScaler().fit_transform(X), y)
+    for alpha in (0.0, 0.5):
+        for solution in exchange_path(gram_of(X, y), 12, alpha):
+            w, value = minimise_on_support(standardised, solution.support, alpha)
+            assert_allclose(solution.coef, w, atol=1e-10)
+            assert solution.objective == pytest.approx(value, abs=1e-12)
+
+
+def test_same_answer_again_and_from_rows_fetched_in_another_order(monkeypatch):
+    X, y = make_outbreak(120, 500, 10, mu=0.5, r=0.3, correlation=0.8, random_state=0)
+    first, second = (exchange_path(gram_of(X, y), 15, 0.1) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert_array_equal(one.support, other.support)
+        assert_array_equal(one.coef, other.coef)
+    monkeypatch.setattr(gram, "_ALL_KEPT", 0)
+    bounded = exchange_path(gram_of(X, y, capacity=46), 15, 0.1)
+    for one, other in zip(first, bounded, strict=True):
+        assert_array_equal(one.support, other.support)
+        assert_allclose(one.coef, other.coef, atol=1e-10)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), d=st.integers(2, 10), alpha=st.sampled_from([0.0, 0.1, 10.0])
+)
+def test_of_equal_columns_the_first_is_chosen(seed, d, alpha):
+    X, y = problem(seed, 40, d)
+    X = np.hstack([X, X, X])  # with a ridge, twins share a coefficient and both are worth having
+    for solution in exchange_path(gram_of(X, y), 6, alpha):
+        original, times = np.unique(solution.support % d, return_counts=True)
+        first = [j + d * copy for j, t in zip(original, times, strict=True) for copy in range(t)]
+        assert_array_equal(solution.support, sorted(first))
+
+
+# ------------------------------------------------------------------------- the global optimum
+
+
+def naive_best_subsets(H, delta, k_max, alpha):
+    """Least objective over all supports of each size 1 … k_max."""
+    best = []
+    for k in range(1, k_max + 1):
+        supports = np.array(list(combinations(range(delta.size), k)))
+        blocks = H[supports[:, :, None], supports[:, None, :]] + alpha * np.eye(k)
+        sides = delta[supports]
+        w = np.linalg.solve(blocks, sides[:, :, None])[:, :, 0]
+        best.append(1.0 - (sides * w).sum(axis=1).max())
+    return np.array(best)
+
+
+def test_finds_the_global_optimum_of_nearly_all_small_problems():
+    found = []
+    for seed in range(300):
+        n = (30, 60, 100, 200)[seed % 4]
+        X, y = make_outbreak(n, 16, 5, mu=0.5, r=0.3, correlation=0.8, random_state=seed)
+        moments = gram_of(X, y)
+        alpha = (0.0, 0.1)[seed % 2]
+        optimum = naive_best_subsets(moments.rows(np.arange(16)), moments.delta, 5, alpha)
+        reached = np.array([s.objective for s in exchange_path(moments, 5, alpha)[1:]])
+        assert np.all(reached >= optimum - 1e-10)
+        found.append(reached <= optimum + 1e-9)
+    assert np.mean(found) >= 0.97
+
+
+def test_shrinkage_towards_the_largest_differences_of_means():
+    X, y = problem(3, 60, 40)
+    moments = gram_of(X, y)
+    largest = np.argsort(-np.abs(moments.delta))
+    for k, solution in enumerate(exchange_path(moments, 10, 1e8)):
+        assert_array_equal(solution.support, np.sort(largest[:k]))
+
+
+# ------------------------------------------------------------------------------- odd proportions
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_more_columns_than_rows_can_tell_apart(alpha):
+    X, y = make_outbreak(150, 300, 10, mu=0.5, r=0.2, correlation=0.5, random_state=0)
+    A, b = naive_system(X, y)
+    path = exchange_path(gram_of(X, y), 200, alpha, kicks=0)
+    objectives = np.array([solution.objective for solution in path])
+    assert np.all(np.diff(objectives) <= 1e-12)
+    for solution in path[::20]:
+        value = naive_minimum(A, b, solution.support, alpha)
+        assert solution.objective == pytest.approx(value, abs=1e-10)
+    if alpha == 0:
+        # 148 directions within classes and one between them: then everything is explained.
+        assert 100 < len(path) - 1 <= 149
+        assert abs(objectives[-1]) < 1e-9
+    else:
+        assert len(path) - 1 == 200
+        assert objectives[-1] > naive_minimum(A, b, range(300), alpha)
+
+
+def test_few_columns_and_many_rows():
+    X, y = make_outbreak(20_000, 6, 2, mu=1.0, r=0.01, random_state=0)
+    path = exchange_path(gram_of(X, y), 6)
+    assert [solution.support.size for solution in path] == [0, 1, 2, 3, 4, 5, 6]
+    A, b = naive_system(X, y)
+    assert path[-1].objective == pytest.approx(naive_minimum(A, b, range(6), 0.0), abs=1e-10)
+
+
+def test_nothing_to_tell_the_classes_apart():
+    X, y = np.ones((10, 4)), np.array([1, -1] * 5)
+    (only,) = exchange_path(gram_of(X, y), 3, fixed=[2])
+    assert only.support.size == only.coef.size == 0
+    assert only.objective == 1.0
+    # Equal class means: no column is worth choosing either.
+    X = np.repeat(np.random.default_rng(0).standard_normal((5, 4)), 2, axis=0)
+    assert len(exchange_path(gram_of(X, y), 3)) == 1
+
+
+def test_a_perfect_column_ends_the_path():
+    X, y = problem(5, 40, 8)
+    X[:, 4] = y
+    path = exchange_path(gram_of(X, y), 5)
+    assert len(path) == 2
+    assert_array_equal(path[1].support, [4])
+    assert path[1].objective == pytest.approx(0.0, abs=1e-12)
+
+
+def test_kicks_only_ever_improve():
+    X, y = make_outbreak(60, 40, 8, mu=0.5, r=0.3, correlation=0.9, random_state=1)
+    without, few, many = (
+        [s.objective for s in exchange_path(gram_of(X, y), 10, kicks=kicks)]
+        for kicks in (0, 10, 500)
+    )
+    assert np.all(np.array(few) <= np.array(without) + 1e-10)
+    assert np.all(np.array(many) <= np.array(without) + 1e-10)
