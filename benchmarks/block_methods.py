@@ -6,6 +6,8 @@ divided by E.
 
 from common import interleaved_minimum, report, verdict  # isort: skip
 
+from functools import partial
+
 import numpy as np
 
 from sparseauc.datasets import make_outbreak
@@ -13,6 +15,10 @@ from sparseauc.objective import AUCObjective
 from sparseauc.solvers import hsg_ht, sht_auc, sto_iht
 
 EPOCHS = 20
+
+
+def run(solver, objective, arguments):
+    solver(objective, 20, rng=np.random.default_rng(0), **arguments)
 
 
 def main():
@@ -39,12 +45,8 @@ def main():
     functions = [lambda: X.T @ c]
     for _, solver, arguments, _ in cases:
         for epochs in (EPOCHS, 2 * EPOCHS):
-            functions.append(
-                lambda solver=solver, arguments=arguments, epochs=epochs: solver(
-                    objective, 20, step_size=1e-3, max_epochs=epochs, tol=0.0,
-                    rng=np.random.default_rng(0), **arguments,
-                )  # fmt: skip
-            )
+            common = {"step_size": 1e-3, "max_epochs": epochs, "tol": 0.0}
+            functions.append(partial(run, solver, objective, common | arguments))
     bare, *times = interleaved_minimum(functions, 25)
     rows = []
     for (name, _, _, limit), one, two in zip(cases, times[::2], times[1::2], strict=True):

@@ -1,8 +1,8 @@
 """Peak memory that a fit takes beyond X and y, against 6·d numbers and the block.
 
 Everything of size d or n is allocated by NumPy, so tracemalloc sees it. Besides the vectors of
-length d a fit keeps labels, an order of the rows and their scores: some 40 bytes a row, against the 8·d bytes
-of the row itself, as the first three lines show.
+length d a fit keeps labels, an order of the rows and their scores: some 40 bytes a row, against the
+8·d bytes of the row itself, as the first three lines show.
 """
 
 from common import report  # isort: skip

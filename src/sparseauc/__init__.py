@@ -3,6 +3,8 @@
 from .estimators import (
     FSAUCClassifier,
     HSGHTClassifier,
+    MeanDifferenceClassifier,
+    OPAUCClassifier,
     SHTAUCClassifier,
     SOLAMClassifier,
     SPAMClassifier,
@@ -21,6 +23,8 @@ __all__ = [
     "ClassMoments",
     "FSAUCClassifier",
     "HSGHTClassifier",
+    "MeanDifferenceClassifier",
+    "OPAUCClassifier",
     "SHTAUCClassifier",
     "SOLAMClassifier",
     "SPAMClassifier",

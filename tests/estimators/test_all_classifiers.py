@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sparseauc import (
     FSAUCClassifier,
     HSGHTClassifier,
+    OPAUCClassifier,
     SHTAUCClassifier,
     SOLAMClassifier,
     SPAMClassifier,
@@ -33,6 +34,7 @@ ONLINE = [
     SPAMClassifier(penalty="elasticnet", average=False, random_state=0),
     SOLAMClassifier(random_state=0),
     FSAUCClassifier(random_state=0),
+    OPAUCClassifier(random_state=0, max_epochs=20),
 ]
 ALL = HARD_THRESHOLDING + ONLINE
 
@@ -134,7 +136,7 @@ def test_bad_input_is_named(outbreak, estimator):
 @pytest.mark.parametrize("estimator", ALL, ids=name)
 def test_weights_where_the_method_defines_them(outbreak, estimator):
     X, y = outbreak
-    undefined = isinstance(estimator, SOLAMClassifier)
+    undefined = isinstance(estimator, (SOLAMClassifier, OPAUCClassifier))
     assert has_fit_parameter(estimator, "sample_weight") is not undefined
     if undefined:
         return

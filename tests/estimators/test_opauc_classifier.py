@@ -59,6 +59,7 @@ def test_more_passes_come_closer_to_the_minimiser():
     X, y = make_outbreak(n=200, d=50, k=20, mu=0.5, r=0.2, correlation=0.9, random_state=0)
     model = OPAUCClassifier(max_epochs=20, random_state=0).fit(X, y)
     assert model.n_iter_ == len(model.history_["auc"]) == 20
+    assert OPAUCClassifier(max_epochs=20, tol=10.0, random_state=0).fit(X, y).n_iter_ == 2
     _, least = minimise_on_support(AUCObjective(X, y).moments, np.arange(50), 1e-4)
     excess = np.array(model.history_["objective"]) - least
     assert excess[10:].mean() < excess[0] / 3
@@ -176,12 +177,15 @@ def test_fit_forgets_a_stream(outbreak):
 
 def test_parts_are_checked(outbreak):
     X, y = outbreak
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        OPAUCClassifier().partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"Only binary classification.*3 labels"):
+    with pytest.raises(ValueError, match=r"first rows hold 1 kind.*name both with partial_fit"):
+        OPAUCClassifier().partial_fit(X[y > 0], y[y > 0])
+    with pytest.raises(ValueError, match="first rows hold 3 kind"):
         OPAUCClassifier().partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="y has 7 at row 3; the classes are -1 and 1"):
-        OPAUCClassifier().partial_fit(X, np.where(np.arange(2000) == 3, 7, y), classes=[-1, 1])
+    fresh = OPAUCClassifier()
+    with pytest.raises(ValueError, match=r"y holds 7, not among the classes \[-1, 1\] \(row 3\)"):
+        fresh.partial_fit(X, np.where(np.arange(2000) == 3, 7, y), classes=[-1, 1])
+    # A first part that was refused commits to nothing.
+    assert fresh.partial_fit(X[:, 1:], y > 0).n_features_in_ == 39
     model = feed(OPAUCClassifier(), X, y)
     with pytest.raises(ValueError, match="not the same as on last call"):
         model.partial_fit(X, y, classes=[0, 1])

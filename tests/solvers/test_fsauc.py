@@ -1,5 +1,6 @@
-"""FSAUC: equal to the formulas, dense or CSR; equal to the published program; inside its ball."""
+"""FSAUC: equal to the formulas, dense or CSR; as published; inside its ball."""
 
+import itertools
 import math
 
 import numpy as np
@@ -162,7 +163,7 @@ def test_chunks_equal_one_chunk_and_the_naive_algorithm(storage, radius):
 
     def after(edges):
         state = FSAUCState(12, np.float64, radius=radius, step_size=0.5)
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in itertools.pairwise(edges):
             state.partial_fit(as_table(X[low:high]), y[low:high] > 0)
         return state
 
@@ -278,7 +279,7 @@ def test_stops_when_the_answer_moves_little():
 
 def test_weights_are_refused():
     X, y = problem(12, 30, 4)
-    with pytest.raises(ValueError, match="FSAUC .* defines no sample weights"):
+    with pytest.raises(ValueError, match=r"FSAUC .* defines no sample weights"):
         fsauc(AUCObjective(X, y, np.arange(1.0, 31.0)))
 
 

@@ -1,5 +1,6 @@
-"""SOLAM: equal to the formulas, dense or CSR; equal to the published program; the right minimiser."""
+"""SOLAM: equal to the formulas, dense or CSR; as published; the right minimiser."""
 
+import itertools
 import math
 
 import numpy as np
@@ -122,7 +123,7 @@ def test_chunks_equal_one_chunk_and_the_naive_algorithm(storage):
 
     def after(edges):
         state = SOLAMState(12, np.float64, radius=2.0, step_size=0.5)
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in itertools.pairwise(edges):
             state.partial_fit(as_table(X[low:high]), y[low:high] > 0)
         return state
 
@@ -206,7 +207,7 @@ def test_stops_when_the_answer_moves_little_and_reports_every_epoch():
 
 def test_weights_are_refused():
     X, y = problem(12, 30, 4)
-    with pytest.raises(ValueError, match="SOLAM .* defines no sample weights"):
+    with pytest.raises(ValueError, match=r"SOLAM .* defines no sample weights"):
         solam(AUCObjective(X, y, np.arange(1.0, 31.0)))
 
 

@@ -1,5 +1,6 @@
-"""SPAM: equal to the formulas, dense or CSR; equal to the published program; the right minimiser."""
+"""SPAM: equal to the formulas, dense or CSR; as published; the right minimiser."""
 
+import itertools
 import math
 
 import numpy as np
@@ -131,7 +132,7 @@ def test_chunks_equal_one_chunk_and_the_naive_algorithm_with_running_means(penal
 
     def after(edges):
         state = SPAMState(12, np.float64, l1=l1, l2=l2, step_size=0.3, average=True)
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in itertools.pairwise(edges):
             state.partial_fit(as_table(X[low:high]), y[low:high] > 0)
         return state
 
@@ -242,7 +243,7 @@ def test_stops_when_the_answer_moves_little_and_reports_every_epoch():
 def test_parameters_out_of_range_are_refused(name):
     X, y = problem(12, 30, 4)
     for value in (-1.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match=f"{name} must be between 0 and 1e100"):
+        with pytest.raises(ValueError, match=f"{name} must be a finite number of 0 or more"):
             spam(AUCObjective(X, y), **{name: value})
 
 

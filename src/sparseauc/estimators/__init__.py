@@ -1,7 +1,9 @@
 """Classifiers: thin scikit-learn classes over the solvers."""
 
 from ._base import SparseLinearClassifier
+from ._mean_difference import MeanDifferenceClassifier
 from ._online import FSAUCClassifier, SOLAMClassifier, SPAMClassifier
+from ._opauc import OPAUCClassifier
 from ._sht_auc import SHTAUCClassifier
 from ._sparse_auc import SparseAUCClassifier
 from ._sparse_auc_cv import SparseAUCClassifierCV
@@ -10,6 +12,8 @@ from ._sto_iht import HSGHTClassifier, StoIHTClassifier
 __all__ = [
     "FSAUCClassifier",
     "HSGHTClassifier",
+    "MeanDifferenceClassifier",
+    "OPAUCClassifier",
     "SHTAUCClassifier",
     "SOLAMClassifier",
     "SPAMClassifier",

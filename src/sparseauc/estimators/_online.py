@@ -119,13 +119,15 @@ class OnlineClassifier(StochasticClassifier):
 
 def _safe_step(X: Any) -> float:
     """One over the mean squared length of the rows: a row then moves its own score by about one."""
-    values = X.data if sp.issparse(X) else X
+    sparse = sp.issparse(X)
+    values = X.data if sparse else X
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return 1.0
     # In units of the largest entry, so that squares stay in range.
     total = float(np.linalg.norm(values.ravel() / largest)) ** 2
-    return X.shape[0] / total / largest / largest
+    n_rows: int = X.shape[0]
+    return n_rows / total / largest / largest
 
 
 def _safe_step_of(objective: AUCObjective) -> float:
@@ -224,17 +226,17 @@ class SPAMClassifier(OnlineClassifier):
         self.verbose = verbose
 
     @property
-    def _penalties(self) -> dict[str, float]:
+    def _betas(self) -> tuple[float, float]:
         share = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]
-        return {"l1": self.alpha * share, "l2": self.alpha * (1.0 - share)}
+        return self.alpha * share, self.alpha * (1.0 - share)
 
     def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
-        return spam(objective, average=self.average, **self._penalties, **arguments)
+        l1, l2 = self._betas
+        return spam(objective, l1=l1, l2=l2, average=self.average, **arguments)
 
     def _new_state(self, n_features: int, dtype: npt.DTypeLike, step_size: float) -> _State:
-        return SPAMState(
-            n_features, dtype, step_size=step_size, average=self.average, **self._penalties
-        )
+        l1, l2 = self._betas
+        return SPAMState(n_features, dtype, l1=l1, l2=l2, step_size=step_size, average=self.average)
 
 
 class SOLAMClassifier(OnlineClassifier):

@@ -52,6 +52,9 @@ class OPAUCClassifier(SparseLinearClassifier):
     max_epochs : int, default=1
         Passes over the rows in ``fit``. More than one helps when columns are correlated and rows
         are few.
+    tol : float, default=1e-4
+        Stop before ``max_epochs`` when the coefficients move over an epoch by less than ``tol``
+        times their norm. With a constant step they seldom do.
     shuffle : bool, default=True
         In ``fit``, visit the rows in a fresh random order every epoch; otherwise in the given
         order. ``partial_fit`` takes rows as they come.
@@ -115,6 +118,7 @@ class OPAUCClassifier(SparseLinearClassifier):
         "rank": [Interval(Integral, 1, None, closed="left")],
         "exact_limit": [Interval(Integral, 0, None, closed="left")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
         "shuffle": ["boolean"],
         "warm_start": ["boolean"],
         "zero_threshold": [Interval(Real, 0, None, closed="left")],
@@ -131,6 +135,7 @@ class OPAUCClassifier(SparseLinearClassifier):
         rank: int = 50,
         exact_limit: int = 5000,
         max_epochs: int = 1,
+        tol: float = 1e-4,
         shuffle: bool = True,
         warm_start: bool = False,
         zero_threshold: float = 0.0,
@@ -143,6 +148,7 @@ class OPAUCClassifier(SparseLinearClassifier):
         self.rank = rank
         self.exact_limit = exact_limit
         self.max_epochs = max_epochs
+        self.tol = tol
         self.shuffle = shuffle
         self.warm_start = warm_start
         self.zero_threshold = zero_threshold
@@ -178,6 +184,7 @@ class OPAUCClassifier(SparseLinearClassifier):
         result = self._state.run(
             objective,
             max_epochs=self.max_epochs,
+            tol=self.tol,
             shuffle=self.shuffle,
             callback=monitor if self.record_history or self.verbose else None,
             rng=order,
@@ -211,7 +218,7 @@ class OPAUCClassifier(SparseLinearClassifier):
         y : array-like of shape (n,)
             Their labels.
         classes : array-like of shape (2,), optional
-            Both labels. Needed in the first call, which may see rows of one class only.
+            Both labels; needed in the first call, if its rows are of one class.
 
         Returns
         -------
@@ -249,16 +256,22 @@ class OPAUCClassifier(SparseLinearClassifier):
             ensure_all_finite=False,
         )  # fmt: skip
         check_finite(self, X)
-        if classes is not None and np.unique(classes).size != 2:
+        if first:
+            labels = np.unique(y if classes is None else classes)
+            if labels.size != 2:
+                raise ValueError(
+                    f"the first rows hold {labels.size} kind(s) of labels: "
+                    "name both with partial_fit(X, y, classes=[negative, positive])"
+                )
+        else:
+            _check_partial_fit_first_call(self, classes)
+            labels = self.classes_
+        for row in np.flatnonzero(~np.isin(y, labels))[:1]:
             raise ValueError(
-                f"Only binary classification is supported: classes has {np.unique(classes).size} "
-                "labels. Pass y == label and classes=[False, True]"
+                f"y holds {y.tolist()[row]!r}, not among the classes {labels.tolist()} (row {row})"
             )
-        _check_partial_fit_first_call(self, classes)
-        for row in np.flatnonzero(~np.isin(y, self.classes_))[:1]:
-            known = " and ".join(repr(label) for label in self.classes_.tolist())
-            raise ValueError(f"y has {y.tolist()[row]!r} at row {row}; the classes are {known}")
-        return X, y == self.classes_[1]
+        self.classes_ = labels
+        return X, y == labels[1]
 
     def _set_coefficients(self) -> None:
         coef = self._state.w.copy()

@@ -65,6 +65,11 @@ class Moments(ABC):
         return self.means[0].size
 
     @property
+    def precision(self) -> float:
+        """Relative precision to which columns of H are computed."""
+        return float(np.finfo(np.float64).eps)
+
+    @property
     def ratio(self) -> float:
         """Share r of the positives, by weight."""
         positive, negative = self.weights

@@ -103,6 +103,11 @@ class DenseMoments(Moments):
         """Mean of each class."""
         return self._means[0], self._means[1]
 
+    @property
+    def precision(self) -> float:
+        """That of X: columns of H come from a product with X as it is."""
+        return float(np.finfo(self._X.dtype).eps)
+
     @cached_property
     def scatters(self) -> tuple[Array, Array]:  # type: ignore[override]
         """Σ w (x − mean)² of each class, from a second pass."""

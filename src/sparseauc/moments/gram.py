@@ -40,10 +40,13 @@ class StandardisedGram:
     scale : ndarray of shape (d,)
         The deviations divided by.
     delta, diagonal : ndarrays of shape (d,)
+    precision : float
+        Relative precision of the rows.
     """
 
     def __init__(self, moments: Moments, capacity: int) -> None:
         self._moments = moments
+        self.precision = moments.precision
         d = moments.n_features
         self.scale: Array = moments.deviations
         magnitude = np.maximum(np.abs(moments.means[0]), np.abs(moments.means[1]))

@@ -75,7 +75,7 @@ class SparseAUCPath:
         at_k, at_alpha = np.flatnonzero(self.ks == k), np.flatnonzero(self.alphas == alpha)
         if at_k.size == 0 or at_alpha.size == 0:
             raise KeyError(f"k={k}, alpha={alpha} is not on the path: see ks and alphas")
-        return self.solutions[at_alpha[0]][at_k[0]]
+        return self.solutions[int(at_alpha[0])][int(at_k[0])]
 
 
 def path_of_moments(

@@ -4,6 +4,8 @@ from ._epochs import EpochRecord, SolverResult
 from .exchange import exchange_path
 from .fsauc import fsauc
 from .hsg_ht import hsg_ht
+from .mean_difference import mean_difference
+from .opauc import opauc
 from .sht_auc import sht_auc
 from .solam import solam
 from .spam import spam
@@ -15,6 +17,8 @@ __all__ = [
     "exchange_path",
     "fsauc",
     "hsg_ht",
+    "mean_difference",
+    "opauc",
     "sht_auc",
     "solam",
     "spam",

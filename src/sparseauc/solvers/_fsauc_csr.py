@@ -1,9 +1,9 @@
 """FSAUC's step on CSR rows: in the time of the non-zeros while w is inside the L1 ball.
 
-w is kept as S·v + B·w₁ with w₁ the centre of the stage, so that drawing w towards it changes S and B
-alone. Of the sum of the iterates, K·v + L·w₁ with K = ΣS and L = ΣB is known at any time, and a
-correction is written wherever v changes. The L1 norm is followed entry by entry, exactly until w is
-first drawn in and from above after that: only when it exceeds R is w written out, O(d), measured
+w is kept as S·v + B·w₁ with w₁ the centre of the stage, so that drawing w towards it changes S and
+B alone. Of the sum of the iterates, K·v + L·w₁ with K = ΣS and L = ΣB is known at any time, and a
+correction is written wherever v changes. The L1 norm is followed entry by entry, exactly until w
+is first drawn in and from above after that: only when it exceeds R is w written out, O(d), measured
 and projected.
 """
 

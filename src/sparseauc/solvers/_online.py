@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -16,7 +16,6 @@ from ..rows import Table, accumulate_rows
 from ._epochs import Callback, Epoch, SolverResult, SparseVector, run_epochs
 from ._hard_thresholding import counted_rows
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
@@ -24,16 +23,12 @@ Mask = npt.NDArray[np.bool_]
 # ------------------------------------------------------------------------------ inside kernels
 
 
-def reordering_kernel(function: Function) -> Function:
+def reordering_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a sweep over columns whose sums may be reordered, so that they are vectorised."""
-    compiled: Function = numba.njit(cache=True, nogil=True, fastmath=REORDER, error_model="numpy")(
-        function
-    )
+    compiled: Callable[..., Any] = numba.njit(
+        cache=True, nogil=True, fastmath=REORDER, error_model="numpy"
+    )(function)
     return compiled
-
-
-def inlined(function):
-    return numba.njit(cache=True, nogil=True, fastmath=REORDER, error_model="numpy", inline="always")(function)
 
 
 def dense_row(table: Any, row: Any, buffer: Any) -> Any:
@@ -41,9 +36,13 @@ def dense_row(table: Any, row: Any, buffer: Any) -> Any:
 
 
 @overload(dense_row)
-def _dense_row(table, row, buffer):  # type: ignore[no-untyped-def]
+def _dense_row(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG001
     if table.layout == "C":
-        return lambda table, row, buffer: table[row]
+
+        def viewed(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG001
+            return table[row]
+
+        return viewed
 
     def copied(table, row, buffer):  # type: ignore[no-untyped-def]
         for j in range(buffer.size):

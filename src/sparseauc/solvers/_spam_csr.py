@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
 
-from .._jit import kernel
+from .._jit import FAST, kernel
 from ._spam_dense import multiplier
 
 # Non-zeros read between two sweeps, as a multiple of d.
@@ -70,10 +71,10 @@ def _begin_calendar(level, limit, per_slot, first, column_of, following):  # typ
     return size
 
 
-import numba
-
-
-@numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy", inline="always")
+# Compiled into its caller: a call counts the references to every array it is given, on every row.
+@numba.njit(  # type: ignore[untyped-decorator]
+    cache=True, nogil=True, fastmath=FAST, error_model="numpy", inline="always"
+)
 def _pass_levels(  # type: ignore[no-untyped-def]
     level, threshold, slot, last, first, column_of, following, sum_positive, sum_negative,
     mass, moment, correction,
@@ -143,9 +144,11 @@ def descend_csr_rows(  # type: ignore[no-untyped-def]
             product_negative, signed_negative = _products(level, sum_negative)
             unread = _BETWEEN_SWEEPS * d
             if l1 > 0.0:
-                amount = step * l1
-                # What these rows add up to while S is 1, or a little more.
-                limit = amount + 2.0 * step_size * l1 * (math.sqrt(t + rows_between) - math.sqrt(t))
+                # What these rows add up to while S is 1, or a little more, within the range where
+                # its slots are numbers.
+                ahead = 2.0 * step_size * (math.sqrt(t + rows_between) - math.sqrt(t))
+                amount = min(step * l1, 1e300)
+                limit = min(max(amount + ahead * l1, 1e-300), 1e300)
                 per_slot = rows_between / limit
                 size = _begin_calendar(level, limit, per_slot, first, column_of, following)
         start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from .._jit import kernel
-from ._online import dense_row, dot, reordering_kernel, inlined
+from ._online import dense_row, dot, reordering_kernel
 
 
-@reordering_kernel
+@kernel
 def multiplier(is_positive, margin, ratio):  # type: ignore[no-untyped-def]
     """Factor of x in the gradient at a row, given w·(x − mean of the other class).
 
@@ -20,7 +20,7 @@ def multiplier(is_positive, margin, ratio):  # type: ignore[no-untyped-def]
     return 2.0 * (1.0 - ratio) * (margin - 1.0) if is_positive else 2.0 * ratio * (margin + 1.0)
 
 
-@inlined
+@reordering_kernel
 def _margin(x, total, share, w):  # type: ignore[no-untyped-def]
     """w·(x − share·total)."""
     margin = 0.0
@@ -29,9 +29,9 @@ def _margin(x, total, share, w):  # type: ignore[no-untyped-def]
     return margin
 
 
-@inlined
+@reordering_kernel
 def _proximal_step(x, move, threshold, shrink, w, average):  # type: ignore[no-untyped-def]
-    """Set w to the proximal step from w − move·x, and add it to ``average`` unless that is empty."""
+    """Move w by −move·x, threshold and shrink it; add it to ``average`` unless that is empty."""
     number = w.dtype.type
     move, threshold, shrink = number(move), number(threshold), number(shrink)
     if average.size:
@@ -45,7 +45,7 @@ def _proximal_step(x, move, threshold, shrink, w, average):  # type: ignore[no-u
             w[j] = (moved - min(max(moved, -threshold), threshold)) * shrink
 
 
-@reordering_kernel
+@kernel
 def descend_rows(  # type: ignore[no-untyped-def]
     table, rows, positive, weight, sums, running, l1, l2, step_size, t, w, average
 ):
@@ -75,7 +75,7 @@ def descend_rows(  # type: ignore[no-untyped-def]
 # ------------------------------------------------------------------- without a threshold: in pairs
 
 
-@reordering_kernel
+@kernel
 def products_with_sums(table, sums, products):  # type: ignore[no-untyped-def]
     """Products of every row with the sum of the positives and that of the negatives."""
     buffer = np.empty(table.shape[1], table.dtype)
@@ -85,7 +85,7 @@ def products_with_sums(table, sums, products):  # type: ignore[no-untyped-def]
         products[row, 1] = dot(x, sums.negative)
 
 
-@inlined
+@reordering_kernel
 def _score_pair(x, y, w):  # type: ignore[no-untyped-def]
     """x·w, y·w and x·y."""
     number = w.dtype.type
@@ -97,7 +97,7 @@ def _score_pair(x, y, w):  # type: ignore[no-untyped-def]
     return of_x, of_y, overlap
 
 
-@inlined
+@reordering_kernel
 def _step_pair(x, move_x, shrink_x, y, move_y, shrink_y, w, average):  # type: ignore[no-untyped-def]
     """Step along x, then along y, and add both iterates to ``average`` unless that is empty."""
     number = w.dtype.type
@@ -115,7 +115,7 @@ def _step_pair(x, move_x, shrink_x, y, move_y, shrink_y, w, average):  # type: i
             w[j] = (first - move_y * y[j]) * shrink_y
 
 
-@reordering_kernel
+@kernel
 def descend_pairs(  # type: ignore[no-untyped-def]
     table, rows, positive, weight, sums, products, l2, step_size, t, w, average
 ):

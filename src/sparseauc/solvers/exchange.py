@@ -20,6 +20,8 @@ once, and its supports are the better the more the columns are correlated.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -33,17 +35,23 @@ Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-# A column of which less than this share is left over after the support explains it is taken for
-# linearly dependent and left out.
-_DEPENDENT = 1.5e-8
-# A change must lower the objective by more than this share of it, and by more than this much: the
-# objective is 1 less what the columns explain. Less is rounding.
-GAIN, _ROUNDING = 1e-11, 1e-13
+# A change must add more than this share of what is explained; less is rounding. So is what a
+# standardised difference of means of 1e-12 would explain.
+GAIN, _NOTHING = 1e-11, 1e-24
+# This power of H's precision, 5e-7 or for float32 2e-3, is nothing but rounding: a column of which
+# less is left over after the support explains it is taken for linearly dependent and left out, and
+# when less of the objective is left, everything is explained.
+_TOLERANCE = 0.4
+# When less is left of a column that joins or leaves, its update costs so many digits that everything
+# is computed afresh.
+_COSTLY = 1e-4
 # Columns handled at a time by the kernels: k rows of T in such slices stay in the cache.
 _TILE = 512
 # Updates after which everything is computed afresh.
 _REFACTORISE_AFTER = 100
 _OVERSHOOT = 5
+# Columns that differ by no more than this, on the standardised scale, are equal.
+_EQUAL = 1e-12
 # Kicks by default: never more than this, and fewer as a kick gets dearer (d·k numbers are read).
 _KICKS, _KICK_WORK = 500, 2e5
 
@@ -253,8 +261,12 @@ class Sweeper:
         self.g = gram.delta.copy()
         self.q = gram.diagonal + alpha
         # What is left of a column must exceed this for it to join; nothing of an excluded one does.
-        self.floor = _DEPENDENT * self.q
+        self._tolerance = gram.precision**_TOLERANCE
+        self._whole = self.q.copy()
+        self.floor = self._tolerance * self.q
         self.floor[excluded | (gram.diagonal <= 0)] = np.inf
+        # A ridge is left of every column.
+        self._may_depend = bool((self.floor[np.isfinite(self.floor)] > alpha).any())
         self._updates = 0
 
     @property
@@ -265,27 +277,46 @@ class Sweeper:
     @property
     def value(self) -> float:
         """F(w) + alpha‖w‖² at the minimiser on the support: 1 + δ·w."""
-        return 1.0 + float(self.gram.delta[self.members] @ self.w[: self.k])
+        return 1.0 - self.explained
+
+    @property
+    def explained(self) -> float:
+        """What the support takes off the objective, which is 1 without columns: −δ·w."""
+        return -float(self.gram.delta[self.members] @ self.w[: self.k])
 
     @property
     def least_gain(self) -> float:
         """What a change must gain; less is rounding."""
-        return max(GAIN * self.value, _ROUNDING)
+        if self.value < self._tolerance:
+            return np.inf
+        return max(GAIN * self.explained, _NOTHING / (1.0 + self.alpha))
+
+    @property
+    def dependent(self) -> bool:
+        """Whether next to nothing is left of a member after the others explain it: 1/M_ii."""
+        if not self._may_depend:
+            return False
+        left = 1.0 / self.M.diagonal()[: self.k]
+        return bool((left < self._tolerance * self._whole[self.members]).any())
 
     def join(self, column: int) -> None:
         """Add a column."""
         row = self.gram.row(column, self._likeliest, frozenset(self.members.tolist()))
+        costly = self.q[column] < _COSTLY * self._whole[column]
         _join(column, row, self.k, self.support, self.M, self.w, self.T, self.g, self.q)
         self.k += 1
         self._updates += 1
-        if self._updates >= _REFACTORISE_AFTER:
+        if costly or self._updates >= _REFACTORISE_AFTER:
             self.refactorise()
 
     def leave(self, position: int) -> None:
         """Remove the column at a position of the support."""
+        costly = self.M[position, position] * self._whole[self.support[position]] * _COSTLY > 1
         _leave(position, self.k, self.support, self.M, self.w, self.T, self.g, self.q)
         self.k -= 1
         self._updates += 1
+        if costly:
+            self.refactorise()
 
     def remove(self, column: int) -> None:
         """Remove a column."""
@@ -300,11 +331,16 @@ class Sweeper:
 
     def grow(self) -> bool:
         """Add the column that helps most; False when none is left that adds anything."""
-        column = _best_join(self.g, self.q, self.floor)
-        if column < 0 or self.g[column] ** 2 <= self.least_gain * self.q[column]:
-            return False
-        self.join(column)
-        return True
+        with self._barring() as bar:
+            while True:
+                column = _best_join(self.g, self.q, self.floor)
+                if column < 0 or self.g[column] ** 2 <= self.least_gain * self.q[column]:
+                    return False
+                self.join(column)
+                if not self.dependent:
+                    return True
+                self.remove(column)
+                bar(column)
 
     def shrink(self) -> bool:
         """Remove the column that helps least; False when all that are left are fixed."""
@@ -316,19 +352,38 @@ class Sweeper:
 
     def settle(self) -> None:
         """Exchange columns until no single exchange lowers the objective."""
-        while True:
-            value, least = self.value, self.least_gain
-            position, column = _best_exchange(
-                self.k, self.support, self.fixed, self.M, self.w, self.T, self.g, self.q,
-                self.floor, least,
-            )  # fmt: skip
-            if position < 0:
-                return
-            self.leave(position)
-            self.join(column)
-            if not self.value < value:
-                # What the formula promised was rounding. Without this check it may promise forever.
-                return
+        with self._barring() as bar:
+            while True:
+                explained = self.explained
+                position, column = _best_exchange(
+                    self.k, self.support, self.fixed, self.M, self.w, self.T, self.g, self.q,
+                    self.floor, self.least_gain,
+                )  # fmt: skip
+                if position < 0:
+                    return
+                left = int(self.support[position])
+                self.leave(position)
+                self.join(column)
+                if self.dependent or not self.explained > explained:
+                    # What the formula promised was rounding. It may promise forever.
+                    self.remove(column)
+                    self.join(left)
+                    bar(column)
+
+    @contextmanager
+    def _barring(self) -> Iterator[Callable[[int], None]]:
+        """Give a function that keeps a column from joining until the end of the block."""
+        barred: dict[int, float] = {}
+
+        def bar(column: int) -> None:
+            barred[column] = self.floor[column]
+            self.floor[column] = np.inf
+
+        try:
+            yield bar
+        finally:
+            for column, floor in barred.items():
+                self.floor[column] = floor
 
     def refactorise(self) -> None:
         """Compute everything afresh from H: rank-one updates gather rounding."""
@@ -361,9 +416,9 @@ class _Best:
     def offer(self, sweeper: Sweeper) -> bool:
         """Settle, and keep the support if it beats the one known; otherwise go to that one."""
         sweeper.settle()
-        k, value = sweeper.k, sweeper.value
-        if k not in self.supports or value < self.supports[k][0] - sweeper.least_gain:
-            self.supports[k] = value, np.sort(sweeper.members)
+        k, explained = sweeper.k, sweeper.explained
+        if k not in self.supports or explained > self.supports[k][0] + sweeper.least_gain:
+            self.supports[k] = explained, np.sort(sweeper.members)
             return True
         sweeper.go_to(self.supports[k][1])
         return False
@@ -415,6 +470,8 @@ def exchange_path(
     for column in np.flatnonzero(masks[0]).tolist():
         if sweeper.q[column] > sweeper.floor[column]:
             sweeper.join(column)
+            if sweeper.dependent:
+                sweeper.remove(column)
     best = _Best()
     best.offer(sweeper)
     _sweep_up_and_down(sweeper, best, top)
@@ -425,11 +482,9 @@ def exchange_path(
         if tried < 0:  # nothing better was found
             break
         _sweep_up_and_down(sweeper, best, top)
-    return [
-        solve_on(gram, support, alpha)
-        for k, (_, support) in sorted(best.supports.items())
-        if k <= k_max
-    ]
+    supports = [support for k, (_, support) in sorted(best.supports.items()) if k <= k_max]
+    supports = _first_of_equals(gram, supports, *masks)
+    return [solve_on(gram, support, alpha) for support in supports]
 
 
 def _sweep_up_and_down(sweeper: Sweeper, best: _Best, top: int) -> None:
@@ -461,6 +516,32 @@ def _kick(sweeper: Sweeper, best: _Best, most: int) -> int:
             if sweeper.k == k:
                 improved |= best.offer(sweeper)
     return tried if improved else -tried
+
+
+def _first_of_equals(
+    gram: StandardisedGram, supports: list[Indices], fixed: Mask, excluded: Mask
+) -> list[Indices]:
+    """Put the first of equal columns in place of the one found: which it was is rounding."""
+    equals: dict[int, list[int]] = {}
+    for column in np.unique(np.concatenate(supports)).tolist():
+        alike = np.abs(np.abs(gram.delta) - abs(gram.delta[column])) <= _EQUAL
+        alike &= np.abs(gram.diagonal - gram.diagonal[column]) <= _EQUAL
+        alike &= ~excluded
+        if np.count_nonzero(alike) > 1:
+            row = gram.rows(np.array([column]))[0]
+            # Either sign: what is turned round serves as well.
+            alike &= np.abs(row) >= gram.diagonal[column] - _EQUAL
+        equals[column] = np.flatnonzero(alike).tolist()
+    tidied = []
+    for support in supports:
+        chosen = set(support.tolist())
+        for column in support[~fixed[support]].tolist():
+            earlier = (j for j in equals[column] if j < column and j not in chosen)
+            if (first := next(earlier, None)) is not None:
+                chosen.remove(column)
+                chosen.add(first)
+        tidied.append(np.array(sorted(chosen), np.int64))
+    return tidied
 
 
 def solve_on(gram: StandardisedGram, support: Indices, alpha: float) -> Solution:

@@ -262,12 +262,13 @@ class OPAUCState:
         self,
         objective: AUCObjective,
         *,
-        max_epochs: int = 1,
-        shuffle: bool = True,
-        callback: Callback | None = None,
+        max_epochs: int,
+        tol: float,
+        shuffle: bool,
+        callback: Callback | None,
         rng: np.random.Generator,
     ) -> SolverResult:
-        """Read a whole table, ``max_epochs`` times."""
+        """Read a whole table, ``max_epochs`` times; the arguments are those of :func:`opauc`."""
         if objective.weight.size:
             raise ValueError("OPAUC defines no sample weights: leave them out, or repeat rows")
         rows = np.arange(objective.n_rows)
@@ -277,9 +278,8 @@ class OPAUCState:
             self.advance(objective.table, order, objective.positive)
             return Epoch(SparseVector.of(self.w), self.step)
 
-        # With a constant step the last iterates do not settle, so there is no tolerance to reach.
         return run_epochs(
-            objective, run_epoch, start=SparseVector.of(self.w), max_epochs=max_epochs, tol=0.0,
+            objective, run_epoch, start=SparseVector.of(self.w), max_epochs=max_epochs, tol=tol,
             callback=callback,
         )  # fmt: skip
 
@@ -292,6 +292,7 @@ def opauc(
     rank: int = 50,
     exact_limit: int = 5000,
     max_epochs: int = 1,
+    tol: float = 1e-4,
     shuffle: bool = True,
     start: npt.ArrayLike | None = None,
     callback: Callback | None = None,
@@ -313,6 +314,9 @@ def opauc(
         With more columns than this, covariances are sketched.
     max_epochs : int, default=1
         Passes over the rows; the class moments go on counting.
+    tol : float, default=1e-4
+        Stop before that when w moves over an epoch by less than ``tol`` times its norm. With a
+        constant step it seldom does.
     shuffle : bool, default=True
         Visit the rows in a fresh random order every epoch; otherwise in the given order.
     start : array-like of shape (d,), optional
@@ -346,4 +350,6 @@ def opauc(
         objective.n_features, objective.dtype, step_size=step_size, alpha=alpha, rank=rank,
         exact_limit=exact_limit, start=start, rng=rng.spawn(1)[0],
     )  # fmt: skip
-    return state.run(objective, max_epochs=max_epochs, shuffle=shuffle, callback=callback, rng=rng)
+    return state.run(
+        objective, max_epochs=max_epochs, tol=tol, shuffle=shuffle, callback=callback, rng=rng
+    )

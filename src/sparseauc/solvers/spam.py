@@ -17,9 +17,9 @@
 The mean over rows of the gradient is r(1 − r)∇F, so the minimiser is that of
 F(w) + α‖w‖² + λ‖w‖₁ with α = β₂/(2r(1 − r)) and λ = β₁/(r(1 − r)).
 
-Use it as the convex baseline, or where rows come one at a time. A step costs two sweeps over a dense
-row, and O(non-zeros) on a CSR row. L1 zeroes few entries for good before many epochs have passed,
-and none in the mean of the iterates: for a short list of columns prefer a method with a limit k.
+Use it as the convex baseline, or where rows come one at a time. A step costs two sweeps over a
+dense row, and O(non-zeros) on a CSR row. The mean of the iterates is not sparse even with L1, and
+the last iterate is so only after many epochs: for a short list of columns prefer a limit k.
 """
 
 from __future__ import annotations
@@ -82,9 +82,8 @@ class SPAMState:
         start: npt.ArrayLike | None = None,
     ) -> None:
         for name, value in (("l1", l1), ("l2", l2), ("step_size", step_size)):
-            # Beyond, their products leave the range of floats.
-            if not 0 <= value <= 1e100:
-                raise ValueError(f"{name} must be between 0 and 1e100, got {value}")
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{name} must be a finite number of 0 or more, got {value}")
         self.l1, self.l2, self.step_size = float(l1), float(l2), float(step_size)
         self.t = 0
         self.w = aligned_zeros(n_features, dtype)

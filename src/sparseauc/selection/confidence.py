@@ -1,0 +1,393 @@
+"""How far to trust an AUC whose columns, k and ridge were chosen on the same rows.
+
+Whatever was tuned on rows looks better on them than it is. All three answers here refit the *whole*
+procedure, every choice included, so hand in the estimator that chooses, such as
+:class:`~sparseauc.SparseAUCClassifierCV` or a pipeline, and not one with the k it has found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.model_selection import (
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+    cross_val_predict,
+    permutation_test_score,
+)
+from sklearn.utils import _safe_indexing, check_random_state, check_scalar, resample
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_consistent_length
+
+from ..metrics import AUCInterval, auc_confidence_interval, fast_auc
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+RandomState = int | np.random.RandomState | None
+
+
+# ------------------------------------------------------------------------ honest scores of all rows
+
+
+@dataclass(frozen=True, eq=False)
+class NestedScores:
+    """Scores of rows by models that have not seen them.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n,)
+        Score of each row by the model fitted without its fold.
+    folds : ndarray of shape (n,)
+        Number of that fold.
+    fold_aucs : ndarray of shape (n_folds,)
+        AUC within each fold; NaN for a fold with one class only.
+    interval : AUCInterval
+        AUC of all scores together, with DeLong's interval.
+    """
+
+    scores: Array = field(repr=False)
+    folds: Indices = field(repr=False)
+    fold_aucs: Array
+    interval: AUCInterval
+
+
+def nested_scores(
+    estimator: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    cv: Any = 5,
+    groups: npt.ArrayLike | None = None,
+    confidence: float = 0.95,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> NestedScores:
+    """Score every row by a model that was chosen and fitted without it.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned and fitted once a fold, choices included.
+    X : array-like, sparse matrix or frame of shape (n, d)
+    y : array-like of shape (n,)
+        Two kinds of labels; the one that sorts last is positive.
+    cv : int, splitter or iterable, default=5
+        Number of shuffled stratified folds, or as in scikit-learn. Each row must be tested once.
+    groups : array-like of shape (n,), optional
+        Rows of a group share a fold, such as the visits of a patient. They are not handed to the
+        estimator: one that cross-validates within may split a group there.
+    confidence : float, default=0.95
+        Level of the interval.
+    random_state : int, RandomState or None
+        For the folds; the estimator has its own.
+    n_jobs : int, optional
+        Folds computed at the same time.
+
+    Returns
+    -------
+    NestedScores
+
+    Notes
+    -----
+    The AUCs of the folds compare rows scored by the same model only, but a fold with few positives
+    has a coarse AUC, and five numbers that share training rows give no interval. Pooled scores give
+    one, but also compare rows across folds, which is fair if the models score on one scale. Those
+    of this package do: the loss sets the distance between the classes, and zero lies midway. On
+    pure noise (150 rows, 100 columns, k = 5) the pooled AUC was 0.002 below the mean of the folds.
+    If the two are apart by more than the standard error, believe the folds.
+
+    DeLong's interval takes the scores for those of one fixed model. That other rows would have led
+    to other columns is not in it: where the choice is uncertain it is too narrow, in the simulation
+    above by a third; with strong columns it is about right.
+
+    Examples
+    --------
+    >>> from sparseauc import SparseAUCClassifierCV
+    >>> from sparseauc.datasets import make_outbreak
+    >>> from sparseauc.selection.confidence import nested_scores
+    >>> X, y = make_outbreak(n=400, d=50, k=5, mu=0.7, r=0.2, random_state=0)
+    >>> model = SparseAUCClassifierCV(ks=range(1, 9))
+    >>> result = nested_scores(model, X, y, random_state=0)
+    >>> result.interval.low < result.interval.auc < model.fit(X, y).best_score_
+    True
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+    labels, positive = _check_labels(X, y)
+    rng = check_random_state(random_state)
+    splitter = _splitter(cv, labels, rng, grouped=groups is not None)
+    splits = list(splitter.split(X, labels, groups))
+    # Not every scikit-learn classifier has a decision function.
+    decides = hasattr(estimator, "decision_function")
+    method = "decision_function" if decides else "predict_proba"
+    scores = cross_val_predict(estimator, X, labels, cv=splits, method=method, n_jobs=n_jobs)
+    scores = np.asarray(scores if decides else scores[:, 1], np.float64)
+    folds = np.empty(labels.size, np.intp)
+    fold_aucs = np.full(len(splits), np.nan)
+    for number, (_, test) in enumerate(splits):
+        folds[test] = number
+        if np.unique(positive[test]).size == 2:
+            fold_aucs[number] = fast_auc(scores[test], positive[test])
+    return NestedScores(
+        scores, folds, fold_aucs, auc_confidence_interval(labels, scores, confidence)
+    )
+
+
+# ------------------------------------------------------------------------------ better than chance?
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationResult:
+    """An AUC beside those of shuffled labels.
+
+    Attributes
+    ----------
+    auc : float
+        Mean AUC of the validation folds.
+    null : ndarray of shape (n_permutations,)
+        The same with labels shuffled.
+    pvalue : float
+        (1 + number of ``null`` as large as ``auc``) / (1 + n_permutations).
+    """
+
+    auc: float
+    null: Array = field(repr=False)
+    pvalue: float
+
+
+def permutation_test(
+    estimator: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    n_permutations: int = 200,
+    cv: Any = 5,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> PermutationResult:
+    """Test whether a procedure ranks better than chance: could shuffled labels do as well?
+
+    The p-value is valid for any columns and any procedure, provided that without a relation between
+    X and y every order of the labels was equally likely. Rows that come in groups break that.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Refitted ``cv`` times for each permutation, choices included.
+    X : array-like, sparse matrix or frame of shape (n, d)
+    y : array-like of shape (n,)
+        Two kinds of labels; the one that sorts last is positive.
+    n_permutations : int, default=200
+        The p-value is never below 1 / (1 + n_permutations).
+    cv : int or splitter, default=5
+        Number of shuffled stratified folds, or as in scikit-learn. Both classes must be in each
+        fold, for shuffled labels too: the splitter should stratify.
+    random_state : int, RandomState or None
+        For folds and permutations; the estimator has its own.
+    n_jobs : int, optional
+        Permutations computed at the same time.
+
+    Returns
+    -------
+    PermutationResult
+
+    Examples
+    --------
+    >>> from sparseauc import SparseAUCClassifier
+    >>> from sparseauc.datasets import make_outbreak
+    >>> from sparseauc.selection.confidence import permutation_test
+    >>> X, y = make_outbreak(n=200, d=20, k=5, mu=1.0, r=0.2, random_state=0)
+    >>> permutation_test(SparseAUCClassifier(k=3), X, y, n_permutations=19, random_state=0).pvalue
+    0.05
+    """
+    check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
+    labels, positive = _check_labels(X, y)
+    rng = check_random_state(random_state)
+    splitter = _splitter(cv, labels, rng)
+    for number, (_, test) in enumerate(splitter.split(X, labels)):
+        if np.unique(positive[test]).size < 2:
+            raise ValueError(f"fold {number} has rows of one class only: use a stratified splitter")
+    observed, null, pvalue = permutation_test_score(
+        estimator, X, labels, scoring="roc_auc", cv=splitter, n_permutations=n_permutations,
+        random_state=rng, n_jobs=n_jobs,
+    )  # fmt: skip
+    if np.isnan(null).any():
+        raise ValueError(
+            "shuffled labels left a fold with one class only: use a stratified splitter"
+        )
+    return PermutationResult(float(observed), null, float(pvalue))
+
+
+# ----------------------------------------------------------------------------------------- optimism
+
+
+@dataclass(frozen=True)
+class OptimismResult:
+    """An AUC on the rows it was fitted to, and what is left of it.
+
+    Attributes
+    ----------
+    apparent : float
+        AUC of the procedure on the rows it was fitted to.
+    optimism : float
+        Mean excess of the AUC on bootstrap rows over that on the original rows.
+    corrected : float
+        ``apparent`` − ``optimism``: Harrell's estimate of the AUC on new rows.
+    standard_error : float
+        Deviation of the excess over bootstrap samples. It stands for how far the apparent AUC minus
+        the true one scatters about its mean, and so for the error of ``corrected``, bias apart.
+    out_of_bag : float
+        Mean AUC on the rows that a bootstrap sample left out.
+    """
+
+    apparent: float
+    optimism: float
+    corrected: float
+    standard_error: float
+    out_of_bag: float
+
+    @property
+    def corrected_632(self) -> float:
+        """The .632+ estimate of Efron and Tibshirani (1997): sound where much was searched.
+
+        Between ``apparent`` and ``out_of_bag`` (0.5 if that is less), the nearer to the latter the
+        more of what is apparent vanishes on rows left out.
+        """
+        honest = max(self.out_of_bag, 0.5)
+        lost = max(self.apparent - honest, 0.0)
+        overfitting = lost / (self.apparent - 0.5) if lost else 0.0
+        share = 0.632 / (1.0 - 0.368 * overfitting)
+        return (1.0 - share) * self.apparent + share * honest
+
+
+def optimism_bootstrap(
+    estimator: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    n_bootstrap: int = 100,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> OptimismResult:
+    """Estimate how much of the AUC on the training rows is fitted noise, and subtract it.
+
+    The procedure is refitted on rows drawn with replacement, within each class. By how much its AUC
+    on those rows exceeds that on the original rows is the optimism, averaged over the draws.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Refitted for each draw, choices included.
+    X : array-like, sparse matrix or frame of shape (n, d)
+    y : array-like of shape (n,)
+        Two kinds of labels; the one that sorts last is positive.
+    n_bootstrap : int, default=100
+        Draws, two or more.
+    random_state : int, RandomState or None
+        For the draws; the estimator has its own.
+    n_jobs : int, optional
+        Draws computed at the same time, in threads. The answer does not depend on it.
+
+    Returns
+    -------
+    OptimismResult
+
+    Notes
+    -----
+    Harrell's correction uses every row for fitting, which suits few rows, but the original rows
+    contain those drawn, and a search among many columns profits from that. Measured on pure noise,
+    150 rows, true AUC 0.5: with 10 columns and k = 2 ``corrected`` was 0.54 on average; with 100
+    columns and k = 5 it was 0.61, and 0.71 with 15 positives. With more than a few columns a row of
+    the smaller class read ``corrected_632``, or use :func:`nested_scores`.
+
+    Examples
+    --------
+    >>> from sparseauc import SparseAUCClassifier
+    >>> from sparseauc.datasets import make_outbreak
+    >>> from sparseauc.selection.confidence import optimism_bootstrap
+    >>> X, y = make_outbreak(n=200, d=20, k=3, mu=0.8, r=0.3, random_state=0)
+    >>> result = optimism_bootstrap(SparseAUCClassifier(k=3), X, y, random_state=0)
+    >>> result.out_of_bag < result.corrected < result.apparent
+    True
+    """
+    check_scalar(n_bootstrap, "n_bootstrap", Integral, min_val=2)
+    labels, positive = _check_labels(X, y)
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_bootstrap)
+    apparent = fast_auc(_scores(clone(estimator).fit(X, labels), X), positive)
+    aucs = np.array(
+        Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_draw)(estimator, X, labels, positive, seed) for seed in seeds.tolist()
+        )
+    )
+    excess = aucs[:, 0] - aucs[:, 1]
+    optimism = float(excess.mean())
+    return OptimismResult(
+        apparent=apparent,
+        optimism=optimism,
+        corrected=apparent - optimism,
+        standard_error=float(excess.std(ddof=1)),
+        out_of_bag=float(np.nanmean(aucs[:, 2])),
+    )
+
+
+def _draw(
+    estimator: Any, X: Any, labels: npt.NDArray[Any], positive: Mask, seed: int
+) -> tuple[float, float, float]:
+    """AUCs on the rows drawn, on all rows, and on those left out (NaN without both classes)."""
+    rows = resample(np.arange(labels.size), stratify=labels, random_state=seed)
+    model = clone(estimator).fit(_safe_indexing(X, rows), labels[rows])
+    scores = _scores(model, X)
+    left_out = np.setdiff1d(np.arange(labels.size), rows)
+    out_of_bag = np.nan
+    if np.unique(positive[left_out]).size == 2:
+        out_of_bag = fast_auc(scores[left_out], positive[left_out])
+    return fast_auc(scores[rows], positive[rows]), fast_auc(scores, positive), out_of_bag
+
+
+# ------------------------------------------------------------------------------------------- shared
+
+
+def _check_labels(X: Any, y: npt.ArrayLike) -> tuple[npt.NDArray[Any], Mask]:
+    """Labels as an array and the mask of positives, of two classes with two rows each."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
+    check_consistent_length(X, labels)
+    classes, counts = np.unique(labels, return_counts=True)
+    if classes.size != 2:
+        raise ValueError(f"y must hold two classes, got {classes.size}")
+    for label in classes[counts < 2].tolist():
+        raise ValueError(f"y has a single row of class {label!r}: two of each are needed at least")
+    return labels, labels == classes[1]
+
+
+def _splitter(
+    cv: Any, labels: npt.NDArray[Any], rng: np.random.RandomState, *, grouped: bool = False
+) -> Any:
+    """Shuffled stratified folds for a number, else what scikit-learn makes of ``cv``."""
+    if not isinstance(cv, Integral):
+        return check_cv(cv, labels, classifier=True)
+    check_scalar(cv, "cv", Integral, min_val=2)
+    classes, counts = np.unique(labels, return_counts=True)
+    fewest = int(counts.argmin())
+    if counts[fewest] < cv:
+        raise ValueError(
+            f"class {classes.tolist()[fewest]!r} has {counts[fewest]} rows, fewer than the {cv} "
+            f"folds: use cv={counts[fewest]}"
+        )
+    kind = StratifiedGroupKFold if grouped else StratifiedKFold
+    return kind(int(cv), shuffle=True, random_state=rng.randint(np.iinfo(np.int32).max))
+
+
+def _scores(model: Any, X: Any) -> npt.NDArray[Any]:
+    """Scores of rows by a fitted classifier, higher for the class that sorts last."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X))
+    return np.asarray(model.predict_proba(X))[:, 1]

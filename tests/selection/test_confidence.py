@@ -1,0 +1,308 @@
+"""Honest scores, permutation test and optimism against naive loops, on noise and on signal."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import resample
+
+from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import auc_confidence_interval
+from sparseauc.selection.confidence import (
+    OptimismResult,
+    nested_scores,
+    optimism_bootstrap,
+    permutation_test,
+)
+
+MODEL = SparseAUCClassifier(k=2)
+
+
+@pytest.fixture(scope="module")
+def signal():
+    return make_outbreak(n=160, d=12, k=3, mu=0.9, r=0.3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    return make_outbreak(n=160, d=12, k=0, r=0.3, random_state=1)
+
+
+# ----------------------------------------------------------------------------------- nested scores
+
+
+def test_scores_equal_a_naive_loop(signal):
+    X, y = signal
+    model = SparseAUCClassifierCV(ks=[1, 2, 4], alphas=[1.0, 10.0], cv=3)
+    folds = StratifiedKFold(4, shuffle=True, random_state=7)
+    result = nested_scores(model, X, y, cv=folds)
+    for number, (train, test) in enumerate(folds.split(X, y)):
+        scores = clone(model).fit(X[train], y[train]).decision_function(X[test])
+        np.testing.assert_allclose(result.scores[test], scores)
+        assert set(result.folds[test]) == {number}
+        assert result.fold_aucs[number] == pytest.approx(roc_auc_score(y[test], scores))
+    assert result.interval == auc_confidence_interval(y, result.scores)
+
+
+def test_choosing_on_all_rows_is_not_honest():
+    # Columns picked on all rows of pure noise look good in cross-validation; refitted, they do not.
+    X, y = make_outbreak(n=80, d=300, k=0, r=0.4, random_state=0)
+    chosen = SparseAUCClassifier(k=10).fit(X, y).get_support()
+    cheating = nested_scores(SparseAUCClassifier(k=10), X[:, chosen], y, random_state=0)
+    honest = nested_scores(SparseAUCClassifier(k=10), X, y, random_state=0)
+    assert cheating.interval.low > 0.7
+    assert honest.interval.low < 0.5
+    # One set of folds scatters by about 0.08 here, twice what DeLong's error says of fixed scores.
+    assert honest.fold_aucs.mean() == pytest.approx(0.5, abs=0.2)
+
+
+def test_pooled_auc_is_near_that_of_the_folds(signal):
+    result = nested_scores(MODEL, *signal, random_state=0)
+    interval = result.interval
+    assert interval.auc == pytest.approx(result.fold_aucs.mean(), abs=interval.standard_error)
+    assert 0.6 < interval.low < interval.auc < interval.high
+
+
+def test_confidence_widens_the_interval(signal):
+    narrow, wide = (
+        nested_scores(MODEL, *signal, random_state=0, confidence=c).interval for c in (0.5, 0.99)
+    )
+    assert wide.low < narrow.low < narrow.auc == wide.auc < narrow.high < wide.high
+
+
+def test_groups_stay_together(signal):
+    X, y = signal
+    groups = np.arange(y.size) // 4
+    for cv in (4, GroupKFold(4)):
+        result = nested_scores(MODEL, X, y, cv=cv, groups=groups, random_state=0)
+        assert all(np.unique(result.folds[groups == g]).size == 1 for g in np.unique(groups))
+
+
+def test_folds_of_one_class_have_no_auc(signal):
+    X, y = signal
+    result = nested_scores(MODEL, X[:20], y[:20], cv=LeaveOneOut())
+    assert np.isnan(result.fold_aucs).all()
+    assert np.isfinite(result.interval.auc)
+
+
+def test_any_table_labels_and_classifier(signal):
+    X, y = signal
+    expected = nested_scores(MODEL, X, y, random_state=0).scores
+    names = [f"gene{j}" for j in range(12)]
+    tables = (
+        sp.csr_array(X),
+        pd.DataFrame(X, columns=names),
+        pl.DataFrame(dict(zip(names, X.T, strict=True))),
+    )
+    for table in tables:
+        named = np.where(y > 0, "yes", "no")
+        found = nested_scores(MODEL, table, named, random_state=0)
+        np.testing.assert_allclose(found.scores, expected)
+    # Without a decision function probabilities of the positive class do.
+    bayes = nested_scores(GaussianNB(), X, y, random_state=0)
+    assert bayes.interval.auc > 0.7
+    assert np.all((bayes.scores >= 0) & (bayes.scores <= 1))
+
+
+# -------------------------------------------------------------------------------- permutation test
+
+
+def test_permutation_equals_a_naive_loop(noise):
+    X, y = noise
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    folds = StratifiedKFold(3)
+
+    def mean_auc(labels):
+        return np.mean(
+            [
+                roc_auc_score(
+                    labels[test],
+                    clone(model).fit(X[train], labels[train]).decision_function(X[test]),
+                )
+                for train, test in folds.split(X, labels)
+            ]
+        )
+
+    result = permutation_test(model, X, y, n_permutations=4, cv=folds, random_state=4)
+    rng = np.random.RandomState(4)
+    null = [mean_auc(y[rng.permutation(y.size)]) for _ in range(4)]
+    np.testing.assert_allclose(result.null, null)
+    assert result.auc == pytest.approx(mean_auc(y))
+    assert result.pvalue == (1 + np.sum(np.array(null) >= result.auc)) / 5
+
+
+def test_permutation_tells_signal(signal):
+    result = permutation_test(MODEL, *signal, n_permutations=19, cv=3, random_state=0)
+    assert result.pvalue == 1 / 20
+    assert result.auc > result.null.max()
+    # Shuffled labels rank by chance: their mean AUC is 1/2 within its standard error.
+    error = result.null.std(ddof=1) / np.sqrt(19)
+    assert result.null.mean() == pytest.approx(0.5, abs=4 * error)
+
+
+def test_permutation_pvalues_of_noise_are_uniform():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) < 20
+    pvalues = [
+        permutation_test(
+            MODEL, rng.standard_normal((60, 4)), y, n_permutations=9, cv=2, random_state=seed
+        ).pvalue
+        for seed in range(12)
+    ]
+    # Uniform on 0.1, 0.2 … 1: mean 0.55, variance 0.0825.
+    assert np.mean(pvalues) == pytest.approx(0.55, abs=3 * np.sqrt(0.0825 / 12))
+
+
+# ---------------------------------------------------------------------------------------- optimism
+
+
+def test_optimism_equals_a_naive_loop(signal):
+    X, y = signal
+    result = optimism_bootstrap(MODEL, X, y, n_bootstrap=12, random_state=3)
+    seeds = np.random.RandomState(3).randint(np.iinfo(np.int32).max, size=12)
+    excess, left_out = [], []
+    for seed in seeds:
+        rows = resample(np.arange(y.size), stratify=y, random_state=seed)
+        assert (y[rows] > 0).sum() == (y > 0).sum()
+        model = clone(MODEL).fit(X[rows], y[rows])
+        on_drawn = roc_auc_score(y[rows], model.decision_function(X[rows]))
+        excess.append(on_drawn - roc_auc_score(y, model.decision_function(X)))
+        rest = np.setdiff1d(np.arange(y.size), rows)
+        left_out.append(roc_auc_score(y[rest], model.decision_function(X[rest])))
+    apparent = roc_auc_score(y, clone(MODEL).fit(X, y).decision_function(X))
+    assert result.apparent == pytest.approx(apparent)
+    assert result.optimism == pytest.approx(np.mean(excess))
+    assert result.corrected == pytest.approx(apparent - np.mean(excess))
+    assert result.standard_error == pytest.approx(np.std(excess, ddof=1))
+    assert result.out_of_bag == pytest.approx(np.mean(left_out))
+
+
+def test_little_is_left_of_noise():
+    X, y = make_outbreak(n=200, d=4, k=0, r=0.4, random_state=2)
+    result = optimism_bootstrap(SparseAUCClassifier(k=2), X, y, n_bootstrap=40, random_state=0)
+    assert result.optimism > 0
+    assert result.corrected == pytest.approx(0.5, abs=2 * result.standard_error)
+    assert result.out_of_bag == pytest.approx(0.5, abs=2 * result.standard_error)
+
+
+def test_where_many_columns_are_searched_only_rows_left_out_tell():
+    X, y = make_outbreak(n=100, d=120, k=0, r=0.2, random_state=0)
+    result = optimism_bootstrap(SparseAUCClassifier(k=5), X, y, n_bootstrap=20, random_state=0)
+    assert result.apparent > 0.8
+    # As the docstring says: Harrell's correction is not enough here.
+    assert result.corrected > 0.5 + 2 * result.standard_error
+    assert result.corrected_632 == pytest.approx(0.5, abs=2 * result.standard_error)
+
+
+def test_632_plus_estimate():
+    # Nothing lost: the plain .632 weights. All lost: the rows left out alone.
+    assert OptimismResult(0.8, 0, 0.8, 0.1, 0.8).corrected_632 == pytest.approx(0.8)
+    assert OptimismResult(0.9, 0, 0.9, 0.1, 0.5).corrected_632 == pytest.approx(0.5)
+    assert OptimismResult(0.9, 0, 0.9, 0.1, 0.4).corrected_632 == pytest.approx(0.5)
+    assert OptimismResult(0.7, 0, 0.7, 0.1, 0.8).corrected_632 == pytest.approx(
+        0.368 * 0.7 + 0.632 * 0.8
+    )
+    # Half lost: weight 0.632 / (1 − 0.368/2) of the rows left out.
+    share = 0.632 / (1 - 0.184)
+    half = OptimismResult(0.9, 0, 0.9, 0.1, 0.7).corrected_632
+    assert half == pytest.approx((1 - share) * 0.9 + share * 0.7)
+
+
+def test_tables_and_classifiers_of_others():
+    X, y = make_classification(80, 5, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    for model in (LogisticRegression(), GaussianNB()):
+        results = [
+            optimism_bootstrap(model, table, np.where(y, "b", "a"), n_bootstrap=3, random_state=0)
+            for table in (X, frame, pl.from_pandas(frame))
+        ]
+        assert results[0] == results[1] == results[2]
+        assert results[0].corrected > 0.8
+    sparse, dense = (
+        optimism_bootstrap(MODEL, table, y, n_bootstrap=3, random_state=0)
+        for table in (sp.csr_array(X), X)
+    )
+    assert sparse.corrected == pytest.approx(dense.corrected)
+
+
+# ----------------------------------------------------------------------- seeds, threads, bad input
+
+
+def test_same_seed_same_answer_whatever_the_jobs(noise):
+    alone, together = (
+        optimism_bootstrap(MODEL, *noise, n_bootstrap=6, random_state=0, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    assert alone == together
+    assert alone != optimism_bootstrap(MODEL, *noise, n_bootstrap=6, random_state=1)
+
+    # A model that starts in no time in the processes of scikit-learn's own loops.
+    model = LogisticRegression()
+    alone, together = (
+        permutation_test(model, *noise, n_permutations=6, cv=2, random_state=0, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(alone.null, together.null)
+    alone, together = (nested_scores(model, *noise, random_state=0, n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(alone.scores, together.scores)
+    np.testing.assert_array_equal(alone.folds, together.folds)
+
+
+FUNCTIONS = [nested_scores, permutation_test, optimism_bootstrap]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_data_are_checked(noise, function):
+    X, y = noise
+    with pytest.raises(ValueError, match="two classes, got 1"):
+        function(MODEL, X, np.ones(160))
+    with pytest.raises(ValueError, match="two classes, got 3"):
+        function(MODEL, X, np.arange(160) % 3)
+    with pytest.raises(ValueError, match="single row of class True"):
+        function(MODEL, X, np.arange(160) == 3)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        function(MODEL, X, y[:-1])
+    with pytest.raises(ValueError, match="one-dimensional"):
+        function(MODEL, X, y[:, None])
+
+
+@pytest.mark.parametrize("function", FUNCTIONS[:2])
+def test_folds_are_checked(noise, function):
+    X, y = noise
+    with pytest.raises(ValueError, match="class True has 3 rows.*use cv=3"):
+        function(MODEL, X, np.arange(160) < 3)
+    with pytest.raises(ValueError, match="cv == 1"):
+        function(MODEL, X, y, cv=1)
+
+
+def test_folds_without_both_classes_have_no_null(noise):
+    X, y = noise
+    sorted_rows = np.argsort(y)
+    with pytest.raises(ValueError, match="fold 0 has rows of one class only"):
+        permutation_test(MODEL, X[sorted_rows], y[sorted_rows], cv=KFold(5))
+    one_a_fold = np.arange(40) % 10 == 0
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(ValueError, match="shuffled labels left a fold with one class"),
+    ):
+        permutation_test(GaussianNB(), X[:40], one_a_fold, cv=KFold(4), n_permutations=20)
+
+
+def test_numbers_are_checked(noise):
+    with pytest.raises(ValueError, match="n_permutations"):
+        permutation_test(MODEL, *noise, n_permutations=0)
+    with pytest.raises(ValueError, match="n_bootstrap"):
+        optimism_bootstrap(MODEL, *noise, n_bootstrap=1)
+    for confidence in (0.0, 1.0, np.nan):
+        with pytest.raises(ValueError, match="confidence"):
+            nested_scores(MODEL, *noise, confidence=confidence)
