@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, StratifiedKFold
@@ -62,8 +63,8 @@ def test_choosing_on_all_rows_is_not_honest():
     honest = nested_scores(SparseAUCClassifier(k=10), X, y, random_state=0)
     assert cheating.interval.low > 0.7
     assert honest.interval.low < 0.5
-    # One set of folds scatters by about 0.08 here, twice what DeLong's error says of fixed scores.
-    assert honest.fold_aucs.mean() == pytest.approx(0.5, abs=0.2)
+    # Over draws of the noise the mean of the folds deviates by 0.11 (measured).
+    assert honest.fold_aucs.mean() == pytest.approx(0.5, abs=0.22)
 
 
 def test_pooled_auc_is_near_that_of_the_folds(signal):
@@ -279,7 +280,7 @@ def test_data_are_checked(noise, function):
 @pytest.mark.parametrize("function", FUNCTIONS[:2])
 def test_folds_are_checked(noise, function):
     X, y = noise
-    with pytest.raises(ValueError, match="class True has 3 rows.*use cv=3"):
+    with pytest.raises(ValueError, match=r"class True has 3 rows.*use cv=3"):
         function(MODEL, X, np.arange(160) < 3)
     with pytest.raises(ValueError, match="cv == 1"):
         function(MODEL, X, y, cv=1)
@@ -290,12 +291,14 @@ def test_folds_without_both_classes_have_no_null(noise):
     sorted_rows = np.argsort(y)
     with pytest.raises(ValueError, match="fold 0 has rows of one class only"):
         permutation_test(MODEL, X[sorted_rows], y[sorted_rows], cv=KFold(5))
-    one_a_fold = np.arange(40) % 10 == 0
+    two_a_fold = np.arange(40) % 5 == 0
     with (
-        pytest.warns(UserWarning),
+        pytest.warns(UndefinedMetricWarning, match="Only one class"),
         pytest.raises(ValueError, match="shuffled labels left a fold with one class"),
     ):
-        permutation_test(GaussianNB(), X[:40], one_a_fold, cv=KFold(4), n_permutations=20)
+        permutation_test(
+            GaussianNB(), X[:40], two_a_fold, cv=KFold(4), n_permutations=20, random_state=0
+        )
 
 
 def test_numbers_are_checked(noise):

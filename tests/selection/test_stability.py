@@ -240,8 +240,8 @@ def test_data_are_checked(small):
     one = np.arange(61) == 4
     with pytest.raises(ValueError, match="class True has a single row"):
         stability_selection(X, one, 2)
+    weight = np.where(y > 0, np.cumsum(y > 0) == 1, 1.0)
     with pytest.raises(ValueError, match="class 1 has a single row"):
-        weight = np.where(y > 0, np.cumsum(y > 0) == 1, 1.0)
         stability_selection(X, y, 2, sample_weight=weight)
     holed = X.copy()
     holed[3, 2] = np.nan

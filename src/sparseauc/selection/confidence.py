@@ -112,8 +112,8 @@ def nested_scores(
     >>> from sparseauc import SparseAUCClassifierCV
     >>> from sparseauc.datasets import make_outbreak
     >>> from sparseauc.selection.confidence import nested_scores
-    >>> X, y = make_outbreak(n=400, d=50, k=5, mu=0.7, r=0.2, random_state=0)
-    >>> model = SparseAUCClassifierCV(ks=range(1, 9))
+    >>> X, y = make_outbreak(n=300, d=20, k=3, mu=0.7, r=0.2, random_state=0)
+    >>> model = SparseAUCClassifierCV(ks=range(1, 5), alphas=[1.0, 10.0])
     >>> result = nested_scores(model, X, y, random_state=0)
     >>> result.interval.low < result.interval.auc < model.fit(X, y).best_score_
     True
@@ -203,7 +203,7 @@ def permutation_test(
     >>> from sparseauc import SparseAUCClassifier
     >>> from sparseauc.datasets import make_outbreak
     >>> from sparseauc.selection.confidence import permutation_test
-    >>> X, y = make_outbreak(n=200, d=20, k=5, mu=1.0, r=0.2, random_state=0)
+    >>> X, y = make_outbreak(n=200, d=10, k=3, mu=1.0, r=0.2, random_state=0)
     >>> permutation_test(SparseAUCClassifier(k=3), X, y, n_permutations=19, random_state=0).pvalue
     0.05
     """
@@ -313,7 +313,8 @@ def optimism_bootstrap(
     >>> from sparseauc.datasets import make_outbreak
     >>> from sparseauc.selection.confidence import optimism_bootstrap
     >>> X, y = make_outbreak(n=200, d=20, k=3, mu=0.8, r=0.3, random_state=0)
-    >>> result = optimism_bootstrap(SparseAUCClassifier(k=3), X, y, random_state=0)
+    >>> model = SparseAUCClassifier(k=3)
+    >>> result = optimism_bootstrap(model, X, y, n_bootstrap=20, random_state=0)
     >>> result.out_of_bag < result.corrected < result.apparent
     True
     """

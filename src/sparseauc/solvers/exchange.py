@@ -38,10 +38,10 @@ Mask = npt.NDArray[np.bool_]
 # A change must add more than this share of what is explained; less is rounding. So is what a
 # standardised difference of means of 1e-12 would explain.
 GAIN, _NOTHING = 1e-11, 1e-24
-# This power of H's precision, 5e-7 or for float32 2e-3, is nothing but rounding: a column of which
-# less is left over after the support explains it is taken for linearly dependent and left out, and
-# when less of the objective is left, everything is explained.
-_TOLERANCE = 0.4
+# Less than this share may be nothing but rounding: a column of which less is left over after the
+# support explains it is taken for linearly dependent and left out, and when less of the objective
+# is left, everything is explained. The second is in units of H's precision, for float32.
+_TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
 # When less is left of a column that joins or leaves, its update costs so many digits that everything
 # is computed afresh.
 _COSTLY = 1e-4
@@ -261,7 +261,7 @@ class Sweeper:
         self.g = gram.delta.copy()
         self.q = gram.diagonal + alpha
         # What is left of a column must exceed this for it to join; nothing of an excluded one does.
-        self._tolerance = gram.precision**_TOLERANCE
+        self._tolerance = max(_TOLERANCE, _TOLERANCE_UNITS * gram.precision)
         self._whole = self.q.copy()
         self.floor = self._tolerance * self.q
         self.floor[excluded | (gram.diagonal <= 0)] = np.inf
