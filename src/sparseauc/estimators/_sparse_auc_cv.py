@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,11 +16,18 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..moments import class_moments
 from ..objective import AUCObjective
-from ..selection._folds import FoldResult, check_splits, run_fold, training_moments
-from ..selection._path import DEFAULT_ALPHAS, check_sizes, path_of_moments
+from ..selection._folds import (
+    FoldResult,
+    check_splits,
+    default_splitter,
+    run_fold,
+    training_moments,
+)
+from ..selection._path import DEFAULT_ALPHAS, check_sizes, path_of_moments, whole_numbers
 from ._sparse_auc import SparseAUCClassifier
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 
 class SparseAUCClassifierCV(SparseAUCClassifier):
@@ -32,16 +40,24 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     Parameters
     ----------
     ks : array-like of int, optional
-        Numbers of columns to try; 1 … min(50, d) by default.
+        Numbers of columns to try; 1 … min(50, d) by default. Numbers above that of the columns are
+        left out, with a warning.
     alphas : array-like of float, default=(0.1, 1, 10, 100, 1000)
         Ridges to try, on the standardised scale. The largest choose by difference of means.
-    cv : int, splitter or iterable, default=5
-        As in scikit-learn; an int is the number of stratified folds.
+    cv : int, splitter or iterable, optional
+        As in scikit-learn; an int is the number of stratified folds. By default five, and where
+        rows are few repeated, up to five times, until a hundred rows of the rarer class have been
+        validated: on the colon data, 62 rows, the repeats are worth 0.02 AUC.
     rule : {"best", "1se"}, default="best"
         Take the best mean AUC, or the smallest k within one standard error of it: the shorter list
         that is as good as can be told.
     always_include, exclude : array-like of column names or numbers, optional
         Columns that must, or must not, be chosen.
+    groups : array-like of shape (n_features_in_,), optional
+        A label for each column; columns of one label are chosen together. (Groups of *rows* are
+        given to ``fit``.)
+    random_state : int, RandomState instance or None, default=0
+        Seed of the default folds.
     n_jobs : int, optional
         Folds computed at the same time, in threads. The answer does not depend on it.
     verbose : int, default=0
@@ -60,8 +76,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``,
         ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
     out_of_fold_scores_ : ndarray of shape (n,)
-        Score of each row by the chosen model fitted without its fold; NaN for rows that no fold
-        validates.
+        Score of each row by the chosen model fitted without its fold, the mean where several folds
+        validate it; NaN where none does.
     path_ : SparseAUCPath
         All k on all rows, at ``alpha_``.
     n_splits_ : int
@@ -85,6 +101,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "rule": [StrOptions({"best", "1se"})],
         "always_include": ["array-like", None],
         "exclude": ["array-like", None],
+        "groups": ["array-like", None],
+        "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "verbose": ["verbose"],
     }
@@ -94,10 +112,12 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         ks: Any = None,
         alphas: Any = DEFAULT_ALPHAS,
         *,
-        cv: Any = 5,
+        cv: Any = None,
         rule: Literal["best", "1se"] = "best",
         always_include: Any = None,
         exclude: Any = None,
+        groups: Any = None,
+        random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -107,6 +127,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.rule = rule
         self.always_include = always_include
         self.exclude = exclude
+        self.groups = groups
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -133,30 +155,39 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         alphas = np.unique(np.asarray(self.alphas, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
-        default = np.arange(max(1, fixed.size), min(50, d - excluded.size) + 1)
-        ks = default if self.ks is None else np.unique(np.asarray(list(self.ks), np.int64))
-        check_sizes(ks, d, fixed, excluded)
+        ks = self._sizes_to_try(d, fixed, excluded)
 
-        splits = list(check_cv(self.cv, positive, classifier=True).split(X, positive, groups))
-        check_splits(splits, positive, weight)
-        moments_of = training_moments(X, positive, weight, splits)
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=max(0, self.verbose - 1))(
-            delayed(run_fold)(X, positive, split, moments_of(fold), ks, alphas, fixed, excluded)
-            for fold, split in enumerate(splits)
+        splitter = (
+            default_splitter(positive, self.random_state)
+            if self.cv is None
+            else check_cv(self.cv, positive, classifier=True)
         )
-        self._choose(ks, alphas, results)
+        splits = list(splitter.split(X, positive, groups))
+        check_splits(splits, positive, weight)
+        restrictions = {
+            "fixed": fixed,
+            "excluded": excluded,
+            "labels": self._column_groups(),
+        }
+        moments = training_moments(X, positive, weight, splits)
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=max(0, self.verbose - 1))(
+            delayed(run_fold)(X, positive, split, training, ks, alphas, **restrictions)
+            for split, training in zip(splits, moments, strict=True)
+        )
+        times_validated = np.zeros(X.shape[0])
+        for _, test in splits:
+            times_validated[test] += 1
+        self._choose(ks, alphas, results, repeats=max(1.0, float(times_validated.mean())))
 
-        self.out_of_fold_scores_ = np.full(X.shape[0], np.nan)
+        total = np.zeros(X.shape[0])
         at = np.flatnonzero(alphas == self.alpha_)[0], np.flatnonzero(ks == self.k_)[0]
         for (_, test), result in zip(splits, results, strict=True):
-            self.out_of_fold_scores_[test] = result.scores[:, at[0], at[1]]
+            total[test] += result.scores[:, at[0], at[1]]
+        total[times_validated == 0] = np.nan
+        self.out_of_fold_scores_ = total / np.maximum(times_validated, 1)
 
         self.path_ = path_of_moments(
-            class_moments(X, positive, weight),
-            ks,
-            np.array([self.alpha_]),
-            fixed=fixed,
-            excluded=excluded,
+            class_moments(X, positive, weight), ks, np.array([self.alpha_]), **restrictions
         )
         coef = self.path_.coef(self.k_, self.alpha_).astype(X.dtype, copy=False)
         objective = AUCObjective(X, positive, weight)
@@ -170,7 +201,28 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             )
         return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
 
-    def _choose(self, ks: Any, alphas: Array, results: list[FoldResult]) -> None:
+    def _sizes_to_try(self, d: int, fixed: Indices, excluded: Indices) -> Indices:
+        """Numbers of columns, ascending, without those there are too few columns for."""
+        available = d - excluded.size
+        if available == 0:
+            raise ValueError("exclude names every column: none is left to choose")
+        if self.ks is None:
+            ks = np.arange(max(1, fixed.size), min(max(50, fixed.size), available) + 1)
+        else:
+            ks = whole_numbers(self.ks, "ks")
+        if ks.size and ks[-1] > available:
+            warnings.warn(
+                f"k={ks[-1]} is greater than n_features={available}. No more columns than there "
+                "are will be tried.",
+                UserWarning,
+                stacklevel=4,
+            )
+            few_enough = ks[ks <= available]
+            ks = few_enough if few_enough.size else np.array([available])
+        check_sizes(ks, d, fixed, excluded)
+        return ks
+
+    def _choose(self, ks: Any, alphas: Array, results: list[FoldResult], repeats: float) -> None:
         """Fill ``cv_results_`` and choose by the rule."""
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
         alpha_order = np.argsort(-alphas)
@@ -192,7 +244,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         }
         best = int(np.argmax(mean))
         if self.rule == "1se" and len(results) > 1:
-            error = scores[:, best].std(ddof=1) / np.sqrt(len(results))
+            # Repeats judge the same rows again: they add no independent folds.
+            error = scores[:, best].std(ddof=1) / np.sqrt(len(results) / repeats)
             smallest = param_k[mean >= mean[best] - error].min()
             best = int(np.argmax(np.where(param_k == smallest, mean, -np.inf)))
         self.best_index_ = best

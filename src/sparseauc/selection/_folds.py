@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import RepeatedStratifiedKFold
 
 from ..metrics import fast_auc
 from ..moments import ClassMoments, Moments, class_moments
@@ -18,9 +19,10 @@ Mask = npt.NDArray[np.bool_]
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 # Up to this many columns all of H is gathered fold by fold, so that each row is read once and the
-# moments of a training set are those of all rows less those of the fold. With more columns H would
-# fill the memory, and rows of it are computed as they are needed.
-_WHOLE = 1500
+# moments of a training set are merged from those of its folds. With more columns, or as many folds
+# as make up more than ten such tables, H would fill the memory, and rows of it are computed as they
+# are needed.
+_WHOLE, _TABLES = 1500, 10
 
 
 class FoldResult(NamedTuple):
@@ -39,30 +41,61 @@ class FoldResult(NamedTuple):
 
 def training_moments(
     X: Any, positive: Mask, weight: Array | None, splits: list[Split]
-) -> Callable[[int], Moments]:
-    """Moments of the training rows of each split, given by its number.
+) -> Iterator[Moments]:
+    """Moments of the training rows of each split in turn.
 
-    Nothing of the validation rows enters them.
+    Nothing of the validation rows enters them. So training folds are merged, and the validation
+    fold is not subtracted from the whole: a column that varies in that fold only would be left with
+    a rounding error for its difference, and no variance, as if it told the classes apart.
     """
     n, d = X.shape
-    if d <= _WHOLE and _is_partition(splits, n):
-        columns = np.arange(d)
-        parts = [
-            class_moments(
-                X[test], positive[test], None if weight is None else weight[test]
-            ).summary(columns)
-            for _, test in splits
-        ]
-        total = ClassMoments.merge(parts)
-        return lambda fold: total - parts[fold]
+    for repeat in _partitions(splits, n):
+        if len(repeat) > 1 and d <= _WHOLE and len(repeat) * d**2 <= _TABLES * _WHOLE**2:
+            columns = np.arange(d)
+            parts = [
+                class_moments(
+                    X[test], positive[test], None if weight is None else weight[test]
+                ).summary(columns)
+                for _, test in repeat
+            ]
+            yield from _all_but_one(parts, None)
+            continue
+        for train, _ in repeat:
+            only_training = np.zeros(n)
+            only_training[train] = 1.0 if weight is None else weight[train]
+            yield class_moments(X, positive, only_training)
 
-    def masked(fold: int) -> Moments:
-        only_training = np.zeros(n)
-        train = splits[fold][0]
-        only_training[train] = 1.0 if weight is None else weight[train]
-        return class_moments(X, positive, only_training)
 
-    return masked
+def _partitions(splits: list[Split], n: int) -> Iterator[list[Split]]:
+    """Runs of splits that validate every row once, as repeats of K folds do; else one each."""
+    run: list[Split] = []
+    seen = np.zeros(n, np.bool_)
+    for split in splits:
+        train, test = split
+        if train.size + test.size != n or seen[test].any():
+            yield from ([earlier] for earlier in run)
+            run = []
+            seen[:] = False
+        run.append(split)
+        seen[test] = True
+        if seen.all():
+            yield run
+            run = []
+            seen[:] = False
+    yield from ([earlier] for earlier in run)
+
+
+def _all_but_one(parts: list[ClassMoments], others: ClassMoments | None) -> Iterator[ClassMoments]:
+    """For each part the sum of the others, and of ``others``, by halves: K log K sums for K."""
+    if len(parts) == 1:
+        assert others is not None
+        yield others
+        return
+    middle = len(parts) // 2
+    left, right = parts[:middle], parts[middle:]
+    outside = [] if others is None else [others]
+    yield from _all_but_one(left, ClassMoments.merge([*outside, *right]))
+    yield from _all_but_one(right, ClassMoments.merge([*outside, *left]))
 
 
 def run_fold(
@@ -72,11 +105,10 @@ def run_fold(
     moments: Moments,
     ks: Indices,
     alphas: Array,
-    fixed: Indices,
-    excluded: Indices,
+    **restrictions: Any,
 ) -> FoldResult:
     """Fit all models on the training moments and score the validation rows with each."""
-    path: SparseAUCPath = path_of_moments(moments, ks, alphas, fixed=fixed, excluded=excluded)
+    path: SparseAUCPath = path_of_moments(moments, ks, alphas, **restrictions)
     used, coefficients = path.matrix()
     test = split[1]
     means = np.array(moments.means)[:, used]
@@ -102,9 +134,15 @@ def check_splits(splits: list[Split], positive: Mask, weight: Array | None) -> N
                 )
 
 
-def _is_partition(splits: list[Split], n: int) -> bool:
-    """Whether every row is validated once and trained on otherwise."""
-    tested = np.concatenate([test for _, test in splits])
-    return tested.size == n == np.unique(tested).size and all(
-        train.size + test.size == n for train, test in splits
+def default_splitter(positive: Mask, random_state: Any) -> RepeatedStratifiedKFold:
+    """Five stratified folds, repeated where rows are few.
+
+    With few rows of a class the AUC of a fold is a matter of luck; repeats average it out, until a
+    hundred rows of the rarer class have been validated, five times at most.
+    """
+    rarer = int(min(positive.sum(), (~positive).sum()))
+    return RepeatedStratifiedKFold(
+        n_splits=max(2, min(5, rarer)),
+        n_repeats=min(5, -(-100 // rarer)),
+        random_state=random_state,
     )

@@ -151,15 +151,32 @@ def sparse_auc_path(
     moments = class_moments(X, y, sample_weight)
     moments.check_both_classes()
     d = moments.n_features
-    fixed, excluded = (np.unique(np.asarray(c, np.int64)) for c in (always_include, exclude))
+    fixed = whole_numbers(always_include, "always_include")
+    excluded = whole_numbers(exclude, "exclude")
     if ks is None:
         ks = np.arange(max(1, fixed.size), min(50, d - excluded.size) + 1)
-    sizes = np.unique(np.asarray(ks, np.int64))
+    sizes = whole_numbers(ks, "ks")
     check_sizes(sizes, d, fixed, excluded)
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))
+    if ridges.size == 0:
+        raise ValueError("alphas is empty: give at least one ridge")
     for alpha in ridges[~(ridges >= 0) | np.isinf(ridges)][:1]:
         raise ValueError(f"alphas holds {alpha}: a ridge is a finite number of 0 or more")
     return path_of_moments(moments, sizes, ridges, fixed=fixed, excluded=excluded)
+
+
+def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:
+    """Return numbers ascending, each once; refuse masks, fractions and text rather than cut them."""
+    numbers = np.atleast_1d(np.asarray(values))
+    if numbers.size == 0:
+        return np.empty(0, np.int64)
+    if numbers.dtype.kind not in "iuf" or numbers.ndim != 1:
+        raise ValueError(
+            f"{name} must be a list of whole numbers, got {numbers.dtype} of shape {numbers.shape}"
+        )
+    for number in numbers[~(numbers % 1 == 0)][:1]:
+        raise ValueError(f"{name} holds {number}, which is no whole number")
+    return np.unique(numbers.astype(np.int64))
 
 
 def check_sizes(ks: Indices, d: int, fixed: Indices, excluded: Indices) -> None:

@@ -30,6 +30,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from .._jit import kernel
+from ..projections import select_largest
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -37,13 +38,15 @@ Mask = npt.NDArray[np.bool_]
 
 EPS = float(np.finfo(np.float64).eps)
 # Rounds of improving D, and the share of the gap one must close for another to follow.
-_ROUNDS, _WORTHWHILE = 3, 0.05
+_ROUNDS, _WORTHWHILE = 3, 0.02
 # A column at z = 0 or 1 keeps this much more of D than holds it there now, as the others move…
 _SLACK = 1.2
 # …and never less than this share of what it has.
 _LEAST = 0.02
 # The bound is looked at every so many steps.
 _LOOK = 10
+# Share of the distance to the target that is not worth another step.
+_HOPELESS = 0.005
 
 
 class Relaxed(NamedTuple):
@@ -117,54 +120,76 @@ def _multiply(Q, p, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def ascend(Q, D, delta, constant, k, start, target, tol, max_iterations):  # type: ignore[no-untyped-def]
+def _bounds(D, delta, constant, k, p, qp, z):  # type: ignore[no-untyped-def]
+    """B at p, and the relaxation at (p, z)."""
+    m = p.size
+    terms = np.empty(m)
+    bound = constant
+    relaxed = constant
+    for j in range(m):
+        r = delta[j] + qp[j]
+        terms[j] = r * r / D[j]
+        bound -= p[j] * qp[j]
+        relaxed += p[j] * (2.0 * delta[j] + qp[j])
+        if z[j] > 0.0:
+            relaxed += D[j] * p[j] * p[j] / z[j]
+    select_largest(terms, k)
+    for j in range(k):
+        bound -= terms[j]
+    return bound, relaxed
+
+
+@kernel
+def ascend(  # type: ignore[no-untyped-def]
+    Q, D, delta, constant, k, start, target, tol, max_iterations
+):
     """Minimise the perspective relaxation; return the p with the largest B met, and its z.
 
-    Stops at ``target``, when relaxation and bound differ by ``tol`` of the bound, and when it is
-    clear that ``target`` is out of reach.
+    Stops at ``target``, when relaxation and bound differ by ``tol`` of the bound, and when what is
+    left to gain is next to nothing of what ``target`` would take.
     """
     m = start.size
-    p = start.copy()
-    qp = np.empty(m)
+    p, y, old, new = start.copy(), start.copy(), start.copy(), np.empty(m)
+    qp, q_y, q_old, q_new = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    slope, offset, z = np.empty(m), np.zeros(m), np.empty(m)
     _multiply(Q, p, qp)
-    old, q_old = p.copy(), qp.copy()
-    new, q_new = np.empty(m), np.empty(m)
-    z = np.empty(m)
-    _spread_shares(np.sqrt(D) * np.abs(p), np.zeros(m), k, z)
-    best = -np.inf
-    best_p, best_z = p.copy(), z.copy()
+    q_old[:] = qp
     curvature = 1e-300
     for j in range(m):
         curvature = max(curvature, Q[j, j])
+        slope[j] = np.sqrt(D[j]) * abs(p[j])
+    _spread_shares(slope, offset, k, z)
+    best = -np.inf
+    best_p, best_z = p.copy(), z.copy()
     t = 1.0
     momentum = 0.0
     for iteration in range(max_iterations + 1):
         if iteration % _LOOK == 0 or iteration == max_iterations:
-            r = delta + qp
-            quadratic = p @ qp
-            bound = constant - quadratic - np.partition(r * r / D, m - k)[m - k :].sum()
-            relaxed = constant + 2.0 * (delta @ p) + quadratic
-            for j in range(m):
-                if z[j] > 0.0:
-                    relaxed += D[j] * p[j] * p[j] / z[j]
+            bound, relaxed = _bounds(D, delta, constant, k, p, qp, z)
             if bound > best:
                 best = bound
                 best_p[:] = p
                 best_z[:] = z
             enough = tol * max(abs(best), 1e-3)
             if target < np.inf:
-                enough = max(enough, 0.02 * (target - relaxed))
+                enough = max(enough, _HOPELESS * (target - relaxed))
             if best >= target or relaxed - best <= enough:
                 break
-        y = p + momentum * (p - old)
-        q_y = qp + momentum * (qp - q_old)
+        for j in range(m):
+            y[j] = p[j] + momentum * (p[j] - old[j])
+            q_y[j] = qp[j] + momentum * (qp[j] - q_old[j])
+        old[:] = p
+        q_old[:] = qp
         while True:
+            # Proximal step: w_j = v_j z_j / (z_j + 2 s D_j), with v the gradient step of length s.
             step = 0.5 / curvature
-            v = y - (2.0 * step) * (delta + q_y)
-            penalty = D * step
-            _spread_shares(np.sqrt(penalty) * np.abs(v), 2.0 * penalty, k, z)
             for j in range(m):
-                new[j] = v[j] * z[j] / (z[j] + 2.0 * penalty[j])
+                new[j] = y[j] - 2.0 * step * (delta[j] + q_y[j])
+                slope[j] = np.sqrt(step * D[j]) * abs(new[j])
+                offset[j] = 2.0 * step * D[j]
+            _spread_shares(slope, offset, k, z)
+            for j in range(m):
+                new[j] *= z[j] / (z[j] + offset[j])
             _multiply(Q, new, q_new)
             bend = 0.0
             length = 0.0
@@ -182,11 +207,61 @@ def ascend(Q, D, delta, constant, k, start, target, tol, max_iterations):  # typ
         t_new = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
         momentum = (t - 1.0) / t_new
         t = t_new
-        old[:] = p
-        q_old[:] = qp
         p[:] = new
         qp[:] = q_new
     return best_p, best_z
+
+
+@kernel
+def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
+    """Find the k columns that lower 2 w·δ + wᵀPw most, by trying all; with how much they do.
+
+    Depth first, columns ascending: each choice is eliminated from those after it, and the last one
+    needs only the diagonal of what is left.
+    """
+    m = delta.size
+    blocks, vectors, gains = np.empty((k, m, m)), np.empty((k, m)), np.zeros(k)
+    blocks[0] = P
+    vectors[0] = delta
+    chosen, winner = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    best = -1.0
+    depth = 0
+    chosen[0] = -1
+    while depth >= 0:
+        chosen[depth] += 1
+        j = chosen[depth]
+        if j > m - k + depth:
+            depth -= 1
+            continue
+        block, vector = blocks[depth], vectors[depth]
+        pivot = block[j, j]
+        factor = vector[j] / pivot
+        gain = gains[depth] + vector[j] * factor
+        if depth == k - 1:  # k = 1
+            if gain > best:
+                best = gain
+                winner[:] = chosen
+        elif depth == k - 2:
+            row = block[j]
+            for i in range(j + 1, m):
+                left = vector[i] - row[i] * factor
+                # gain + left²/q > best, without dividing
+                q = block[i, i] - row[i] * row[i] / pivot
+                if left * left > (best - gain) * q:
+                    best = gain + left * left / q
+                    winner[:] = chosen
+                    winner[k - 1] = i
+        else:
+            below, row = blocks[depth + 1], block[j]
+            for i in range(j + 1, m):
+                share = row[i] / pivot
+                vectors[depth + 1, i] = vector[i] - row[i] * factor
+                for h in range(i, m):
+                    below[i, h] = block[i, h] - share * row[h]
+            depth += 1
+            gains[depth] = gain
+            chosen[depth] = j
+    return best, winner
 
 
 def prove(
@@ -221,11 +296,11 @@ def cholesky(matrix: Array) -> Array | None:
 def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: float) -> Array | None:
     """Find a D with more of it where z is fractional, proved to leave P − D ⪰ 0; None if none.
 
-    With θ the k-th largest term, a column stays at z = 0 with the share t_j/θ of the D_j it has, and
-    at z = 1 with θ/t_j. What they give up serves the others, F: P − D ⪰ 0 if and only if D_F ⪯ S, the
-    Schur complement of the columns outside F. D_F is made proportional to the root of 1/(S⁻¹)_jj,
-    the part of j that the others do not explain: spread evenly, one pair of dependent columns would
-    leave nothing to all the rest.
+    With θ the k-th largest term, a column stays at z = 0 with the share t_j/θ of its D_j, and at
+    z = 1 with the share θ/t_j. What these give up serves the others, F: P − D ⪰ 0 if and only if
+    D_F ⪯ S, the Schur complement of the columns outside F. D_F is made proportional to the root of
+    1/(S⁻¹)_jj, the part of j that the others do not explain: spread evenly, one pair of dependent
+    columns would leave nothing to all the rest.
     """
     terms, z, D = relaxed.terms, relaxed.shares, relaxed.diagonal.copy()
     between = (z > 0) & (z < 1)

@@ -5,7 +5,7 @@
 Exchanges give a w, hence a number V cannot exceed. Here are numbers V cannot fall below, from the
 perspective relaxation (`_perspective.py` derives them), and what follows from them:
 
-*Elimination.* Columns A that every support must have are minimised out, exactly: with P = H + alpha I
+*Elimination.* Columns A that every support must have are minimised out, exactly: of P = H + alpha I
 they leave a constant, a vector and the Schur complement of P_AA on the rest, and k − |A| for k.
 
 *Screening.* The point that proves a bound for all supports proves one for all supports with a given
@@ -13,7 +13,7 @@ column, and one for all without. Where these reach the value of a known solution
 or in. Fewer columns leave more of P's diagonal to the relaxation, hence a better bound, and so on.
 
 *Branching.* What is still open is split on the column that the relaxation decides least; the part
-with the lowest bound is taken up first.
+with the lowest bound is taken up first. Parts with few supports are enumerated.
 
 The ridge carries the relaxation. On 1000 columns and as many rows, alpha = 10 closes in less than a
 second, alpha = 1 leaves a few per cent that branching closes in minutes if at all, alpha = 0.1 a
@@ -29,6 +29,7 @@ they hold for the w with ‖w‖² ≤ 1000 on the standardised scale.
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from typing import Literal, NamedTuple
 
@@ -37,7 +38,18 @@ import numpy.typing as npt
 import scipy.linalg
 
 from ..moments.gram import BATCH, StandardisedGram
-from ._perspective import EPS, Array, Indices, Mask, Relaxed, ascend, cholesky, prove, relax
+from ._perspective import (
+    EPS,
+    Array,
+    Indices,
+    Mask,
+    Relaxed,
+    ascend,
+    cholesky,
+    enumerate_supports,
+    prove,
+    relax,
+)
 from .exchange import Solution
 
 Status = Literal["optimal", "time_limit", "too_wide"]
@@ -54,6 +66,8 @@ _SET_ASIDE = 1e-3
 _LONGEST = 1e3
 # Screening is repeated when it has removed this share of the columns.
 _RESCREEN = 0.1
+# Operations up to which the supports of a part are tried one by one: about 20 ms.
+_ENUMERABLE = 3e7
 # F(0) = 1: objectives below this are compared with it rather than with each other.
 _SMALL = 1e-3
 _TOL, _MAX_ITERATIONS = 1e-4, 400
@@ -65,16 +79,14 @@ class Bound(NamedTuple):
     Attributes
     ----------
     value : float
-        The bound; ``upper`` where nothing better than ``upper`` exists.
-    included : ndarray of int64
-        Columns in every support with a value below ``upper``, ascending.
-    candidates : ndarray of int64
-        Columns that such a support can have, those included among them, ascending.
+        The bound; at most ``upper``.
+    exact : bool
+        Whether it is the minimum, rounding apart: all supports were tried, or nothing is better
+        than ``upper``.
     """
 
     value: float
-    included: Indices
-    candidates: Indices
+    exact: bool
 
 
 class BranchResult(NamedTuple):
@@ -221,6 +233,10 @@ class _Problem:
                 tol=self.tol, max_iterations=self.max_iterations,
             )  # fmt: skip
             bound = max(bound, relaxed.bound)
+            if bound < cutoff and math.comb(free.size, k - 1) * free.size <= _ENUMERABLE:
+                gain, best = enumerate_supports(P, delta, k)
+                support = np.concatenate([included, free[best]])
+                return _Node(max(bound, constant - gain), support, free[:0], None)
             join, stay = _screen(relaxed.bound, relaxed.terms, k, cutoff)
             if bound >= cutoff or (stay.all() and not join.any()):
                 return _Node(bound, included, free, relaxed)
@@ -293,9 +309,8 @@ def lower_bound(
     True
     """
     cutoff = np.inf if upper is None else upper
-    _, columns, node = _root(gram, k, alpha, fixed, excluded, cutoff, tol, max_iterations)
-    candidates = np.sort(columns[np.concatenate([node.included, node.free])])
-    return Bound(min(node.bound, cutoff), np.sort(columns[node.included]), candidates)
+    _, node = _root(gram, k, alpha, fixed, excluded, cutoff, tol, max_iterations)
+    return Bound(min(node.bound, cutoff), node.free.size == 0 or node.bound >= cutoff)
 
 
 def branch_and_bound(
@@ -338,7 +353,7 @@ def branch_and_bound(
     def cutoff() -> float:
         return best.objective - gap_tol * max(best.objective, _SMALL)
 
-    problem, _, node = _root(gram, k, alpha, fixed, excluded, cutoff(), _TOL, _MAX_ITERATIONS)
+    problem, node = _root(gram, k, alpha, fixed, excluded, cutoff(), _TOL, _MAX_ITERATIONS)
     if problem is None:
         status: Status = "optimal" if node.bound >= cutoff() else "too_wide"
         return BranchResult(best, min(node.bound, cutoff()), status, 1)
@@ -419,10 +434,10 @@ def _root(
     cutoff: float,
     tol: float,
     max_iterations: int,
-) -> tuple[_Problem | None, Indices, _Node]:
-    """Bound the whole problem; with the columns that positions refer to.
+) -> tuple[_Problem | None, _Node]:
+    """Bound the whole problem.
 
-    There is no problem to go on with where too many columns are left to form H.
+    There is no problem to go on with where too many columns are left to form H, or no need to.
     """
     included, barred = (np.unique(np.asarray(c, np.int64)) for c in (fixed, excluded))
     for column in np.intersect1d(included, barred)[:1]:
@@ -441,11 +456,11 @@ def _root(
     columns = np.concatenate([included, free])
     first, others = np.split(np.arange(columns.size), [included.size])
     if columns.size > _WHOLE or bound >= cutoff:
-        return None, columns, _Node(bound, first, others, None)
+        return None, _Node(bound, first, others, None)
     problem = _Problem(gram, columns, k, alpha, tol, max_iterations)
     D = np.full(free.size, problem.ridge - 4 * problem.margin)
     node = problem.tighten(first, others, None, D, cutoff)
-    return problem, columns, node._replace(bound=max(node.bound, bound))
+    return problem, node._replace(bound=max(node.bound, bound))
 
 
 def _screen_wide(

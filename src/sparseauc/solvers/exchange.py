@@ -20,8 +20,6 @@ once, and its supports are the better the more the columns are correlated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -42,8 +40,8 @@ GAIN, _NOTHING = 1e-11, 1e-24
 # support explains it is taken for linearly dependent and left out, and when less of the objective
 # is left, everything is explained. The second is in units of H's precision, for float32.
 _TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
-# When less is left of a column that joins or leaves, its update costs so many digits that everything
-# is computed afresh.
+# When less is left of a column that joins or leaves, its update costs so many digits that all is
+# computed afresh.
 _COSTLY = 1e-4
 # Columns handled at a time by the kernels: k rows of T in such slices stay in the cache.
 _TILE = 512
@@ -284,12 +282,11 @@ class Sweeper:
         """What the support takes off the objective, which is 1 without columns: −δ·w."""
         return -float(self.gram.delta[self.members] @ self.w[: self.k])
 
-    @property
-    def least_gain(self) -> float:
-        """What a change must gain; less is rounding."""
-        if self.value < self._tolerance:
+    def least_gain(self, explained: float) -> float:
+        """What a change must gain, given what is explained; less is rounding."""
+        if 1.0 - explained < self._tolerance:
             return np.inf
-        return max(GAIN * self.explained, _NOTHING / (1.0 + self.alpha))
+        return max(GAIN * explained, _NOTHING / (1.0 + self.alpha))
 
     @property
     def dependent(self) -> bool:
@@ -301,6 +298,8 @@ class Sweeper:
 
     def join(self, column: int) -> None:
         """Add a column."""
+        if self.k == self.support.size:  # the kernel would write past the end
+            raise ValueError(f"the support is full with {self.k} columns")
         row = self.gram.row(column, self._likeliest, frozenset(self.members.tolist()))
         costly = self.q[column] < _COSTLY * self._whole[column]
         _join(column, row, self.k, self.support, self.M, self.w, self.T, self.g, self.q)
@@ -331,16 +330,20 @@ class Sweeper:
 
     def grow(self) -> bool:
         """Add the column that helps most; False when none is left that adds anything."""
-        with self._barring() as bar:
-            while True:
-                column = _best_join(self.g, self.q, self.floor)
-                if column < 0 or self.g[column] ** 2 <= self.least_gain * self.q[column]:
-                    return False
-                self.join(column)
-                if not self.dependent:
-                    return True
+        least = self.least_gain(self.explained)
+        barred: dict[int, float] = {}
+        grown = False
+        while not grown:
+            column = _best_join(self.g, self.q, self.floor)
+            if column < 0 or self.g[column] ** 2 <= least * self.q[column]:
+                break
+            self.join(column)
+            grown = not self.dependent
+            if not grown:
                 self.remove(column)
-                bar(column)
+                self._bar(column, barred)
+        self._unbar(barred)
+        return grown
 
     def shrink(self) -> bool:
         """Remove the column that helps least; False when all that are left are fixed."""
@@ -352,38 +355,35 @@ class Sweeper:
 
     def settle(self) -> None:
         """Exchange columns until no single exchange lowers the objective."""
-        with self._barring() as bar:
-            while True:
-                explained = self.explained
-                position, column = _best_exchange(
-                    self.k, self.support, self.fixed, self.M, self.w, self.T, self.g, self.q,
-                    self.floor, self.least_gain,
-                )  # fmt: skip
-                if position < 0:
-                    return
-                left = int(self.support[position])
-                self.leave(position)
-                self.join(column)
-                if self.dependent or not self.explained > explained:
-                    # What the formula promised was rounding. It may promise forever.
-                    self.remove(column)
-                    self.join(left)
-                    bar(column)
-
-    @contextmanager
-    def _barring(self) -> Iterator[Callable[[int], None]]:
-        """Give a function that keeps a column from joining until the end of the block."""
+        explained = self.explained
         barred: dict[int, float] = {}
+        while True:
+            position, column = _best_exchange(
+                self.k, self.support, self.fixed, self.M, self.w, self.T, self.g, self.q,
+                self.floor, self.least_gain(explained),
+            )  # fmt: skip
+            if position < 0:
+                break
+            left = int(self.support[position])
+            self.leave(position)
+            self.join(column)
+            before, explained = explained, self.explained
+            if self.dependent or not explained > before:
+                # What the formula promised was rounding. It may promise forever.
+                self.remove(column)
+                self.join(left)
+                self._bar(column, barred)
+                explained = before
+        self._unbar(barred)
 
-        def bar(column: int) -> None:
-            barred[column] = self.floor[column]
-            self.floor[column] = np.inf
+    def _bar(self, column: int, barred: dict[int, float]) -> None:
+        """Keep a column from joining until ``_unbar``."""
+        barred[column] = self.floor[column]
+        self.floor[column] = np.inf
 
-        try:
-            yield bar
-        finally:
-            for column, floor in barred.items():
-                self.floor[column] = floor
+    def _unbar(self, barred: dict[int, float]) -> None:
+        for column, floor in barred.items():
+            self.floor[column] = floor
 
     def refactorise(self) -> None:
         """Compute everything afresh from H: rank-one updates gather rounding."""
@@ -401,7 +401,8 @@ class Sweeper:
 
     def _likeliest(self) -> Indices:
         """Columns that would help most, best first, for fetching rows of H ahead of need."""
-        gains = np.where(self.q > self.floor, self.g**2 / self.q, 0.0)
+        gains = np.zeros_like(self.g)
+        np.divide(self.g**2, self.q, out=gains, where=self.q > self.floor)
         count = min(2 * BATCH, gains.size)
         top = np.argpartition(gains, gains.size - count)[gains.size - count :]
         return top[np.argsort(-gains[top], kind="stable")]
@@ -417,7 +418,8 @@ class _Best:
         """Settle, and keep the support if it beats the one known; otherwise go to that one."""
         sweeper.settle()
         k, explained = sweeper.k, sweeper.explained
-        if k not in self.supports or explained > self.supports[k][0] + sweeper.least_gain:
+        least = sweeper.least_gain(explained)
+        if k not in self.supports or explained > self.supports[k][0] + least:
             self.supports[k] = explained, np.sort(sweeper.members)
             return True
         sweeper.go_to(self.supports[k][1])
@@ -458,7 +460,7 @@ def exchange_path(
     -------
     list of Solution
         One for each k, from the number of fixed columns to ``k_max``; shorter when fewer columns
-        carry everything there is to explain.
+        carry everything there is to explain, or all others depend on them.
     """
     d = gram.n_features
     # A little beyond: what is best at k + 5 leads down to supports that growing does not find.
@@ -484,7 +486,12 @@ def exchange_path(
         _sweep_up_and_down(sweeper, best, top)
     supports = [support for k, (_, support) in sorted(best.supports.items()) if k <= k_max]
     supports = _first_of_equals(gram, supports, *masks)
-    return [solve_on(gram, support, alpha) for support in supports]
+    path = [solve_on(gram, support, alpha) for support in supports]
+    for k in range(1, len(path)):
+        # Where linear dependence bars the way up, what is best at k may have no successor.
+        if path[k].objective > path[k - 1].objective:
+            path[k] = path[k - 1]
+    return path
 
 
 def _sweep_up_and_down(sweeper: Sweeper, best: _Best, top: int) -> None:
