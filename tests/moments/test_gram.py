@@ -48,7 +48,7 @@ def nothing_else():
 def few_rows_kept(monkeypatch):
     """Neither form H whole nor keep every row, small as the table is."""
     monkeypatch.setattr(gram, "_WHOLE", 0)
-    monkeypatch.setattr(gram, "_ALL_KEPT", 0)
+    monkeypatch.setattr(gram, "_ALWAYS_KEPT", 0)
 
 
 # ------------------------------------------------------------------------------------ equality
@@ -126,7 +126,7 @@ def test_never_more_rows_than_there_is_room_for(seed, capacity):
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gram, "_WHOLE", 0)
-        patch.setattr(gram, "_ALL_KEPT", 0)
+        patch.setattr(gram, "_ALWAYS_KEPT", 0)
         actual = StandardisedGram(class_moments(X, positive), capacity)
     for _ in range(60):
         keep = rng.choice(30, size=rng.integers(0, capacity), replace=False)

@@ -12,8 +12,8 @@ from .base import Array, Indices, Moments
 # Up to this many columns H is formed whole: its rows then come in one matrix product, and nothing
 # is fetched twice.
 _WHOLE = 400
-# Up to this many columns every row that was fetched is kept: at most 32 MiB.
-_ALL_KEPT = 2000
+# Numbers that may be kept whatever the capacity asked for: 64 MiB, all of H up to 2896 columns.
+_ALWAYS_KEPT = 2**23
 # Rows fetched at a time: the one that is needed and the likeliest to be needed next. A product with
 # several columns reads X once for all of them.
 BATCH = 16
@@ -33,7 +33,7 @@ class StandardisedGram:
     moments : Moments
         Of the columns as they are.
     capacity : int
-        Rows to keep at most.
+        Rows to keep at most, or as many as fit in 64 MiB.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class StandardisedGram:
         self.diagonal: Array = moments.diagonal * self._inverse_scale**2
         self.delta[constant] = 0.0
         self.diagonal[constant] = 0.0
-        self._capacity = d if d <= _ALL_KEPT else min(d, capacity)
+        self._capacity = min(d, max(capacity, _ALWAYS_KEPT // d))
         self._rows = np.empty((self._capacity, d))
         self._slot: dict[int, int] = {}  # in order of use, the latest last
         if d <= _WHOLE:

@@ -61,23 +61,29 @@ def training_moments(
             yield from _all_but_one(parts, None)
             continue
         for train, _ in repeat:
-            only_training = np.zeros(n)
-            only_training[train] = 1.0 if weight is None else weight[train]
-            yield class_moments(X, positive, only_training)
+            # A row drawn twice, as bootstrap splits draw, counts twice.
+            times = np.bincount(train, minlength=n).astype(np.float64)
+            yield class_moments(X, positive, times if weight is None else times * weight)
 
 
 def _partitions(splits: list[Split], n: int) -> Iterator[list[Split]]:
-    """Runs of splits that validate every row once, as repeats of K folds do; else one each."""
+    """Runs of splits that validate every row once and train on all others; else one each."""
     run: list[Split] = []
     seen = np.zeros(n, np.bool_)
     for split in splits:
         train, test = split
-        if train.size + test.size != n or seen[test].any():
+        validated = np.zeros(n, np.bool_)
+        validated[test] = True
+        rest = np.array_equal(np.bincount(train, minlength=n), ~validated)
+        if not rest or (seen & validated).any():
             yield from ([earlier] for earlier in run)
             run = []
             seen[:] = False
+        if not rest:
+            yield [split]
+            continue
         run.append(split)
-        seen[test] = True
+        seen |= validated
         if seen.all():
             yield run
             run = []
