@@ -179,3 +179,14 @@ def test_small_tables_are_read_once():
     for column in range(30):
         actual.row(column, nothing_else, frozenset())
     assert moments.asked == [list(range(30))]
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_too_large_to_square_are_named():
+    X, positive, _ = table(5, 20, 6)
+    X[:, 4] *= 1e180
+    with pytest.raises(ValueError, match="column 4 are too large to square"):
+        StandardisedGram(class_moments(X, positive), capacity=6)
+    X[:, 4] = 1e25 * np.arange(20)
+    with pytest.raises(ValueError, match="products of column 4 overflow"):
+        StandardisedGram(class_moments(X.astype(np.float32), positive), capacity=6)

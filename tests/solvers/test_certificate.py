@@ -102,7 +102,7 @@ def test_bound_never_exceeds_the_optimum(problem, whole):
     optimum = naive_optimum(pairs(X, y), k, alpha, fixed, excluded)
     columns = {"fixed": fixed, "excluded": excluded}
     with pytest.MonkeyPatch.context() as patch:
-        for limit in (3e7, 0):
+        for limit in (1e8, 0):
             patch.setattr(certificate, "_ENUMERABLE", limit)
             if not whole:  # as if the columns were too many to form H
                 patch.setattr(certificate, "_WHOLE", 3)
@@ -122,7 +122,7 @@ def test_search_finds_the_optimum_and_says_so(problem):
     differences = pairs(X, y)
     optimum = naive_optimum(differences, k, alpha, fixed, excluded)
     with pytest.MonkeyPatch.context() as patch:
-        for limit in (3e7, 0):
+        for limit in (1e8, 0):
             patch.setattr(certificate, "_ENUMERABLE", limit)
             found = branch_and_bound(
                 gram_of(X, y), k, alpha, fixed=fixed, excluded=excluded, start=nothing_known(),

@@ -164,7 +164,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         )
         splits = list(splitter.split(X, positive, groups))
         check_splits(splits, positive, weight)
-        restrictions = {
+        restrictions: dict[str, Any] = {
             "fixed": fixed,
             "excluded": excluded,
             "labels": self._column_groups(),

@@ -48,7 +48,10 @@ class StandardisedGram:
         self._moments = moments
         self.precision = moments.precision
         d = moments.n_features
-        self.scale: Array = moments.deviations
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.scale: Array = moments.deviations
+        for column in np.flatnonzero(~np.isfinite(self.scale))[:1]:
+            raise ValueError(f"the values of column {column} are too large to square: rescale it")
         magnitude = np.maximum(np.abs(moments.means[0]), np.abs(moments.means[1]))
         constant = self.scale <= 10 * np.finfo(np.float64).eps * magnitude
         self.scale[constant] = 1.0
@@ -109,7 +112,13 @@ class StandardisedGram:
                 break
             if column not in keep:
                 free.append(self._slot.pop(column))
-        fetched = self._moments.columns(columns).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            fetched = self._moments.columns(columns).T
+        for column in columns[~np.isfinite(fetched).all(axis=1)][:1]:
+            # Only of float32, whose squares overflow long before their float64 variance.
+            raise ValueError(
+                f"products of column {column} overflow: rescale it, or convert X to float64"
+            )
         fetched *= self._inverse_scale
         fetched *= self._inverse_scale[columns][:, None]
         for column, slot, row in zip(columns.tolist(), free, fetched, strict=False):

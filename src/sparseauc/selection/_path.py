@@ -99,7 +99,7 @@ def path_of_moments(
                 [exchange_groups(gram, labels, k, alpha, **columns) for k in ks.tolist()]
             )
             continue
-        found = exchange_path(gram, k_max, alpha, fixed=fixed, excluded=excluded)
+        found = exchange_path(gram, k_max, alpha, fixed=fixed, excluded=excluded, wanted=ks)
         first = found[0].support.size
         # Beyond the last support found, more columns explain nothing more.
         solutions.append([found[min(k - first, len(found) - 1)] for k in ks.tolist()])
@@ -166,7 +166,7 @@ def sparse_auc_path(
 
 
 def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:
-    """Return numbers ascending, each once; refuse masks, fractions and text rather than cut them."""
+    """Return numbers ascending, each once; masks, fractions and text are refused, not converted."""
     numbers = np.atleast_1d(np.asarray(values))
     if numbers.size == 0:
         return np.empty(0, np.int64)

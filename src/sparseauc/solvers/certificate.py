@@ -15,15 +15,16 @@ or in. Fewer columns leave more of P's diagonal to the relaxation, hence a bette
 *Branching.* What is still open is split on the column that the relaxation decides least; the part
 with the lowest bound is taken up first. Parts with few supports are enumerated.
 
-The ridge carries the relaxation. On 1000 columns and as many rows, alpha = 10 closes in less than a
-second, alpha = 1 leaves a few per cent that branching closes in minutes if at all, alpha = 0.1 a
-third to a half (benchmarks/certificate.py). With alpha = 0 and fewer rows than columns the bound is
-the unconstrained minimum, 0: some w ranks all pairs perfectly. A few dozen columns close with any
-alpha.
+The ridge carries the relaxation. On 1000 columns and as many rows, alpha = 10 closes in tenths of a
+second; alpha = 1 leaves 1 to 10 %, which branching closes in seconds, minutes or not at all;
+alpha = 0.1 leaves 30 to 60 % (benchmarks/certificate.py). With alpha = 0 and fewer rows than
+columns the bound is the unconstrained minimum, 0: some w ranks all pairs perfectly. A few dozen
+columns close with any alpha.
 
-Bounds are true of H and δ as computed, with all rounding thereafter. Where alpha is less than what
-rounding leaves open in H (about 1e-13 for ten columns, 1e-9 for a thousand, 1e-6 for float32 data)
-they hold for the w with ‖w‖² ≤ 1000 on the standardised scale.
+Bounds are true of H and δ as computed, with all rounding thereafter; of a float32 table H has seven
+digits at best, so certify from float64. Where alpha is less than what rounding leaves open in H
+(about 1e-13 for ten columns, 1e-9 for a thousand) they hold for the w with ‖w‖² ≤ 1000 on the
+standardised scale.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ _LONGEST = 1e3
 # Screening is repeated when it has removed this share of the columns.
 _RESCREEN = 0.1
 # Operations up to which the supports of a part are tried one by one: about 20 ms.
-_ENUMERABLE = 3e7
+_ENUMERABLE = 1e8
 # F(0) = 1: objectives below this are compared with it rather than with each other.
 _SMALL = 1e-3
 _TOL, _MAX_ITERATIONS = 1e-4, 400
@@ -211,8 +212,7 @@ class _Problem:
         start : ndarray of shape (n_free,), optional
             A point near the relaxation's minimiser; the minimiser over all free columns by default.
         D : ndarray of shape (n_free,)
-            A diagonal that P minus it stays positive semidefinite; what was good for a part that
-            contains this one is.
+            Leaves P − D ⪰ 0, as every D does that did so for a part containing this one.
         cutoff : float
             Supports that reach it are of no interest.
         """
@@ -233,7 +233,7 @@ class _Problem:
                 tol=self.tol, max_iterations=self.max_iterations,
             )  # fmt: skip
             bound = max(bound, relaxed.bound)
-            if bound < cutoff and math.comb(free.size, k - 1) * free.size <= _ENUMERABLE:
+            if bound < cutoff and math.comb(free.size, k - 1) * free.size * k <= _ENUMERABLE:
                 gain, best = enumerate_supports(P, delta, k)
                 support = np.concatenate([included, free[best]])
                 return _Node(max(bound, constant - gain), support, free[:0], None)

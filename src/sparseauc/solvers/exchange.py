@@ -20,6 +20,7 @@ once, and its supports are the better the more the columns are correlated.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -50,8 +51,9 @@ _REFACTORISE_AFTER = 100
 _OVERSHOOT = 5
 # Columns that differ by no more than this, on the standardised scale, are equal.
 _EQUAL = 1e-12
-# Kicks by default: never more than this, and fewer as a kick gets dearer (d·k numbers are read).
-_KICKS, _KICK_WORK = 500, 2e5
+# Kicks by default: never more than this, and fewer as a kick gets dearer (d·k numbers are read) and
+# as its find has more other sizes to be passed on to.
+_KICKS, _KICK_WORK = 500, 1e6
 
 
 @kernel
@@ -433,14 +435,15 @@ def exchange_path(
     *,
     fixed: npt.ArrayLike = (),
     excluded: npt.ArrayLike = (),
+    wanted: npt.ArrayLike | None = None,
     kicks: int | None = None,
 ) -> list[Solution]:
     """Best supports of every size up to ``k_max``, each such that no single exchange improves it.
 
     k goes up, adding the column that helps most, and down, dropping the one that helps least, with
-    exchanges until nothing improves at every stop, until a round betters no k. Then each member of
-    each support is kicked out in turn and kept out until the others have settled, which leads out
-    of supports that only a double exchange would improve.
+    exchanges until nothing improves at every stop, until a round betters no k. Then members of the
+    supports wanted are kicked out in turn and kept out until the others have settled, which leads
+    out of supports that only a double exchange would improve.
 
     Parameters
     ----------
@@ -453,6 +456,8 @@ def exchange_path(
     fixed, excluded : array-like of int
         Columns in every support, and in none. A fixed column that is constant, or without a ridge
         depends linearly on those before it, adds nothing and takes no place: its coefficient is 0.
+    wanted : array-like of int, optional
+        Numbers of columns that matter, all by default: kicks are spent on these, largest first.
     kicks : int, optional
         Kicks to try at most. By default as many as take about as long as the rounds before.
 
@@ -477,9 +482,10 @@ def exchange_path(
     best = _Best()
     best.offer(sweeper)
     _sweep_up_and_down(sweeper, best, top)
+    sizes = list(range(k_max + 1)) if wanted is None else np.asarray(wanted, np.int64).tolist()
     if kicks is None:
-        kicks = min(_KICKS, int(_KICK_WORK / (d * k_max)))
-    while kicks > 0 and (tried := _kick(sweeper, best, kicks)):
+        kicks = min(_KICKS, int(_KICK_WORK / (d * k_max * len(sizes))))
+    while kicks > 0 and (tried := _kick(sweeper, best, sizes, kicks)):
         kicks -= abs(tried)
         if tried < 0:  # nothing better was found
             break
@@ -506,10 +512,10 @@ def _sweep_up_and_down(sweeper: Sweeper, best: _Best, top: int) -> None:
             improved |= best.offer(sweeper)
 
 
-def _kick(sweeper: Sweeper, best: _Best, most: int) -> int:
-    """Try to do without each member of each support; count the tries, negative if none helped."""
+def _kick(sweeper: Sweeper, best: _Best, sizes: Iterable[int], most: int) -> int:
+    """Try to do without each member of the supports; count the tries, negative if none helped."""
     tried, improved = 0, False
-    for k in sorted(best.supports):
+    for k in sorted(set(sizes) & set(best.supports), reverse=True):
         for column in best.supports[k][1].tolist():
             if sweeper.fixed[column] or column not in best.supports[k][1] or tried >= most:
                 continue
