@@ -114,7 +114,7 @@ def test_state_equals_its_definition(seed, d, alpha, steps):
 
 def test_state_when_columns_fill_several_tiles_and_rows_are_dropped(monkeypatch):
     monkeypatch.setattr(gram, "_WHOLE", 0)
-    monkeypatch.setattr(gram, "_ALL_KEPT", 0)
+    monkeypatch.setattr(gram, "_ALWAYS_KEPT", 0)
     X, y = problem(0, 80, exchange._TILE * 2 + 7)
     H = gram_of(X, y).rows(np.arange(X.shape[1]))
     for alpha in (0.0, 1.0):
@@ -273,7 +273,7 @@ def test_same_answer_again_and_from_rows_fetched_in_another_order(monkeypatch):
     for one, other in zip(first, second, strict=True):
         assert_array_equal(one.support, other.support)
         assert_array_equal(one.coef, other.coef)
-    monkeypatch.setattr(gram, "_ALL_KEPT", 0)
+    monkeypatch.setattr(gram, "_ALWAYS_KEPT", 0)
     bounded = exchange_path(gram_of(X, y, capacity=46), 15, 0.1)
     for one, other in zip(first, bounded, strict=True):
         assert_array_equal(one.support, other.support)

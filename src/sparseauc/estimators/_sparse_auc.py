@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -10,9 +11,11 @@ import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..moments import class_moments
+from ..moments import Moments, class_moments
+from ..moments.gram import StandardisedGram
 from ..objective import AUCObjective
-from ..selection._path import path_of_moments
+from ..selection._path import SparseAUCPath, path_of_moments
+from ..solvers.certificate import certify
 from ._base import SparseLinearClassifier
 
 Indices = npt.NDArray[np.int64]
@@ -44,6 +47,12 @@ class SparseAUCClassifier(SparseLinearClassifier):
     groups : array-like of shape (n_features_in_,), optional
         A label for each column. Columns of one label are chosen together or not at all, as those
         that encode one category; k still counts columns.
+    certify : bool, default=False
+        Prove how far from the best k columns the choice can be at most: a lower bound on the loss
+        over all choices, from a convex relaxation, then branch and bound until the gap closes or
+        ``time_limit`` is over. Gaps close for tens of columns, or with a strong ridge.
+    time_limit : float, default=10.0
+        Seconds for branch and bound.
 
     Attributes
     ----------
@@ -58,6 +67,14 @@ class SparseAUCClassifier(SparseLinearClassifier):
         F at ``coef_``, without the ridge.
     scale_ : ndarray of shape (n_features_in_,)
         The deviations columns were divided by; ``coef_ * scale_`` compares columns.
+    optimality_gap_ : float
+        Only with ``certify``: the loss with ridge is proven to be at most this share above the
+        least over all choices of k columns; 0 when none is better.
+    lower_bound_ : float
+        Only with ``certify``: the proven bound itself.
+    certificate_status_ : str
+        Only with ``certify``: "optimal", "time_limit", or "too_wide" where branch and bound would
+        not fit in memory.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X has string column names.
@@ -83,6 +100,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "always_include": ["array-like", None],
         "exclude": ["array-like", None],
         "groups": ["array-like", None],
+        "certify": ["boolean"],
+        "time_limit": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -93,12 +112,16 @@ class SparseAUCClassifier(SparseLinearClassifier):
         always_include: Any = None,
         exclude: Any = None,
         groups: Any = None,
+        certify: bool = False,
+        time_limit: float = 10.0,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.always_include = always_include
         self.exclude = exclude
         self.groups = groups
+        self.certify = certify
+        self.time_limit = time_limit
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -127,19 +150,45 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if excluded.size == X.shape[1]:
             raise ValueError("exclude names every column: none is left to choose")
         k = self._columns_to_keep(self.k, X.shape[1] - excluded.size)
+        labels = self._column_groups()
+        # A proof needs double precision throughout.
+        rows = X.astype(np.float64, copy=False) if self.certify else X
+        moments = class_moments(rows, positive, weight)
         path = path_of_moments(
-            class_moments(X, positive, weight),
+            moments,
             np.array([k]),
             np.array([float(self.alpha)]),
             fixed=fixed,
             excluded=excluded,
-            labels=self._column_groups(),
+            labels=labels,
         )
+        if self.certify:
+            if labels is not None:
+                raise ValueError("certify is about choices of single columns: leave groups out")
+            path = self._certified(path, moments, k, fixed, excluded)
         coef = path.coef(k, float(self.alpha)).astype(X.dtype, copy=False)
         objective = AUCObjective(X, positive, weight)
         self.objective_ = objective.value(coef)
         self.scale_ = path.scale
         return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
+
+    def _certified(
+        self, path: SparseAUCPath, moments: Moments, k: int, fixed: Indices, excluded: Indices
+    ) -> SparseAUCPath:
+        """Set the certificate's attributes; return the path with the best solution it met."""
+        certificate = certify(
+            StandardisedGram(moments, capacity=2 * k + 16),
+            path.solutions[0][0],
+            k,
+            float(self.alpha),
+            fixed=fixed,
+            excluded=excluded,
+            time_limit=self.time_limit,
+        )
+        self.lower_bound_ = certificate.lower_bound
+        self.optimality_gap_ = certificate.gap
+        self.certificate_status_ = certificate.status
+        return replace(path, solutions=[[certificate.solution]])
 
     def _column_groups(self) -> Indices | None:
         """Group of each column as a number from 0, or None."""

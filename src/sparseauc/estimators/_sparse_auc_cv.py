@@ -81,6 +81,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     path_ : SparseAUCPath
         All k on all rows, at ``alpha_``.
     n_splits_ : int
+    n_repeats_ : float
+        How often a row was validated, on average, and 1 at least.
     coef_, intercept_, classes_, objective_, scale_, n_features_in_, feature_names_in_
         As for :class:`SparseAUCClassifier`.
 
@@ -231,6 +233,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         param_alpha = np.tile(alphas[alpha_order], ks.size)
         mean, deviation = scores.mean(axis=0), scores.std(axis=0)
         self.n_splits_ = len(results)
+        self.n_repeats_ = repeats
         self.cv_results_ = {
             "param_k": param_k,
             "param_alpha": param_alpha,
