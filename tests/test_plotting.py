@@ -1,14 +1,36 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import ndtr, ndtri
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from sparseauc import SHTAUCClassifier
+from sparseauc import (
+    SHTAUCClassifier,
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+    sparse_auc_path,
+)
 from sparseauc.datasets import make_outbreak
-from sparseauc.plotting import ConvergenceDisplay
+from sparseauc.metrics import auc_confidence_interval
+from sparseauc.plotting import (
+    AUCPathDisplay,
+    CoefficientPathDisplay,
+    ConvergenceDisplay,
+    ROCBandDisplay,
+    ScoreDistributionDisplay,
+    StabilityPathDisplay,
+    _roc_band,
+    _spread,
+)
+from sparseauc.selection.stability import stability_selection
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -139,3 +161,324 @@ def test_without_matplotlib(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"pip install sparseauc\[plot\]"):
         ConvergenceDisplay.from_history(HISTORY)
+
+
+# ---------------------------------------------------------------------------------- AUC against k
+
+
+@pytest.fixture(scope="module")
+def searched(data):
+    return SparseAUCClassifierCV(ks=[1, 2, 3, 5, 8], alphas=[0.1, 10.0], cv=4, rule="1se").fit(
+        *data
+    )
+
+
+def naive_path(model):
+    """Mean and standard error at each k of its best ridge, from cv_results_."""
+    results = model.cv_results_
+    scores = np.array([results[f"split{i}_test_score"] for i in range(model.n_splits_)])
+    means, errors = [], []
+    for k in np.unique(results["param_k"]):
+        models = np.flatnonzero(results["param_k"] == k)
+        best = models[np.argmax(scores[:, models].mean(axis=0))]
+        means.append(scores[:, best].mean())
+        errors.append(scores[:, best].std(ddof=1) / np.sqrt(len(scores)))
+    return np.array(means), np.array(errors)
+
+
+def test_auc_path_shows_mean_error_and_choices(searched):
+    display = AUCPathDisplay.from_estimator(searched)
+    mean, error = naive_path(searched)
+    np.testing.assert_array_equal(display.line_.get_xdata(), [1, 2, 3, 5, 8])
+    np.testing.assert_allclose(display.line_.get_ydata(), mean)
+    heights = display.band_.get_paths()[0].vertices[:, 1]
+    assert heights.max() == pytest.approx((mean + error).max())
+    assert heights.min() == pytest.approx((mean - error).min())
+    assert display.k_1se_ == searched.k_
+    assert display.k_best_ == [1, 2, 3, 5, 8][np.argmax(mean)]
+    assert display.points_["best"].get_ydata() == [mean.max()]
+    assert display.points_["1se"].get_xdata() == [searched.k_]
+    assert legend_texts(display.ax_) == [
+        "mean ± one standard error",
+        f"best: k = {display.k_best_}",
+        f"within one error of it: k = {searched.k_} (chosen)",
+    ]
+    assert display.figure_ is display.ax_.figure
+    assert display.ax_.get_xlabel() == "number of columns k"
+
+
+def test_auc_path_counts_repeats_as_the_fit_does():
+    X, y = make_outbreak(n=100, d=10, k=2, mu=1.0, r=0.3, random_state=0)
+    model = SparseAUCClassifierCV(ks=[1, 2, 4, 8], alphas=[1.0], rule="1se").fit(X, y)
+    assert model.n_repeats_ > 1
+    assert AUCPathDisplay.from_estimator(model).k_1se_ == model.k_
+
+
+def test_auc_path_of_a_grid_search_and_of_two_runs(data, searched):
+    search = GridSearchCV(SparseAUCClassifier(), {"k": [1, 2, 3]}, scoring="roc_auc", cv=3)
+    first = AUCPathDisplay.from_cv_results(search.fit(*data).cv_results_, name="grid")
+    np.testing.assert_allclose(first.line_.get_ydata(), search.cv_results_["mean_test_score"])
+    pipeline = make_pipeline(StandardScaler(), searched)
+    second = AUCPathDisplay.from_estimator(pipeline, ax=first.ax_, name="own", color="red")
+    assert second.ax_ is first.ax_
+    assert second.line_.get_color() == "red"
+    assert len(legend_texts(first.ax_)) == 6
+    assert legend_texts(first.ax_)[0].startswith("grid, ")
+
+
+def test_auc_path_needs_folds(data):
+    with pytest.raises(ValueError, match="SparseAUCClassifier was not cross-validated"):
+        AUCPathDisplay.from_estimator(SparseAUCClassifier(k=2).fit(*data))
+    with pytest.raises(NotFittedError):
+        AUCPathDisplay.from_estimator(SparseAUCClassifierCV())
+    with pytest.raises(ValueError, match="needs 'param_k'"):
+        AUCPathDisplay.from_cv_results({"mean_test_score": [0.5]})
+
+
+# ---------------------------------------------------------------------------------- coefficients
+
+
+def test_coefficients_where_columns_are_chosen(data):
+    path = sparse_auc_path(*data, ks=range(1, 9))
+    display = CoefficientPathDisplay.from_path(path, n_labels=3)
+    used = sorted({j for k in path.ks for j in path.support(k, 1.0).tolist()})
+    assert set(display.lines_) == {f"x{j}" for j in used}
+    for j in used:
+        expected = [path.coef(k, 1.0)[j] * path.scale[j] or np.nan for k in path.ks]
+        np.testing.assert_allclose(display.lines_[f"x{j}"].get_ydata(), expected)
+    last = path.coef(8, 1.0) * path.scale
+    named = [text.get_text() for text in display.ax_.texts]
+    assert sorted(named) == sorted(f"x{j}" for j in np.argsort(-np.abs(last))[:3])
+    assert display.line_ is None
+
+
+def test_coefficients_of_a_search(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(20)])
+    model = SparseAUCClassifierCV(ks=range(1, 7), alphas=[1.0], cv=3).fit(frame, y)
+    display = CoefficientPathDisplay.from_estimator(model, n_labels=4)
+    assert set(model.get_feature_names_out()) <= set(display.lines_)
+    assert list(display.line_.get_xdata()) == [model.k_, model.k_]
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert f"k = {model.k_}" in texts
+    weights = np.abs(model.coef_[0] * model.scale_)
+    top = {f"gene{j}" for j in np.argsort(-weights)[: min(4, model.k_)]}
+    assert top == set(texts) - {f"k = {model.k_}"}
+    # Named columns in colour, the others grey.
+    for name, line in display.lines_.items():
+        assert (line.get_color() == "0.8") == (name not in top)
+
+
+def test_coefficients_need_a_path_and_one_ridge(data):
+    with pytest.raises(ValueError, match="keeps no path: pass sparse_auc_path"):
+        CoefficientPathDisplay.from_estimator(SparseAUCClassifier(k=2).fit(*data))
+    path = sparse_auc_path(*data, ks=[1, 2], alphas=(0.1, 1.0))
+    with pytest.raises(ValueError, match="several ridges"):
+        CoefficientPathDisplay.from_path(path)
+    assert CoefficientPathDisplay.from_path(path, alpha=0.1).lines_
+    with pytest.raises(ValueError, match="there are 2 names, and a column"):
+        CoefficientPathDisplay.from_path(path, alpha=0.1, names=["a", "b"])
+
+
+def test_names_are_spread_apart():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        wanted = np.sort(rng.random(rng.integers(1, 15)) ** 3).tolist()
+        places = np.array(_spread(wanted, 0.05, 0.0, 1.0))
+        assert np.all(np.diff(places) >= 0.05 - 1e-12)
+        assert places.min() >= 0.0
+        assert places.max() <= 1.0
+    assert _spread([0.2, 0.5, 0.9], 0.05, 0.0, 1.0) == [0.2, 0.5, 0.9]
+
+
+# ------------------------------------------------------------------------------------ stability
+
+
+def test_stability_names_the_stable_columns():
+    ks = [1, 2, 3]
+    frequencies = np.array([[0.5, 0.1, 0.0, 0.4], [0.8, 0.3, 0.1, 0.6], [0.9, 0.6, 0.2, 0.55]])
+    display = StabilityPathDisplay.from_frequencies(
+        ks, frequencies, names=["a", "b", "c", "d"], threshold=0.6
+    )
+    for name, column in zip("abcd", frequencies.T, strict=True):
+        np.testing.assert_array_equal(display.lines_[name].get_ydata(), column)
+    assert sorted(text.get_text() for text in display.ax_.texts) == ["a", "b", "d"]
+    assert list(display.line_.get_ydata()) == [0.6, 0.6]
+    assert legend_texts(display.ax_) == ["threshold 0.6: 3 columns reach it"]
+    few = StabilityPathDisplay.from_frequencies(ks, frequencies, n_labels=1)
+    assert [text.get_text() for text in few.ax_.texts] == ["x0"]
+    with pytest.raises(ValueError, match=r"a row for each of the 3 ks, got shape \(4, 3\)"):
+        StabilityPathDisplay.from_frequencies(ks, frequencies.T)
+
+
+def test_stability_of_a_result(data):
+    result = stability_selection(*data, k=4, n_pairs=5, random_state=0)
+    display = StabilityPathDisplay.from_result(result, names=[f"g{j}" for j in range(20)])
+    assert set(display.lines_) == {f"g{j}" for j in result.columns}
+
+
+# ------------------------------------------------------------------------------------------- ROC
+
+
+@pytest.mark.parametrize("band", ["pointwise", "simultaneous"])
+def test_roc_with_its_band(data, band):
+    X, y = data
+    model = SparseAUCClassifier(k=3).fit(X[:150], y[:150])
+    scores = model.decision_function(X[150:])
+    display = ROCBandDisplay.from_estimator(
+        model, X[150:], np.where(y[150:] > 0, "sick", "healthy"), band=band, name="test"
+    )
+    fpr, tpr, _ = roc_curve(y[150:], scores)
+    np.testing.assert_array_equal(display.line_.get_xdata(), fpr)
+    np.testing.assert_array_equal(display.line_.get_ydata(), tpr)
+    limits = auc_confidence_interval(y[150:], scores)
+    assert display.auc == pytest.approx(roc_auc_score(y[150:], scores))
+    assert display.interval == (limits.low, limits.high)
+    assert legend_texts(display.ax_) == [
+        f"test: AUC {limits.auc:.2f} ({limits.low:.2f}–{limits.high:.2f})",
+        f"95 %: DeLong interval, {band} band",
+    ]
+    # The curve itself lies within its band.
+    low = np.interp(fpr, display.band_fpr, display.band_low)
+    high = np.interp(fpr, display.band_fpr, display.band_high)
+    assert np.all(low <= tpr + 1e-12)
+    assert np.all(tpr <= high + 0.02)  # the grid is coarser than the steps
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_roc_bands_cover_as_often_as_they_say(simultaneous):
+    # Two normals, one of them shifted by one: the true curve is Φ(1 + Φ⁻¹(t)).
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        fpr, low, high = _roc_band(
+            rng.standard_normal(25) + 1, rng.standard_normal(60), 0.9,
+            simultaneous=simultaneous, n_points=41,
+        )  # fmt: skip
+        truth = ndtr(1 + ndtri(fpr))
+        covered.append((low <= truth) & (truth <= high))
+        assert np.all(np.diff(low) >= 0)
+        assert np.all(np.diff(high) >= 0)
+        assert np.all((low >= 0) & (high <= 1))
+    covered = np.array(covered)
+    # 400 draws tell a share of 0.9 to within 0.03, two standard errors.
+    if simultaneous:
+        assert covered.all(axis=1).mean() >= 0.9 - 0.03
+    else:
+        assert covered.mean(axis=0).min() >= 0.9 - 0.03
+        # That is what pointwise means, and why the legend says it.
+        assert covered.all(axis=1).mean() < covered.mean(axis=0).min()
+
+
+def test_simultaneous_band_is_the_wider():
+    rng = np.random.default_rng(0)
+    positives, negatives = rng.standard_normal(50) + 1, rng.standard_normal(200)
+    (_, low, high), (_, low_all, high_all) = (
+        _roc_band(positives, negatives, 0.95, simultaneous=s) for s in (False, True)
+    )
+    assert np.mean(high_all - low_all) > np.mean(high - low)
+
+
+def test_roc_of_probabilities_ties_and_a_single_positive(data):
+    X, y = data
+    model = LogisticRegression().fit(X, y)
+    assert ROCBandDisplay.from_estimator(model, X, y).auc > 0.8
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    display = ROCBandDisplay.from_estimator(tree, X, y)
+    assert np.isfinite(display.band_low).all()
+    one = ROCBandDisplay.from_predictions([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.25])
+    assert one.interval is None
+    assert one.line_.get_label() == "AUC 0.67"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"band": "wide"}, "band must be 'pointwise' or 'simultaneous'"),
+        ({"confidence": 95}, "confidence must lie strictly between 0 and 1"),
+    ],
+)
+def test_roc_arguments_are_checked(arguments, match):
+    with pytest.raises(ValueError, match=match):
+        ROCBandDisplay.from_predictions([0, 1], [0.0, 1.0], **arguments)
+
+
+def test_roc_scores_are_checked():
+    with pytest.raises(ValueError, match="only the class 1"):
+        ROCBandDisplay.from_predictions([1, 1], [0.0, 1.0])
+    with pytest.raises(ValueError, match="y_score is nan in row 1"):
+        ROCBandDisplay.from_predictions([0, 1], [0.0, np.nan])
+
+
+# ---------------------------------------------------------------------------------------- scores
+
+
+def test_scores_by_class_as_shares_of_the_class(data):
+    X, y = data
+    model = SparseAUCClassifier(k=3).fit(X, y)
+    display = ScoreDistributionDisplay.from_estimator(model, X, np.where(y > 0, "sick", "healthy"))
+    scores = model.decision_function(X)
+    assert list(display.patches_) == ["healthy", "sick"]
+    assert list(display.line_.get_xdata()) == [0.0, 0.0]
+    healthy, sick = (100 * np.mean(scores[mask] > 0) for mask in (y < 0, y > 0))
+    assert legend_texts(display.ax_) == [
+        f"healthy (n = 240, {healthy:.0f} % above)",
+        f"sick (n = 60, {sick:.0f} % above)",
+        "threshold 0",
+    ]
+    for patch in display.patches_.values():
+        # Steps of equal width, so that heights are shares: they add up to one.
+        x, height = patch.get_xy().T
+        top = height[: len(height) // 2 + 1][1::2]
+        assert top.sum() == pytest.approx(1.0)
+        assert np.ptp(np.diff(np.unique(x))) < 1e-9
+
+
+def test_scores_without_a_threshold_and_with_bins():
+    display = ScoreDistributionDisplay.from_predictions(
+        [0, 0, 1, 1], [0.0, 1.0, 1.0, 3.0], bins=[0, 1, 2, 3], linewidth=3
+    )
+    assert display.line_ is None
+    assert legend_texts(display.ax_) == ["0 (n = 2)", "1 (n = 2)"]
+    assert display.patches_["1"].get_linewidth() == 3
+    assert display.patches_["0"].get_xy()[:, 1].max() == 0.5
+
+
+def test_threshold_of_probabilities(data):
+    X, y = data
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    display = ScoreDistributionDisplay.from_estimator(tree, X, y)
+    assert list(display.line_.get_xdata()) == [0.5, 0.5]
+
+
+# --------------------------------------------------------------------------------- all displays
+
+
+def one_of_each(ax=None):
+    yield AUCPathDisplay(ks=[1, 2, 3], mean=[0.6, 0.8, 0.81], error=[0.05] * 3).plot(ax=ax)
+    yield CoefficientPathDisplay(ks=[1, 2], coefs=[[1, 0], [0.5, 0.2]], names=["a", "b"]).plot(
+        ax=ax
+    )
+    yield StabilityPathDisplay(ks=[1, 2], frequencies=[[0.1], [0.9]], names=["a"]).plot(ax=ax)
+    yield ROCBandDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], ax=ax)
+    yield ScoreDistributionDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], ax=ax)
+
+
+def test_every_display_draws_where_it_is_told():
+    figure, ax = plt.subplots()
+    for display in one_of_each(ax):
+        assert display.ax_ is ax
+        assert display.figure_ is figure
+        before = display.figure_
+        assert display.plot() is display
+        assert display.figure_ is not before
+    figure.canvas.draw()
+
+
+def test_every_display_without_matplotlib(monkeypatch):
+    displays = list(one_of_each())
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for display in displays:
+        with pytest.raises(ImportError, match=r"pip install sparseauc\[plot\]"):
+            display.plot()

@@ -22,13 +22,14 @@ def test_code_runs(capsys):
     namespace = {}
     for number, block in enumerate(blocks, 1):
         exec(compile(block, f"README.md, python block {number}", "exec"), namespace)
-    # What its comments promise.
-    assert len(namespace["model"].get_feature_names_out()) == 10
+    assert len(namespace["model"].get_feature_names_out()) == namespace["model"].k_
     assert namespace["interval"].auc > 0.8
     matplotlib.pyplot.close("all")
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/design.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/design.md", "docs/methods.md"]
+)
 def test_links_to_files_resolve(name):
     page = ROOT / name
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):

@@ -380,11 +380,12 @@ class AUCPathDisplay:
         name = self.name if name is None else name
         prefix = "" if name is None else f"{name}, "
         ks, mean, error = (np.asarray(a) for a in (self.ks, self.mean, self.error))
-        (self.line_,) = ax.plot(ks, mean, **{"label": f"{prefix}mean over folds", **kwargs})
+        (self.line_,) = ax.plot(
+            ks, mean, **{"label": f"{prefix}mean ± one standard error", **kwargs}
+        )
         colour = self.line_.get_color()
         self.band_ = ax.fill_between(
             ks, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0,
-            label=f"{prefix}± one standard error",
         )  # fmt: skip
         best = int(np.argmax(mean))
         within = int(np.flatnonzero(mean >= mean[best] - error[best])[0])
@@ -393,7 +394,7 @@ class AUCPathDisplay:
         self.points_ = {}
         for key, at, face, what in (
             ("best", best, colour, "best"),
-            ("1se", within, "white", "within one standard error of it"),
+            ("1se", within, "white", "within one error of it"),
         ):
             suffix = " (chosen)" if self.chosen == ks[at] else ""
             # Hollow within filled, so that both are seen where they coincide.
@@ -404,7 +405,7 @@ class AUCPathDisplay:
             )  # fmt: skip
         _count_columns(ax)
         ax.set(ylabel="validation AUC")
-        ax.legend(loc="lower right")
+        ax.legend(loc="lower right", fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -809,7 +810,7 @@ class ROCBandDisplay:
     >>> y = np.repeat([0, 1], [200, 50])
     >>> display = ROCBandDisplay.from_predictions(y, rng.standard_normal(250) + y)
     >>> display.line_.get_label()
-    'AUC 0.75 (95 % interval 0.67–0.82)'
+    'AUC 0.71 (0.62–0.78)'
     """
 
     ax_: Axes
@@ -960,13 +961,13 @@ class ROCBandDisplay:
         level = f"{100 * self.confidence:g} %"
         label = f"{'' if name is None else name + ': '}AUC {self.auc:.2f}"
         if self.interval is not None:
-            label += f" ({level} interval {self.interval[0]:.2f}–{self.interval[1]:.2f})"
+            label += f" ({self.interval[0]:.2f}–{self.interval[1]:.2f})"
         # Steps, as the curve of finitely many rows is one; ties make it slant.
         (self.line_,) = ax.plot(self.fpr, self.tpr, **{"label": label, **kwargs})
         self.band_ = ax.fill_between(
             np.asarray(self.band_fpr), np.asarray(self.band_low), np.asarray(self.band_high),
             color=self.line_.get_color(), alpha=0.2, linewidth=0,
-            label=f"{level} {self.band} band",
+            label=f"{level}: DeLong interval, {self.band} band",
         )  # fmt: skip
         (self.chance_line_,) = ax.plot(
             [0, 1], [0, 1], color="0.5", linestyle=":", linewidth=1, zorder=1
@@ -1147,7 +1148,7 @@ class ScoreDistributionDisplay:
                 label=f"threshold {self.threshold:.3g}",
             )  # fmt: skip
         ax.set(xlabel="score", ylabel="share of the class")
-        ax.margins(y=0.2)  # room for the legend
+        ax.margins(y=0.3)  # room for the legend
         ax.legend(fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -1297,7 +1298,7 @@ def _name_at_right(ax: Axes, entries: list[tuple[Line2D, str]]) -> None:
 
 
 def _spread(wanted: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Places near those wanted, ascending, no two nearer than ``gap``, within bounds if they fit."""
+    """Places near those wanted, ascending, no two nearer than ``gap``, in bounds if they fit."""
     # Names that would overlap form a block, centred on what its members want.
     blocks: list[list[float]] = []
     for value in wanted:

@@ -49,8 +49,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         rows are few repeated, up to five times, until a hundred rows of the rarer class have been
         validated: on the colon data, 62 rows, the repeats are worth 0.02 AUC.
     rule : {"best", "1se"}, default="best"
-        Take the best mean AUC, or the smallest k within one standard error of it: the shorter list
-        that is as good as can be told.
+        "best": of the models within half a standard error of the best mean AUC, the one whose
+        scores separate the classes most clearly (the best binormal AUC); with few rows many models
+        have nearly the same AUC, and the largest is luck. "1se": the smallest k within one standard
+        error, the shorter list that is as good as can be told.
     always_include, exclude : array-like of column names or numbers, optional
         Columns that must, or must not, be chosen.
     groups : array-like of shape (n_features_in_,), optional
@@ -74,7 +76,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Its place in ``cv_results_``.
     cv_results_ : dict of str to ndarray
         As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``,
-        ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``, ``rank_test_score``.
+        ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``, ``rank_test_score``; and
+        ``mean_test_binormal_auc``.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold, the mean where several folds
         validate it; NaN where none does.
@@ -232,6 +235,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         param_k = np.repeat(ks, alphas.size)
         param_alpha = np.tile(alphas[alpha_order], ks.size)
         mean, deviation = scores.mean(axis=0), scores.std(axis=0)
+        binormal = np.mean(
+            [result.binormal_aucs[alpha_order].T.ravel() for result in results], axis=0
+        )
         self.n_splits_ = len(results)
         self.n_repeats_ = repeats
         self.cv_results_ = {
@@ -243,14 +249,20 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
             "mean_test_score": mean,
             "std_test_score": deviation,
+            "mean_test_binormal_auc": binormal,
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
-        best = int(np.argmax(mean))
-        if self.rule == "1se" and len(results) > 1:
+        top = int(np.argmax(mean))
+        error = 0.0
+        if len(results) > 1:
             # Repeats judge the same rows again: they add no independent folds.
-            error = scores[:, best].std(ddof=1) / np.sqrt(len(results) / repeats)
-            smallest = param_k[mean >= mean[best] - error].min()
-            best = int(np.argmax(np.where(param_k == smallest, mean, -np.inf)))
+            error = float(scores[:, top].std(ddof=1) / np.sqrt(len(results) / repeats))
+        if self.rule == "1se":
+            candidates = param_k == param_k[mean >= mean[top] - error].min()
+            best = int(np.argmax(np.where(candidates, mean, -np.inf)))
+        else:
+            candidates = mean >= mean[top] - error / 2
+            best = int(np.argmax(np.where(candidates, binormal, -np.inf)))
         self.best_index_ = best
         self.best_score_ = float(mean[best])
         self.k_, self.alpha_ = int(param_k[best]), float(param_alpha[best])
