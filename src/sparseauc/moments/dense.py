@@ -135,7 +135,8 @@ class DenseMoments(Moments):
         rows_of_h = self._products(
             self._centred(index, 1.0 / self._weights[0], 1.0 / self._weights[1])
         )
-        rows_of_h += np.outer(delta[index], delta)
+        for row, difference in zip(rows_of_h, delta[index], strict=True):
+            row += difference * delta
         return rows_of_h.T
 
     def _centred(self, index: npt.NDArray[np.int64], on_positive: float, on_negative: float) -> Any:
@@ -152,5 +153,6 @@ class DenseMoments(Moments):
         # The class sums of `part` are zero in exact arithmetic; what rounding leaves of them would
         # be multiplied by the class means.
         for mean, mask in zip(self._means, (self.positive, ~self.positive), strict=True):
-            products -= np.outer(part[mask].sum(axis=0), mean)
+            for product, drift in zip(products, part[mask].sum(axis=0), strict=True):
+                product -= drift * mean
         return products

@@ -17,6 +17,7 @@ _ALWAYS_KEPT = 2**23
 # Rows fetched at a time: the one that is needed and the likeliest to be needed next. A product with
 # several columns reads X once for all of them.
 BATCH = 16
+_EVERYWHERE = slice(None)
 
 
 class StandardisedGram:
@@ -91,18 +92,24 @@ class StandardisedGram:
                     break
                 if other not in self._slot and other != column:
                     wanted.append(other)
-            self._fetch(np.array(wanted), keep)
+            self._fetch(np.sort(wanted), keep)
         slot = self._slot.pop(column)
         self._slot[column] = slot
         row: Array = self._rows[slot]
         return row
 
-    def rows(self, columns: Indices) -> Array:
-        """Rows of H for several columns, of shape (q, d)."""
+    def rows(self, columns: Indices, within: Indices | slice = _EVERYWHERE) -> Array:
+        """Rows of H for several columns, or the part of them ``within`` some columns."""
         missing = np.array([j for j in columns.tolist() if j not in self._slot], np.int64)
         if missing.size:
             self._fetch(missing, frozenset(columns.tolist()))
-        return self._rows[[self._slot[j] for j in columns.tolist()]]
+        slots = np.array([self._slot[j] for j in columns.tolist()], np.int64)
+        part: Array = (
+            self._rows[slots, within]
+            if isinstance(within, slice)
+            else self._rows[np.ix_(slots, within)]
+        )
+        return part
 
     def _fetch(self, columns: npt.NDArray[np.int64], keep: frozenset[int]) -> None:
         taken = set(self._slot.values())

@@ -139,7 +139,8 @@ class SparseMoments(Moments):
         index = self._check_columns(columns)
         delta = self.delta
         rows_of_h = self._centred_products(index, 1.0 / self._weights[0], 1.0 / self._weights[1])
-        rows_of_h += np.outer(delta[index], delta)
+        for row, difference in zip(rows_of_h, delta[index], strict=True):
+            row += difference * delta
         return rows_of_h.T
 
     def _centred_products(
@@ -156,5 +157,8 @@ class SparseMoments(Moments):
         products, sums = _products(
             self._table, self.positive, self.row_weight, place, shift, (on_positive, on_negative)
         )
-        products -= sums.T @ self._means
+        for product, drift in zip(products, sums.T, strict=True):
+            product -= drift @ self._means
+        if np.array_equal(unique, index):
+            return products
         return products[inverse]

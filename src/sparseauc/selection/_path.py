@@ -90,7 +90,7 @@ def path_of_moments(
     """Compute the path from class moments; ``ks`` ascending, ``labels`` the columns' groups."""
     k_max = int(ks[-1])
     # Twice the columns of the largest support: room for it and for candidates to come and go.
-    gram = StandardisedGram(moments, capacity=2 * k_max + 16)
+    gram = StandardisedGram(moments, capacity=max(2 * k_max, k_max + 32))
     solutions = []
     for alpha in alphas.tolist():
         if labels is not None:

@@ -46,6 +46,8 @@ _TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
 _COSTLY = 1e-4
 # Columns handled at a time by the kernels: k rows of T in such slices stay in the cache.
 _TILE = 512
+# Columns handled at a time when everything is computed afresh, so that no copy of k rows is made.
+_WIDE_TILE = 8192
 # Updates after which everything is computed afresh.
 _REFACTORISE_AFTER = 100
 _OVERSHOOT = 5
@@ -391,13 +393,17 @@ class Sweeper:
         """Compute everything afresh from H: rank-one updates gather rounding."""
         self._updates = 0
         k, members = self.k, self.members
-        rows = self.gram.rows(members)
-        M = np.linalg.inv(rows[:, members] + self.alpha * np.eye(k))
+        M = np.linalg.inv(self.gram.rows(members, members) + self.alpha * np.eye(k))
         self.M[:k, :k] = (M + M.T) / 2
-        np.matmul(self.M[:k, :k], rows, out=self.T[:k])
         self.w[:k] = -self.M[:k, :k] @ self.gram.delta[members]
-        self.q[:] = self.gram.diagonal + self.alpha - np.einsum("kd,kd->d", self.T[:k], rows)
-        self.g[:] = self.gram.delta + self.w[:k] @ rows
+        self.q[:] = self.gram.diagonal + self.alpha
+        self.g[:] = self.gram.delta
+        for low in range(0, self.g.size, _WIDE_TILE):
+            tile = slice(low, low + _WIDE_TILE)
+            rows = self.gram.rows(members, tile)
+            self.T[:k, tile] = self.M[:k, :k] @ rows
+            self.q[tile] -= np.einsum("kd,kd->d", self.T[:k, tile], rows)
+            self.g[tile] += self.w[:k] @ rows
         self.q[members] = np.inf
         self.g[members] = 0.0
 
@@ -561,7 +567,7 @@ def solve_on(gram: StandardisedGram, support: Indices, alpha: float) -> Solution
     """Minimise on a support from H itself, free of the rounding that updates gather."""
     if support.size == 0:
         return Solution(support, np.empty(0), 1.0)
-    block = gram.rows(support)[:, support] + alpha * np.eye(support.size)
+    block = gram.rows(support, support) + alpha * np.eye(support.size)
     delta = gram.delta[support]
     coef = -scipy.linalg.solve(block, delta, assume_a="pos", check_finite=False)
     return Solution(support, coef, float(1.0 + delta @ coef))
