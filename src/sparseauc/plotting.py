@@ -219,8 +219,8 @@ class AUCPathDisplay:
 
     Make one with :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the
     folds, at each k that of its best ridge; the band is one standard error of that mean to either
-    side. Marked are the best k and the smallest k whose mean lies within one standard error of the
-    best: the list that is as good as can be told.
+    side. Marked are the k of the best mean and the smallest k whose mean lies within one standard
+    error of it: the list that is as good as can be told.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class AUCPathDisplay:
     >>> X, y = make_outbreak(n=500, d=50, k=5, mu=1.0, random_state=0)
     >>> model = SparseAUCClassifierCV(ks=range(1, 11), cv=5).fit(X, y)
     >>> display = AUCPathDisplay.from_estimator(model)
-    >>> display.k_best_ == model.k_
+    >>> display.k_1se_ <= display.k_best_
     True
     """
 
