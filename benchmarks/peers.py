@@ -14,6 +14,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -25,6 +26,8 @@ from sparseauc.datasets import make_outbreak
 
 KS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100]
 OURS = "SparseAUCClassifierCV"
+REAL = ("gordon", "leukemia", "shipp", "colon")
+SPARSITIES = (20, 40, 60, 80)
 
 
 def tuned(model, grid, inner):
@@ -55,38 +58,27 @@ def judge(model, X, y, X_test, y_test):
     return roc_auc_score(y_test, model.decision_function(X_test)), np.count_nonzero(coef)
 
 
-def real(folder, name, repeats):
-    """AUC and columns of every method on every outer fold, each of shape (methods, folds)."""
+def real(folder, name, repeat):
+    """AUC and columns of every method on the five outer folds of a repeat: (folds, methods, 2)."""
     with np.load(folder / f"{name}.npz") as file:
         X, y = file["X"].astype(np.float64), file["y"]
-    results = []
-    for repeat in range(repeats):
-        outer = StratifiedKFold(5, shuffle=True, random_state=repeat)
-        inner = StratifiedKFold(5, shuffle=True, random_state=1000 + repeat)
-        for train, test in outer.split(X, y):
-            results.append(
-                [
-                    judge(model, X[train], y[train], X[test], y[test])
-                    for model in methods(inner).values()
-                ]
-            )
-    return np.array(results).transpose(2, 1, 0)
+    outer = StratifiedKFold(5, shuffle=True, random_state=repeat)
+    inner = StratifiedKFold(5, shuffle=True, random_state=1000 + repeat)
+    return [
+        [judge(model, X[train], y[train], X[test], y[test]) for model in methods(inner).values()]
+        for train, test in outer.split(X, y)
+    ]
 
 
-def synthetic(k, draws):
-    results = []
+def synthetic(k, draw):
+    """AUC and columns of every method on one draw of the paper's task: (1, methods, 2)."""
     inner = StratifiedKFold(5, shuffle=True, random_state=0)
-    for draw in range(draws):
-        X, y = make_outbreak(n=11_000, k=k, random_state=1000 * k + draw)
-        train = np.concatenate([np.flatnonzero(y > 0)[:50], np.flatnonzero(y < 0)[:950]])
-        test = np.setdiff1d(np.arange(11_000), train)
-        results.append(
-            [
-                judge(model, X[train], y[train], X[test], y[test])
-                for model in methods(inner).values()
-            ]
-        )
-    return np.array(results).transpose(2, 1, 0)
+    X, y = make_outbreak(n=11_000, k=k, random_state=1000 * k + draw)
+    train = np.concatenate([np.flatnonzero(y > 0)[:50], np.flatnonzero(y < 0)[:950]])
+    test = np.setdiff1d(np.arange(11_000), train)
+    return [
+        [judge(model, X[train], y[train], X[test], y[test]) for model in methods(inner).values()]
+    ]
 
 
 def rows_of(name, result, allowed):
@@ -106,38 +98,47 @@ def rows_of(name, result, allowed):
     return rows
 
 
+def quietly(function, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*arguments)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=4)
-    parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--only", nargs="*", help="names of data sets")
+    parser.add_argument("--repeats", type=int, default=4, help="of 5-fold on the real data")
+    parser.add_argument("--draws", type=int, default=10, help="of the synthetic task")
+    parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    rows = []
     folder = Path(os.environ.get("SPARSEAUC_DATA", ""))
-    reals = []
-    for name in ("colon", "leukemia", "shipp", "gordon"):
-        if arguments.only and name not in arguments.only:
-            continue
-        if not (folder / f"{name}.npz").exists():
-            rows.append((name, "not measured: SPARSEAUC_DATA is not set", "", "", ""))
-            continue
-        reals.append(real(folder, name, arguments.repeats))
-        rows += rows_of(name, reals[-1], 0.005)
-        print(*rows[-4:], sep="\n", flush=True)
-    if len(reals) == 4:
-        average = np.array([result[0].mean(axis=1) for result in reals]).mean(axis=0)
+    present = [name for name in REAL if (folder / f"{name}.npz").exists()]
+    # Longest first, so that no job is left with it at the end.
+    tasks = [(name, real, folder, name, i) for name in present for i in range(arguments.repeats)]
+    tasks += [
+        (f"synthetic, k* = {k}", synthetic, k, i)
+        for k in SPARSITIES
+        for i in range(arguments.draws)
+    ]
+    results = Parallel(n_jobs=arguments.jobs, verbose=5)(
+        delayed(quietly)(*task[1:]) for task in tasks
+    )
+    by_data = {}
+    for (name, *_), result in zip(tasks, results, strict=True):
+        by_data.setdefault(name, []).extend(result)
+    by_data = {name: np.array(result).transpose(2, 1, 0) for name, result in by_data.items()}
+    rows = []
+    for name, result in by_data.items():
+        rows += rows_of(name, result, 0.005 if name in REAL else 0.01)
+    if len(present) == len(REAL):
+        average = np.mean([by_data[name][0].mean(axis=1) for name in REAL], axis=0)
         for method, value in zip(methods(5), average, strict=True):
-            above = value > average[1:].max()
-            note = f"{'above all' if above else 'NOT above all'}" if method == OURS else ""
-            rows.append(("**average of the four**", method, f"{value:.4f}", "", note))
-    for k in (20, 40, 60, 80):
-        if not arguments.only or f"k*={k}" in arguments.only:
-            rows += rows_of(f"synthetic, k* = {k}", synthetic(k, arguments.draws), 0.01)
-            print(*rows[-4:], sep="\n", flush=True)
+            above = "above all" if value > average[1:].max() else "NOT above all"
+            note = above if method == OURS else ""
+            rows.append(("**average of the real data**", method, f"{value:.4f}", "", note))
     report(
         "peers",
-        "Test AUC and columns against peers, everything tuned within the training rows",
+        f"Test AUC and columns against peers ({arguments.repeats} × 5 folds, "
+        f"{arguments.draws} draws), everything tuned within the training rows",
         ["data", "method", "test AUC ± SE", "columns (median)", "against the best peer"],
         rows,
     )

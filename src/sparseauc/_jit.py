@@ -26,8 +26,17 @@ logger = logging.getLogger("sparseauc")
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on first use, cache it, release the GIL while it runs."""
+    return _compile(function, FAST)
+
+
+def reordering_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel whose sums may be reordered, so that they are vectorised."""
+    return _compile(function, REORDER)
+
+
+def _compile(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
     compiled: Callable[..., Any] = numba.njit(
-        cache=True, nogil=True, fastmath=FAST, error_model="numpy"
+        cache=True, nogil=True, fastmath=fastmath, error_model="numpy"
     )(function)
     return compiled
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from numba.extending import overload
 
-from .._jit import REORDER
+from .._jit import reordering_kernel
 from ..objective import AUCObjective, Floats, Indices
 from ..rows import Table, accumulate_rows
-from ._epochs import Callback, Epoch, SolverResult, SparseVector, run_epochs
+from ._epochs import Callback, Epoch, SolverResult, SparseVector, diverged, run_epochs
 from ._hard_thresholding import counted_rows
 
 Doubles = npt.NDArray[np.float64]
@@ -21,14 +20,6 @@ Mask = npt.NDArray[np.bool_]
 
 
 # ------------------------------------------------------------------------------ inside kernels
-
-
-def reordering_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a sweep over columns whose sums may be reordered, so that they are vectorised."""
-    compiled: Callable[..., Any] = numba.njit(
-        cache=True, nogil=True, fastmath=REORDER, error_model="numpy"
-    )(function)
-    return compiled
 
 
 def dense_row(table: Any, row: Any, buffer: Any) -> Any:
@@ -139,10 +130,7 @@ def run_rows(
     def run_epoch(number: int) -> Epoch:
         epoch = advance(rng.permutation(rows) if shuffle else rows)
         if not np.isfinite(epoch.w.values).all():
-            raise ValueError(
-                f"{method} diverged in epoch {number} with step_size={step_size:g}: "
-                "give a smaller one, or scale the columns down"
-            )
+            raise diverged(method, number, step_size)
         return epoch
 
     return run_epochs(

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from .._jit import kernel
-from ._online import dense_row, dot, reordering_kernel
+from .._jit import kernel, reordering_kernel
+from ._online import dense_row, dot
 
 
 @kernel

@@ -26,21 +26,12 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from .._jit import kernel
+from .._jit import kernel, reordering_kernel
 from ..objective import AUCObjective, Floats, Indices
 from ..projections import project_l2_ball
 from ..rows import CSR, Table, read_only
 from ._epochs import Callback, Epoch, SolverResult, SparseVector
-from ._online import (
-    ClassSums,
-    Mask,
-    aligned_zeros,
-    dense_row,
-    dot,
-    refuse_weights,
-    reordering_kernel,
-    run_rows,
-)
+from ._online import ClassSums, Mask, aligned_zeros, dense_row, dot, refuse_weights, run_rows
 from ._saddle_point import clip, saddle_point_step
 
 # Non-zeros of CSR rows between two sweeps over all columns, as a multiple of d.
