@@ -151,7 +151,7 @@ def _exchange(
 ) -> bool:
     """Make the best exchange of one group for another, if any helps."""
     value = sweeper.value
-    best_value, best_pair = value - GAIN * max(value, GAIN), None
+    best_value, best_pair = value - sweeper.least_gain(sweeper.explained), None
     for out in [number for number in chosen if number not in fixed]:
         _leave_group(sweeper, groups, out)
         room = _room(groups, chosen, k) + int(groups.sizes[out])
@@ -167,5 +167,11 @@ def _exchange(
     _leave_group(sweeper, groups, out)
     chosen.remove(out)
     _join_group(sweeper, groups, into)
+    if not sweeper.value < value:
+        # What the formula promised was rounding; it may promise forever.
+        _leave_group(sweeper, groups, into)
+        _join_group(sweeper, groups, out)
+        chosen.append(out)
+        return False
     chosen.append(into)
     return True
