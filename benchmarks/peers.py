@@ -6,8 +6,8 @@ rows are few. Real data: repeated 5-fold. The paper's synthetic task: trained on
 positive, independent columns), judged on 10 000 fresh ones.
 
 Read with care: that our folds are repeated, and how near ties are decided, was settled by comparing
-test AUCs on colon, leukemia and shipp with the same outer folds as the first repeats here. For those
-three our figures are therefore favoured; gordon and the synthetic task had no part in it.
+test AUCs on colon, leukemia and shipp with the same outer folds as the first repeats here. For
+those three our figures are therefore favoured; gordon and the synthetic task had no part in it.
 """
 
 from common import report  # isort: skip
