@@ -1,0 +1,128 @@
+"""What a report is made of: tables, figures and words, before anybody decides how they look.
+
+Experiments and fitted models build these; ``html.py`` turns them into a page, ``files.py`` into
+CSV, Markdown, PNG and SVG. Nothing here imports a plotting or templating library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Measured means beside printed ones: a row for each method, a column for each setting.
+
+    Attributes
+    ----------
+    name : str
+        Stem of its files and anchor of its place on the page, such as "table1".
+    title, caption : str
+        The caption says in plain words what was measured and how to read it.
+    cells : DataFrame
+        One line for each cell: ``method`` (str), ``in_paper`` (bool), ``group`` (str: "AUC", "F1",
+        …; tables with several groups show one block for each), ``column`` (str), ``mean``, ``se``
+        (standard error of the mean), ``std``, ``n`` (values behind it), ``failed`` (values that
+        ended in an error), ``printed``, ``printed_std`` (NaN where nothing was printed),
+        ``difference`` (mean − printed, in standard errors of the difference). Methods, groups and
+        columns appear in the order of their first line.
+    higher_is_better : bool
+    """
+
+    name: str
+    title: str
+    caption: str
+    cells: pd.DataFrame
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table shown as it is, such as the markers or the audit.
+
+    Columns of dtype str may hold short plain text; numbers are shown to ``digits`` digits.
+    """
+
+    name: str
+    title: str
+    caption: str
+    frame: pd.DataFrame
+    digits: int = 3
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of a panel. ``error`` is half the height of its band; ``style`` how it is drawn."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float] | None = None
+    in_paper: bool = True
+    style: Literal["line", "dashed", "points", "steps", "bars"] = "line"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    x_log: bool = False
+    y_log: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side; a series of the same label has the same colour in all of them."""
+
+    name: str
+    title: str
+    caption: str
+    panels: Sequence[Panel]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A paragraph; "caution" and "finding" stand out."""
+
+    text: str
+    kind: Literal["plain", "caution", "finding"] = "plain"
+
+
+Element = Comparison | Listing | Figure | Note
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    name: str
+    heading: str
+    elements: Sequence[Element]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole page.
+
+    Attributes
+    ----------
+    title, lead : str
+        The lead says in a sentence or two what was found.
+    sections : sequence of Section
+    facts : dict of str to str
+        How it was made: versions, machine, seed, duration, the command that makes it again.
+    """
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    facts: dict[str, str] = field(default_factory=dict)
