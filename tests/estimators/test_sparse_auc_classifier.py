@@ -462,7 +462,8 @@ def test_cv_results_are_a_table(searched):
     assert len(table) == 8
     assert set(table.columns) == {
         "param_k", "param_alpha", "params", "mean_test_score", "std_test_score", "rank_test_score",
-        "mean_test_binormal_auc", *(f"split{i}_test_score" for i in range(4)),
+        "mean_test_binormal_auc", "std_test_binormal_auc",
+        *(f"split{i}_test_score" for i in range(4)),
     }  # fmt: skip
     splits = table[[f"split{i}_test_score" for i in range(4)]].to_numpy()
     assert_allclose(table["mean_test_score"], splits.mean(axis=1))
@@ -518,16 +519,34 @@ def test_one_standard_error_rule(seed):
     table = pd.DataFrame(model.cv_results_)
     splits = table[[f"split{i}_test_score" for i in range(5)]].to_numpy()
     best = table["mean_test_score"].idxmax()
-    limit = splits[best].mean() - splits[best].std(ddof=1) / np.sqrt(5)
+    error = splits[best].std(ddof=1) / np.sqrt(5)
+    limit = splits[best].mean() - max(error, 0.003)
     good = table[table["mean_test_score"] >= limit]
     assert model.k_ == good["param_k"].min()
     same_k = table[table["param_k"] == model.k_]
     assert model.best_score_ == same_k["mean_test_score"].max()
     plain = SparseAUCClassifierCV(range(1, 13), (0.1, 10.0), cv=5).fit(X, y)
     assert model.k_ <= plain.k_
-    # "best": the clearest separation within half a standard error of the best mean.
-    near = table["mean_test_score"] >= (splits[best].mean() + limit) / 2
-    assert plain.best_index_ == table["mean_test_binormal_auc"].where(near).idxmax()
+    # "best": the fewest columns that separate as clearly as the clearest of the good.
+    good = table[table["mean_test_score"] >= splits[best].mean() - max(error / 2, 0.003)]
+    clearest = good.loc[good["mean_test_binormal_auc"].idxmax()]
+    error = clearest["std_test_binormal_auc"] / np.sqrt(4)
+    clear = good[
+        good["mean_test_binormal_auc"] >= clearest["mean_test_binormal_auc"] - max(error / 4, 0.003)
+    ]
+    fewest = clear[clear["param_k"] == clear["param_k"].min()]
+    assert plain.best_index_ == fewest["mean_test_binormal_auc"].idxmax()
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "largest"), [(100, 200, 50), (100, 20, 20), (400, 200, 80), (2000, 200, 150)]
+)
+def test_more_rows_more_columns_are_tried(n, d, largest):
+    X, y = make_outbreak(n, d, 6, r=0.5, random_state=0)
+    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2).fit(X, y)
+    tried = model.cv_results_["param_k"]
+    assert tried.min() == 1
+    assert tried.max() == largest
 
 
 def test_binormal_auc_is_that_of_normal_scores(outbreak, searched):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,8 +15,10 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
+from ..chunks import Chunks, NotFiniteError
 from ..moments import class_moments
 from ..objective import AUCObjective
+from ..selection._chunked_folds import SplitPlan, cross_validate_chunks
 from ..selection._folds import (
     FoldResult,
     check_splits,
@@ -24,10 +27,17 @@ from ..selection._folds import (
     training_moments,
 )
 from ..selection._path import DEFAULT_ALPHAS, check_sizes, path_of_moments, whole_numbers
+from ._base import not_finite
 from ._sparse_auc import SparseAUCClassifier
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+
+# Numbers of columns tried by default: each, and then some, where rows can tell so many apart.
+_EVERY_SIZE = np.arange(1, 51)
+_LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
+# AUCs so close are the same to anybody who pays for columns.
+_SAME_AUC = 0.003
 
 
 class SparseAUCClassifierCV(SparseAUCClassifier):
@@ -40,8 +50,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     Parameters
     ----------
     ks : array-like of int, optional
-        Numbers of columns to try; 1 … min(50, d) by default. Numbers above that of the columns are
-        left out, with a warning.
+        Numbers of columns to try. By default 1 … 50 and, where there are more than 250 rows, some
+        up to 150 and to a fifth of the rows. Numbers above that of the columns are left out, with a
+        warning.
     alphas : array-like of float, default=(0.1, 1, 10, 100, 1000)
         Ridges to try, on the standardised scale. The largest choose by difference of means.
     cv : int, splitter or iterable, optional
@@ -49,10 +60,13 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         rows are few repeated, up to five times, until a hundred rows of the rarer class have been
         validated.
     rule : {"best", "1se"}, default="best"
-        "best": of the models within half a standard error of the best mean AUC, the one whose
-        scores separate the classes most clearly (the best binormal AUC); with few rows many models
-        have nearly the same AUC, and the largest is luck. "1se": the smallest k within one standard
-        error, the shorter list that is as good as can be told.
+        "best": of the models that cannot be told from the best, the one with the fewest columns.
+        With few rows many models have nearly the same AUC, and the largest is luck; so among those
+        within half a standard error of it the scores that separate the classes most clearly (the
+        best binormal AUC) set the mark, and the fewest columns within a quarter of a standard error
+        of the mark win. AUCs that differ by less than 0.003 are always taken as equal.
+        "1se": the smallest k within one standard error, the shorter list that is as good as can be
+        told.
     always_include, exclude : array-like of column names or numbers, optional
         Columns that must, or must not, be chosen.
     groups : array-like of shape (n_features_in_,), optional
@@ -77,7 +91,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     cv_results_ : dict of str to ndarray
         As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``,
         ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``, ``rank_test_score``; and
-        ``mean_test_binormal_auc``.
+        ``mean_test_binormal_auc`` and its ``std``.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold, the mean where several folds
         validate it; NaN where none does.
@@ -86,7 +100,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     n_splits_ : int
     n_repeats_ : float
         How often a row was validated, on average, and 1 at least.
-    coef_, intercept_, classes_, objective_, scale_, n_features_in_, feature_names_in_
+    auc_error_ : float
+        Only where rows were read in chunks: the most by which a validation AUC may be off, 0 unless
+        the rarer class has very many rows.
+    coef_, intercept_, classes_, objective_, scale_, n_passes_, n_features_in_, feature_names_in_
         As for :class:`SparseAUCClassifier`.
 
     Examples
@@ -98,6 +115,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     >>> model.k_ <= 5
     True
     """
+
+    _needs_rows = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ks": ["array-like", None],
@@ -138,12 +157,14 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose k and the ridge, then columns and coefficients on all rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
+            Or rows read in chunks, as for :class:`SparseAUCClassifier`; splitters then see labels
+            and groups only.
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
             Weights in fitting; validation AUCs count every row once.
@@ -160,20 +181,30 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         alphas = np.unique(np.asarray(self.alphas, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
-        ks = self._sizes_to_try(d, fixed, excluded)
+        ks = self._sizes_to_try(X.shape[0], d, fixed, excluded)
 
         splitter = (
             default_splitter(positive, self.random_state)
             if self.cv is None
             else check_cv(self.cv, positive, classifier=True)
         )
-        splits = list(splitter.split(X, positive, groups))
-        check_splits(splits, positive, weight)
         restrictions: dict[str, Any] = {
             "fixed": fixed,
             "excluded": excluded,
             "labels": self._column_groups(),
         }
+        self._forget()
+        if isinstance(X, Chunks):
+            splits = [
+                (train.astype(np.int32), test.astype(np.int32))
+                for train, test in splitter.split(positive, positive, groups)
+            ]
+            check_splits(splits, positive, weight)
+            plan = SplitPlan.of(splits, positive.size, weight)
+            del splits
+            return self._fit_chunked_folds(X, positive, plan, ks, alphas, restrictions)
+        splits = list(splitter.split(X, positive, groups))
+        check_splits(splits, positive, weight)
         moments = training_moments(X, positive, weight, splits)
         results = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=max(0, self.verbose - 1))(
             delayed(run_fold)(X, positive, split, training, ks, alphas, **restrictions)
@@ -198,21 +229,59 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         objective = AUCObjective(X, positive, weight)
         self.objective_ = objective.value(coef)
         self.scale_ = self.path_.scale
+        self._say_what_was_chosen(ks.size * alphas.size)
+        return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
+
+    def _fit_chunked_folds(
+        self,
+        chunks: Chunks,
+        positive: Any,
+        plan: SplitPlan,
+        ks: Indices,
+        alphas: Array,
+        restrictions: dict[str, Any],
+    ) -> Self:
+        """Do the same for rows that are read in chunks."""
+        try:
+            found = cross_validate_chunks(
+                chunks, positive, plan, ks, alphas, n_jobs=self.n_jobs, **restrictions
+            )
+        except NotFiniteError as bad:
+            raise not_finite(self, bad.row, bad.column, bad.value) from None
+        validated = sum(np.count_nonzero(numbers >= 0) for numbers in plan.rounds)
+        self._choose(ks, alphas, found.results, repeats=max(1.0, validated / positive.size))
+        at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
+        at_k = int(np.flatnonzero(ks == self.k_)[0])
+        self.out_of_fold_scores_ = found.out_of_fold(at_alpha, at_k)
+        self.auc_error_ = found.auc_error
+        self.path_ = replace(
+            found.path,
+            alphas=np.array([self.alpha_]),
+            solutions=[found.path.solutions[at_alpha]],
+        )
+        coef = self.path_.coef(self.k_, self.alpha_).astype(chunks.dtype, copy=False)
+        self.objective_ = found.moments.loss(coef)
+        self.scale_ = self.path_.scale
+        self.n_passes_ = chunks.n_passes
+        self._say_what_was_chosen(ks.size * alphas.size)
+        return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in found.moments.means))
+
+    def _say_what_was_chosen(self, models: int) -> None:
         if self.verbose:
             print(
                 f"k = {self.k_}, alpha = {self.alpha_:g}: mean validation AUC "
-                f"{self.best_score_:.4f} over {self.n_splits_} folds, "
-                f"{ks.size * alphas.size} models each"
+                f"{self.best_score_:.4f} over {self.n_splits_} folds, {models} models each"
             )
-        return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
 
-    def _sizes_to_try(self, d: int, fixed: Indices, excluded: Indices) -> Indices:
+    def _sizes_to_try(self, n: int, d: int, fixed: Indices, excluded: Indices) -> Indices:
         """Numbers of columns, ascending, without those there are too few columns for."""
         available = d - excluded.size
         if available == 0:
             raise ValueError("exclude names every column: none is left to choose")
         if self.ks is None:
-            ks = np.arange(max(1, fixed.size), min(max(50, fixed.size), available) + 1)
+            tried = np.append(_EVERY_SIZE, _LARGER_SIZES[n >= 5 * _LARGER_SIZES])
+            smallest = max(1, fixed.size)
+            ks = np.unique(np.clip(tried, smallest, max(smallest, available)))
         else:
             ks = whole_numbers(self.ks, "ks")
         if ks.size and ks[-1] > available:
@@ -235,9 +304,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         param_k = np.repeat(ks, alphas.size)
         param_alpha = np.tile(alphas[alpha_order], ks.size)
         mean, deviation = scores.mean(axis=0), scores.std(axis=0)
-        binormal = np.mean(
-            [result.binormal_aucs[alpha_order].T.ravel() for result in results], axis=0
-        )
+        binormal = np.array([result.binormal_aucs[alpha_order].T.ravel() for result in results])
         self.n_splits_ = len(results)
         self.n_repeats_ = repeats
         self.cv_results_ = {
@@ -249,20 +316,29 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
             "mean_test_score": mean,
             "std_test_score": deviation,
-            "mean_test_binormal_auc": binormal,
+            "mean_test_binormal_auc": binormal.mean(axis=0),
+            "std_test_binormal_auc": binormal.std(axis=0),
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
-        top = int(np.argmax(mean))
-        error = 0.0
-        if len(results) > 1:
+
+        def error(values: Array) -> float:
+            """Return the standard error of a mean over the splits."""
             # Repeats judge the same rows again: they add no independent folds.
-            error = float(scores[:, top].std(ddof=1) / np.sqrt(len(results) / repeats))
+            folds = len(results) / repeats
+            return float(values.std(ddof=1) / np.sqrt(folds)) if len(results) > 1 else 0.0
+
+        top = int(np.argmax(mean))
         if self.rule == "1se":
-            candidates = param_k == param_k[mean >= mean[top] - error].min()
-            best = int(np.argmax(np.where(candidates, mean, -np.inf)))
+            near = mean >= mean[top] - max(error(scores[:, top]), _SAME_AUC)
+            fewest = param_k == param_k[near].min()
+            best = int(np.argmax(np.where(fewest, mean, -np.inf)))
         else:
-            candidates = mean >= mean[top] - error / 2
-            best = int(np.argmax(np.where(candidates, binormal, -np.inf)))
+            near = mean >= mean[top] - max(error(scores[:, top]) / 2, _SAME_AUC)
+            clarity = np.where(near, binormal.mean(axis=0), -np.inf)
+            mark = int(np.argmax(clarity))
+            near = clarity >= clarity[mark] - max(error(binormal[:, mark]) / 4, _SAME_AUC)
+            fewest = param_k == param_k[near].min()
+            best = int(np.argmax(np.where(fewest, clarity, -np.inf)))
         self.best_index_ = best
         self.best_score_ = float(mean[best])
         self.k_, self.alpha_ = int(param_k[best]), float(param_alpha[best])
