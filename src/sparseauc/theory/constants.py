@@ -1,0 +1,487 @@
+"""The constants of Theorems 1 and 2: how fast SHT-AUC must converge, if it must.
+
+Theorem 1. Let w* have at most k* non-zeros, s = 2k + k*, and let F be strongly convex with constant
+ρ⁻ and every block objective f_B smooth with constant ρ⁺ along vectors of at most s non-zeros
+(Assumptions 1 and 2). With the step γ = 1/ρ⁺ and the restricted condition number ρ = ρ⁺/ρ⁻,
+
+    E‖w_{t+1} − w*‖ ≤ κ^{t+1} ‖w_0 − w*‖ + σ/(1 − κ),
+
+    κ = √(ν (1 − 1/ρ)),   σ = γ √ν · mean over blocks B of max_{|Ω| ≤ s} ‖P_Ω ∇f_B(w*)‖,
+
+where ν > 1 is what hard thresholding may add to a squared distance. It says something where κ < 1,
+which is where k is large beside k*, and larger the worse ρ is.
+
+Theorem 2. If all rows are drawn from one N(0, Σ) with variances of at most 1, then with high
+probability ρ⁻ and ρ⁺ may be taken from (n, d, s, r, b, Σ) alone.
+
+The functions here are the formulas *as printed*; each says when it is meaningful. ``slips.py``
+lists where statement and proof part ways, ``empirical.py`` measures the same constants on data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+# Below this the printed ρ⁻ may exceed the printed ρ⁺, and nothing printed makes sense.
+_LEAST_ROWS = 10
+
+
+def restricted_convexity(n: float, d: int, s: int, r: float, deviation: float = 1.0) -> float:
+    """ρ⁻ of Theorem 2: the least curvature of F along vectors of at most s non-zeros.
+
+    Theorem 2 states, for rows from one N(0, Σ), that with probability of at least
+    1 − exp(−n₊/72) − 2s/d
+
+        ρ⁻ = (λ/2 − 6√2·t)² − (32/3)·t²,        t² = s·log(d) / (r·n).
+
+    Parameters
+    ----------
+    n : float
+        Rows. A float, so that limits can be asked for.
+    d : int
+        Columns.
+    s : int
+        Non-zeros, 2k + k* in Theorem 1.
+    r : float
+        Share of positives, at most 1/2.
+    deviation : float, default=1.0
+        λ = λ_min(Σ^½), see ``least_deviation``.
+
+    Returns
+    -------
+    float
+        The printed value, whatever its sign and whether or not it is a bound.
+
+    Notes
+    -----
+    It is a bound only where ``convexity_is_bound``, which takes several hundred times s·log(d)
+    positives: the proof squares the inequality ‖Xv‖/√n ≥ (λ/2 − 6√2·t)‖v‖, which is allowed only
+    while its right side is positive. With fewer rows the printed value grows again, without limit
+    as n → 0: with the paper's n = d = 1000, k = k* = 20 and r = 0.05 it is 484, while every column
+    has variance 1.
+
+    Where it is a bound it errs on the safe side, by a factor of 4 at least. F is
+    1 + 2w·δ + wᵀHw, so that its Hessian is 2H; the proof takes H. Each of the two classes
+    contributes the square, and the proof counts half of it. And 6√2 pays for vectors of 2s
+    non-zeros, though Assumption 1 has only s: 6 would do.
+
+    Examples
+    --------
+    >>> round(restricted_convexity(1000, 1000, 60, 0.05))  # no bound
+    484
+    >>> round(restricted_convexity(1e9, 1000, 60, 0.05), 3)  # towards λ²/4
+    0.226
+    """
+    t = _noise(n, d, s, r)
+    return (deviation / 2 - 6 * math.sqrt(2) * t) ** 2 - 32 / 3 * t**2
+
+
+def convexity_is_bound(n: float, d: int, s: int, r: float, deviation: float = 1.0) -> bool:
+    """Whether the printed ρ⁻ is positive for a reason: λ/2 − 6√2·t > √(32/3)·t."""
+    t = _noise(n, d, s, r)
+    return deviation / 2 - 6 * math.sqrt(2) * t > math.sqrt(32 / 3) * t
+
+
+def rows_needed(d: int, s: int, r: float, deviation: float = 1.0) -> float:
+    """Number of rows above which ρ⁻ of Theorem 2 is a positive bound.
+
+    Solves λ/2 = (6√2 + √(32/3))·t for n: about 552·s·log(d) / (r·λ²).
+
+    Examples
+    --------
+    >>> round(rows_needed(1000, 60, 0.05))  # for the paper's tables, which have 1000
+    4578757
+    """
+    _check_shares(d, s, r)
+    return (2 * (6 * math.sqrt(2) + math.sqrt(32 / 3)) / deviation) ** 2 * s * math.log(d) / r
+
+
+def restricted_smoothness(d: int, s: int, r: float, b: float) -> float:
+    """ρ⁺ of Theorem 2: the greatest curvature of a block along vectors of at most s non-zeros.
+
+    Theorem 2 states, for rows from one N(0, Σ), that with probability of at least 1 − s/(2d)
+
+        ρ⁺ = 16·s·log(d)·(½·log(b) + log(d)) / r.
+
+    Parameters
+    ----------
+    d, s, r
+        As for ``restricted_convexity``.
+    b : float
+        Rows of a block.
+
+    Notes
+    -----
+    Always positive. The proof bounds each row's (v·x)² by the s largest entries of x, which makes
+    ρ⁺ proportional to s, and takes the worst share of positives a block could have, which gives
+    1/r. With one block of all rows (b = n) the share is r itself, the two classes count 2 in place
+    of 1/r, and the dependence on r is gone. So the formula speaks of imbalance only as far as
+    blocks differ in it.
+
+    The logarithms are not those the proof arrives at: with its choice of t, Lemma 4 gives
+    log(2d√b) in place of log(d)·(½·log(b) + log(d)), some log(d) times less. On the other hand its
+    probability 1 − s/(2bd) for a row is right for s = 1 only, and the union is over the b rows of
+    one block where it must be over all n rows. The factor 2 missing from the Hessian does no harm:
+    the last inequality gives away a factor 3. On the whole the printed value stands, a loose
+    bound, as long as log(n) stays below about 2·log(d)².
+
+    Examples
+    --------
+    >>> f"{restricted_smoothness(1000, 60, 0.05, 50):.3g}"
+    '1.18e+06'
+    """
+    _check_shares(d, s, r)
+    if not b >= 1:
+        raise ValueError(f"b, the rows of a block, must be 1 or more, got {b}")
+    return 16 * s * math.log(d) * (math.log(b) / 2 + math.log(d)) / r
+
+
+def expansion_of_theorem(k: int, k_star: int) -> float:
+    """ν as Theorem 1 defines it: 1 + k*/k + √(k*/k).
+
+    An upper bound of ``expansion_of_lemma``, and not the ν of the proof, whose 1 + ν it replaces:
+    under the appendix's √((1 + ν)(1 − 1/ρ)) it would count the 1 twice.
+
+    Examples
+    --------
+    >>> expansion_of_theorem(20, 20)
+    3.0
+    """
+    _check_sparsity(k, k_star)
+    q = k_star / k
+    return 1 + q + math.sqrt(q)
+
+
+def expansion_of_lemma(k: int, k_star: int, d: int | None = None) -> float:
+    """1 + ν of the proof: the most H_k multiplies the squared distance to a k*-sparse vector by.
+
+    Lemma 2: ‖H_k(v) − w*‖² ≤ (1 + ν) ‖v − w*‖² with
+
+        ν = (μ + √((4 + μ)·μ)) / 2,     μ = min(k*, d − k) / (k − k* + min(k*, d − k)).
+
+    Parameters
+    ----------
+    k, k_star : int
+        1 ≤ k* ≤ k.
+    d : int, optional
+        Columns; left out, there are at least k + k* of them, and μ = k*/k.
+
+    Notes
+    -----
+    Since ν² = μ(1 + ν), (1 + ν)(1 − 1/ρ) < 1 exactly if 1/μ > ρ² − ρ: the condition of Theorem 1,
+    k > (ρ² − ρ)k*, is κ < 1 with *this* factor. With the theorem's own it is not enough: ρ = 2 and
+    k = 2.1 k* give κ = 1.04.
+
+    Examples
+    --------
+    >>> round(expansion_of_lemma(20, 20), 3)
+    2.618
+    """
+    _check_sparsity(k, k_star)
+    outside = k_star if d is None else min(k_star, d - k)
+    if outside < 0:
+        raise ValueError(f"k must not exceed d, got k={k} and d={d}")
+    if outside == 0:
+        return 1.0  # k = d keeps everything
+    mu = outside / (k - k_star + outside)
+    return 1 + (mu + math.sqrt((4 + mu) * mu)) / 2
+
+
+def contraction(condition: float, expansion: float) -> float:
+    """κ = √(ν (1 − 1/ρ)): the factor by which a step brings w nearer to w*, in expectation.
+
+    Parameters
+    ----------
+    condition : float
+        ρ, at least 1; infinite where there is no ρ⁻.
+    expansion : float
+        ν of the theorem or 1 + ν of the proof.
+
+    Returns
+    -------
+    float
+        At least 1 where the theorem says nothing.
+
+    Examples
+    --------
+    >>> round(contraction(1.5, expansion_of_lemma(20, 2)), 3)
+    0.676
+    """
+    if not condition >= 1:
+        raise ValueError(f"a condition number is 1 or more, got {condition}")
+    return math.sqrt(expansion * (1 - 1 / condition))
+
+
+def relaxation_needed(condition: float) -> float:
+    """ρ² − ρ: Theorem 1 asks for k/k* above this.
+
+    Notes
+    -----
+    ρ is itself that of s = 2k + k* non-zeros, and grows with k. With the constants of Theorem 2 the
+    two never meet: variances of at most 1 make λ ≤ 1 and ρ⁻ ≤ 1/4, hence
+    ρ ≥ 64·s·log(d)²/r ≥ 256·k·log(2)² > 100·k, and ρ² − ρ > k whatever n, d, k, k*, r and b.
+
+    Examples
+    --------
+    >>> relaxation_needed(2.0)
+    2.0
+    """
+    if not condition >= 1:
+        raise ValueError(f"a condition number is 1 or more, got {condition}")
+    return condition * (condition - 1)
+
+
+def tolerance_parameter(gradient_norm: float, rho_plus: float, expansion: float) -> float:
+    """σ of Theorem 1, γ√ν times the blocks' gradients at w*, with γ = 1/ρ⁺.
+
+    Parameters
+    ----------
+    gradient_norm : float
+        Mean over blocks of max_{|Ω| ≤ s} ‖P_Ω ∇f_B(w*)‖; ``empirical.block_gradient_norm``.
+    rho_plus : float
+    expansion : float
+        As for ``contraction``.
+
+    Notes
+    -----
+    It does not vanish for a single block, nor where w* is the best vector of its size: ∇F(w*) is
+    zero on the support of w*, not outside.
+    """
+    if not rho_plus > 0:
+        raise ValueError(f"rho_plus must be positive, got {rho_plus}")
+    return math.sqrt(expansion) * gradient_norm / rho_plus
+
+
+def tolerance(sigma: float, kappa: float) -> float:
+    """σ/(1 − κ): how near to w* Theorem 1 promises to come; infinite where κ ≥ 1."""
+    return sigma / (1 - kappa) if kappa < 1 else math.inf
+
+
+def printed_tolerance(
+    n: float, d: int, k: int, k_star: int, r: float, norm: float, deviation: float = 1.0
+) -> float:
+    """σ/(1 − κ) as the appendix prints it for rows from one N(0, Σ).
+
+        4r‖w*‖ + √(r / (2n(2k + k*)·log d))
+        ─────────────────────────────────────────────────────────────────────────────────────────
+        1 − √((1+ν)(1 − 3λ²r/(128k·log d) + (9√2·λ/(16√(k·log(d)·n₋)) + 1/n)·√r − 27/(4n)))
+
+    Parameters
+    ----------
+    n, d, k, k_star, r
+        As for ``gaussian_constants``.
+    norm : float
+        ‖w*‖.
+    deviation : float, default=1.0
+        λ.
+
+    Returns
+    -------
+    float
+        Infinite where the denominator is not positive.
+
+    Notes
+    -----
+    This is not what Theorems 1 and 2 give together. The root is 1 − 1/ρ for another ρ⁺, namely
+    (32/3)·k·log(d)/r, for k in place of 2k + k* (the numerator has 2k + k*), with n₋ for n in one
+    place and √(1 − r) left out in another. ν is Lemma 2's.
+
+    The text reads it as "at least c₁r / (1 − c₂√(1 − r))" and concludes that imbalance makes the
+    error larger. That expression falls with r only if c₂ ≥ 1 (for c₂ < 1 it tends to 0 with r), and
+    a lower bound of an upper bound of the error says nothing about the error.
+    """
+    _check_sparsity(k, k_star)
+    _check_rows(n)
+    _check_shares(d, 2 * k + k_star, r)
+    log_d = math.log(d)
+    numerator = 4 * r * norm + math.sqrt(r / (2 * n * (2 * k + k_star) * log_d))
+    cross = 9 * math.sqrt(2) * deviation / (16 * math.sqrt(k * log_d * (1 - r) * n)) + 1 / n
+    kept = 1 - 3 * deviation**2 * r / (128 * k * log_d) + cross * math.sqrt(r) - 27 / (4 * n)
+    return tolerance(numerator, math.sqrt(expansion_of_lemma(k, k_star, d) * kept))
+
+
+def least_deviation(covariance: npt.ArrayLike | None = None) -> float:
+    """λ = λ_min(Σ^½) of Theorem 2, after checking that it allows Σ; 1 for independent columns.
+
+    Examples
+    --------
+    >>> round(least_deviation([[1.0, 0.5], [0.5, 1.0]]), 3)
+    0.707
+    """
+    if covariance is None:
+        return 1.0
+    sigma = np.asarray(covariance, np.float64)
+    if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1] or not np.array_equal(sigma, sigma.T):
+        raise ValueError("covariance must be a symmetric matrix")
+    for column in np.flatnonzero(~(sigma.diagonal() <= 1 + 1e-12))[:1]:
+        raise ValueError(
+            f"column {column} has variance {sigma[column, column]:g}, but Theorem 2 is for "
+            "variances of at most 1: divide the columns by their deviations"
+        )
+    least = float(np.linalg.eigvalsh(sigma)[0])
+    if least < -1e-9:
+        raise ValueError(f"covariance has the negative eigenvalue {least:g}")
+    return math.sqrt(max(least, 0.0))
+
+
+@dataclass(frozen=True)
+class GaussianConstants:
+    """All constants of Theorems 1 and 2 for one design.
+
+    Attributes
+    ----------
+    n, d, k, k_star, r, b
+        The design, see ``gaussian_constants``.
+    deviation : float
+        λ = λ_min(Σ^½).
+    rho_minus, rho_plus : float
+        As printed in Theorem 2.
+    is_bound : bool
+        Whether ρ⁻ is a positive bound and not the square of a negative number.
+    """
+
+    n: float
+    d: int
+    k: int
+    k_star: int
+    r: float
+    b: float
+    deviation: float
+    rho_minus: float
+    rho_plus: float
+    is_bound: bool
+
+    @property
+    def s(self) -> int:
+        """2k + k*, non-zeros of the vectors that matter."""
+        return 2 * self.k + self.k_star
+
+    @property
+    def probability(self) -> float:
+        """Least probability of both bounds, 1 − exp(−n₊/72) − 2s/d − s/(2d), or 0."""
+        share = self.s / self.d
+        return max(0.0, 1 - math.exp(-self.r * self.n / 72) - 2 * share - share / 2)
+
+    @property
+    def condition_as_printed(self) -> float:
+        """ρ⁺/ρ⁻ of the printed values; infinite where ρ⁻ is not positive."""
+        return self.rho_plus / self.rho_minus if self.rho_minus > 0 else math.inf
+
+    @property
+    def condition(self) -> float:
+        """ρ⁺/ρ⁻ where ρ⁻ is a bound, infinite elsewhere."""
+        return self.condition_as_printed if self.is_bound else math.inf
+
+    @property
+    def kappa(self) -> float:
+        """κ with the theorem's ν and ``condition``: at least 1, whatever the design.
+
+        See ``relaxation_needed`` for the reason. Where there is no ρ⁻ it is √ν.
+        """
+        return contraction(self.condition, expansion_of_theorem(self.k, self.k_star))
+
+    @property
+    def kappa_of_lemma(self) -> float:
+        """κ with the sharper factor of the proof."""
+        return contraction(self.condition, expansion_of_lemma(self.k, self.k_star, self.d))
+
+
+def gaussian_constants(
+    n: float,
+    d: int,
+    k: int,
+    k_star: int,
+    r: float,
+    b: float,
+    covariance: npt.ArrayLike | None = None,
+) -> GaussianConstants:
+    """Compute the constants of Theorems 1 and 2 for rows from one N(0, Σ), as printed.
+
+    Parameters
+    ----------
+    n : float
+        Rows, at least 10.
+    d : int
+        Columns.
+    k : int
+        Non-zeros kept in each step, below d.
+    k_star : int
+        Non-zeros of w*, 1 to k.
+    r : float
+        Share of positives, in (0, 1/2].
+    b : float
+        Rows of a block, at most n.
+    covariance : array-like of shape (d, d), optional
+        Σ with variances of at most 1; independent columns of variance 1 by default.
+
+    Returns
+    -------
+    GaussianConstants
+
+    Notes
+    -----
+    Both classes are drawn from the same distribution, so that Theorem 2 is about data in which
+    there is nothing to find. That can be mended: H = S₊ + S₋ + δδᵀ, and the means enter only
+    through δδᵀ, which takes nothing from ρ⁻ and has a curvature of at most 2‖δ‖² on s columns.
+
+    Examples
+    --------
+    >>> paper = gaussian_constants(n=1000, d=1000, k=20, k_star=20, r=0.05, b=50)
+    >>> paper.is_bound, round(paper.kappa, 2)
+    (False, 1.73)
+    """
+    _check_sparsity(k, k_star)
+    _check_rows(n)
+    if not k < d:
+        raise ValueError(f"k must be below d, got k={k} and d={d}")
+    if not b <= n:
+        raise ValueError(f"a block has at most all n rows, got b={b} and n={n}")
+    if covariance is not None and np.shape(covariance)[:1] != (d,):
+        raise ValueError(f"covariance must have shape ({d}, {d}), got {np.shape(covariance)}")
+    s, deviation = 2 * k + k_star, least_deviation(covariance)
+    return GaussianConstants(
+        n=n,
+        d=d,
+        k=k,
+        k_star=k_star,
+        r=r,
+        b=b,
+        deviation=deviation,
+        rho_minus=restricted_convexity(n, d, s, r, deviation),
+        rho_plus=restricted_smoothness(d, s, r, b),
+        is_bound=convexity_is_bound(n, d, s, r, deviation),
+    )
+
+
+def _noise(n: float, d: int, s: int, r: float) -> float:
+    """Compute √(s·log(d) / (r·n)), the size of what sampling does to the curvature."""
+    _check_shares(d, s, r)
+    if not n > 0:
+        raise ValueError(f"n must be positive, got {n}")
+    return math.sqrt(s * math.log(d) / (r * n))
+
+
+def _check_shares(d: int, s: int, r: float) -> None:
+    if not d >= 2:
+        raise ValueError(f"d must be 2 or more, got {d}")
+    if not s >= 1:
+        raise ValueError(f"s, the number of non-zeros, must be 1 or more, got {s}")
+    if not 0 < r <= 0.5:
+        raise ValueError(
+            f"r, the share of positives, must lie in (0, 1/2], got {r}: where positives are the "
+            "majority, exchange the classes"
+        )
+
+
+def _check_sparsity(k: int, k_star: int) -> None:
+    if not 1 <= k_star <= k:
+        raise ValueError(f"k_star must lie between 1 and k, got k_star={k_star} and k={k}")
+
+
+def _check_rows(n: float) -> None:
+    if not n >= _LEAST_ROWS:
+        raise ValueError(f"n must be {_LEAST_ROWS} or more, got {n}")
