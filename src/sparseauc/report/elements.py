@@ -32,6 +32,8 @@ class Comparison:
         ``difference`` (mean − printed, in standard errors of the difference). Methods, groups and
         columns appear in the order of their first line.
     higher_is_better : bool
+    digits : int
+        Digits after the point of means and standard errors.
     """
 
     name: str
@@ -39,13 +41,15 @@ class Comparison:
     caption: str
     cells: pd.DataFrame
     higher_is_better: bool = True
+    digits: int = 3
 
 
 @dataclass(frozen=True)
 class Listing:
     """A table shown as it is, such as the markers or the audit.
 
-    Columns of dtype str may hold short plain text; numbers are shown to ``digits`` digits.
+    Columns of dtype str may hold short plain text; numbers are shown to ``digits`` digits after the
+    point. The index is not shown: make it a column where it says something.
     """
 
     name: str
@@ -69,7 +73,17 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes."""
+    """One pair of axes.
+
+    Attributes
+    ----------
+    x_log, y_log : bool
+        Points at zero or below are left out of a logarithmic axis.
+    x_range, y_range : (float, float), optional
+        Ends of the axes where they are known beforehand, such as (0, 1).
+    x_names : sequence of str
+        What stands below x = 0, 1, 2, … where these are not numbers but things.
+    """
 
     title: str
     x_label: str
@@ -77,6 +91,9 @@ class Panel:
     series: Sequence[Series]
     x_log: bool = False
     y_log: bool = False
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    x_names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +108,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Note:
-    """A paragraph; "caution" and "finding" stand out."""
+    """A paragraph; "caution" and "finding" stand out.
+
+    Words between backquotes are set as code; a blank line starts a new paragraph. So it is in
+    leads, captions and facts.
+    """
 
     text: str
     kind: Literal["plain", "caution", "finding"] = "plain"

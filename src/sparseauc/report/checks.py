@@ -1,0 +1,104 @@
+"""What is wrong with a report, found out before anything of it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import get_args
+
+from .elements import Comparison, Element, Figure, Listing, Note, Report, Series
+
+CELL_COLUMNS = (
+    "method", "in_paper", "group", "column", "mean", "se", "std", "n", "failed", "printed",
+    "printed_std", "difference",
+)  # fmt: skip
+STYLES = ("line", "dashed", "points", "steps", "bars")
+# Safe as the stem of a file on any system and as an anchor in any browser.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+def check(report: Report) -> None:
+    """Refuse a report of which a page or a file would come out wrong.
+
+    Raises
+    ------
+    TypeError
+        Something in a section is no element.
+    ValueError
+        A name cannot be a file's or appears twice, a table lacks columns or has a cell twice, a
+        series has fewer x than y.
+    """
+    seen: dict[str, str] = {}
+    for what, name, anchor in _names(report):
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"{what} is named {name!r}: a name starts with a letter and goes on with letters, "
+                "digits, - and _, because files and links are called after it"
+            )
+        # Not every file system tells A from a.
+        if anchor.lower() in seen:
+            raise ValueError(f"{what} has the name of {seen[anchor.lower()]}: {name!r}")
+        seen[anchor.lower()] = what
+    for element in elements(report):
+        if isinstance(element, Comparison):
+            _check_comparison(element)
+        elif isinstance(element, Figure):
+            _check_figure(element)
+
+
+def elements(report: Report) -> Iterator[Element]:
+    """Go through all elements of a report in their order."""
+    for section in report.sections:
+        yield from section.elements
+
+
+def _names(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Say what has a name, its name, and its anchor on the page."""
+    for section in report.sections:
+        yield f"section {section.heading!r}", section.name, section_anchor(section.name)
+        for element in section.elements:
+            if not isinstance(element, get_args(Element)):
+                raise TypeError(
+                    f"section {section.name!r} holds a {type(element).__name__}; sections are made "
+                    "of Comparison, Listing, Figure and Note"
+                )
+            if isinstance(element, Comparison | Listing | Figure):
+                kind = "figure" if isinstance(element, Figure) else "table"
+                yield f"{kind} {element.title!r}", element.name, element.name
+            elif isinstance(element, Note) and element.kind not in ("plain", "caution", "finding"):
+                raise ValueError(f"a note of section {section.name!r} is of kind {element.kind!r}")
+
+
+def section_anchor(name: str) -> str:
+    """Anchor of a section; a table in it may well have the same name."""
+    return f"section-{name}"
+
+
+def _check_comparison(comparison: Comparison) -> None:
+    missing = [name for name in CELL_COLUMNS if name not in comparison.cells.columns]
+    if missing:
+        raise ValueError(f"table {comparison.name!r} lacks the columns {', '.join(missing)}")
+    twice = comparison.cells.duplicated(["method", "group", "column"])
+    if twice.any():
+        first = comparison.cells.loc[twice].iloc[0]
+        raise ValueError(
+            f"table {comparison.name!r} has two cells of method {first['method']!r}, group "
+            f"{first['group']!r}, column {first['column']!r}"
+        )
+
+
+def _check_figure(figure: Figure) -> None:
+    if not figure.panels:
+        raise ValueError(f"figure {figure.name!r} has no panel")
+    for panel in figure.panels:
+        for series in panel.series:
+            where = f"series {series.label!r} of figure {figure.name!r}"
+            if series.style not in STYLES:
+                raise ValueError(f"{where} has the style {series.style!r}, not one of {STYLES}")
+            _check_lengths(series, where)
+
+
+def _check_lengths(series: Series, where: str) -> None:
+    for name, values in (("y", series.y), ("error", series.error)):
+        if values is not None and len(values) != len(series.x):
+            raise ValueError(f"{where} has {len(series.x)} x and {len(values)} {name}")

@@ -1,0 +1,131 @@
+"""Tables as CSV and Markdown, figures as PNG and SVG: everything of a report but its page."""
+
+from __future__ import annotations
+
+import re
+
+from . import drawing
+from .checks import elements
+from .elements import Comparison, Figure, Listing, Report
+from .palette import slots
+from .tables import NOTHING, Cell, columns, grid, key
+
+# Of what can stand inside a cell, all that Markdown would not show as it is.
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~$])")
+
+
+def files(report: Report) -> dict[str, bytes]:
+    """Make the files that stand beside a page.
+
+    Parameters
+    ----------
+    report : Report
+
+    Returns
+    -------
+    files : dict of str to bytes
+        By their path from the page, such as "tables/table1.csv" and "figures/figure2.svg". The
+        same report gives the same bytes.
+    """
+    made: dict[str, bytes] = {}
+    drawn = [element for element in elements(report) if isinstance(element, Figure)]
+    looks = slots(drawn)
+    for element in elements(report):
+        if isinstance(element, Comparison | Listing):
+            made[f"tables/{element.name}.csv"] = to_csv(element).encode()
+            made[f"tables/{element.name}.md"] = to_markdown(element).encode()
+    for figure in drawn:
+        for kind, picture in drawing.draw(figure, looks[figure.name]).items():
+            made[f"figures/{figure.name}.{kind}"] = picture
+    return made
+
+
+def to_csv(table: Comparison | Listing) -> str:
+    """Write a table with all its digits: a line for each cell of a comparison, the frame else."""
+    frame = table.cells if isinstance(table, Comparison) else table.frame
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def to_markdown(table: Comparison | Listing) -> str:
+    r"""Write a table as the page shows it, with its title and caption.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"column": ["a|b", "c"], "AUC": [0.81234, 0.7]})
+    >>> print(to_markdown(Listing("chosen", "Chosen columns", "By AUC.", frame)))
+    ### Chosen columns
+    <BLANKLINE>
+    By AUC.
+    <BLANKLINE>
+    | column | AUC |
+    | :--- | ---: |
+    | a\|b | 0.812 |
+    | c | 0.700 |
+    <BLANKLINE>
+    """
+    head = [f"### {_escaped(table.title)}", "", _paragraph(table.caption), ""]
+    body = _comparison(table) if isinstance(table, Comparison) else _listing(table)
+    return "\n".join([*head, *body, ""])
+
+
+def _comparison(table: Comparison) -> list[str]:
+    shown = grid(table)
+    lines = []
+    for group, rows in shown.blocks:
+        lines += [
+            _line([group, *shown.columns]),
+            _line([":---"] + ["---:"] * len(shown.columns), raw=True),
+        ]
+        for row in rows:
+            method = _escaped(row.method)
+            if shown.beside_paper and not row.in_paper:
+                method += " *(not in the paper)*"
+            cells = [_cell(cell, shown.has_printed and row.in_paper) for cell in row.cells]
+            lines.append(_line([method, *cells], raw=True))
+        lines.append("")
+    return [*lines, " ".join(key(shown, "in italics"))]
+
+
+def _cell(cell: Cell | None, compared: bool) -> str:
+    if cell is None:
+        return NOTHING
+    mean = cell.mean or NOTHING
+    if cell.mean and cell.se:
+        mean += f" ± {cell.se}"
+    parts = [f"**★ {mean}**" if cell.best else mean]
+    if compared:
+        printed = f"printed {cell.printed}" if cell.printed else "not printed"
+        parts.append(printed + " ☆" * cell.best_printed)
+    if cell.difference:
+        parts.append(f"*{cell.difference}*" if cell.far else cell.difference)
+    if cell.failed:
+        parts.append(cell.failed)
+    return "; ".join(parts)
+
+
+def _listing(table: Listing) -> list[str]:
+    shown = columns(table)
+    return [
+        _line([column.name for column in shown]),
+        _line(["---:" if column.numeric else ":---" for column in shown], raw=True),
+        *(_line(values) for values in zip(*(column.values for column in shown), strict=True)),
+    ]
+
+
+def _line(cells: list[str] | tuple[str, ...], *, raw: bool = False) -> str:
+    return f"| {' | '.join(cells if raw else map(_escaped, cells))} |"
+
+
+def _escaped(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def _paragraph(text: str) -> str:
+    """Escape all but what stands between backquotes, which is code in Markdown too."""
+    parts = " ".join(text.split()).split("`")
+    if len(parts) % 2 == 0:
+        return _escaped(text)
+    return "`".join(
+        part if place % 2 else _MARKDOWN.sub(r"\\\1", part) for place, part in enumerate(parts)
+    )

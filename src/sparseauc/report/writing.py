@@ -1,0 +1,97 @@
+"""A report on disk: whole, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from .elements import Report
+from .files import files
+from .html import render
+
+
+def write_report(
+    report: Report, folder: str | os.PathLike[str], *, static: bool = True
+) -> list[Path]:
+    """Write the page of a report and, beside it, its tables and figures as files.
+
+    Everything is made before anything is written, and every file is written under another name and
+    renamed when all of them are complete: a reader never sees half a file, and a failure leaves
+    what was there before.
+
+    Parameters
+    ----------
+    report : Report
+    folder : path
+        Made where it does not exist. Files of an earlier report of the same names are replaced.
+    static : bool
+        Whether to write ``tables/*.csv``, ``tables/*.md``, ``figures/*.png`` and ``figures/*.svg``
+        too. They need matplotlib.
+
+    Returns
+    -------
+    written : list of Path
+        ``report.html`` first.
+
+    Raises
+    ------
+    OSError
+        The folder cannot be written to, or the disk is full; the message names the folder.
+    """
+    target = Path(folder)
+    beside = files(report) if static else {}
+    page = render(report, files=static).encode()
+    try:
+        # The page last: when it is there, what it links to is there.
+        *others, first = write_whole(target, {**beside, "report.html": page})
+    except OSError as error:
+        raise _named(error, f"cannot write the report to {target}") from error
+    return [first, *others]
+
+
+def write_page(report: Report, path: str | os.PathLike[str]) -> Path:
+    """Write the page of a report alone, to a file of any name; whole, or not at all."""
+    target = Path(path)
+    page = render(report).encode()
+    try:
+        (written,) = write_whole(target.parent, {target.name: page})
+    except OSError as error:
+        raise _named(error, f"cannot write the report to {target}") from error
+    return written
+
+
+def write_whole(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write several files, by their path from ``folder``; none is renamed before all are written.
+
+    A failure while writing leaves no file behind, but may leave a folder that it made.
+    """
+    mark = f"{os.getpid()}-{secrets.token_hex(4)}"
+    parts: dict[Path, Path] = {}
+    try:
+        for name, content in contents.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # Not from ``tempfile``, whose files nobody else may read.
+            part = target.with_name(f".{target.name}.{mark}.part")
+            parts[target] = part
+            part.write_bytes(content)
+        # Found out before the first is renamed: a folder cannot be replaced by a file.
+        for target in parts:
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, f"{target} is a folder")
+        for target, part in parts.items():
+            part.replace(target)
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+    return list(parts)
+
+
+def _named(error: OSError, what: str) -> OSError:
+    """Say what could not be done; the kind of error stays, for those who catch it."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    way_out = "free some space there or name another folder" if full else "name another folder"
+    return type(error)(error.errno, f"{what}: {error.strerror or error}; {way_out}")
