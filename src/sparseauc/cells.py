@@ -1,0 +1,649 @@
+"""Marker panels: for every cell type the few genes that together tell it from all other cells.
+
+Rankings of single genes, as by Wilcoxon's test, list genes that say the same thing again and again;
+a panel is chosen jointly, so that its second gene adds to the first. Results are stored as scanpy
+stores its rankings, and scanpy's plots draw them.
+
+anndata and pandas are needed only here: ``pip install "sparseauc[cells]"``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.stats import mannwhitneyu
+
+from .metrics import fast_auc
+from .moments import Moments
+from .selection._one_vs_rest import NO_FOLD, LabelledRows, fit_each_against_rest
+from .selection._path import path_of_moments
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+# Numbers read at a time of a dense table, and, zeros counted, of a sparse one; but rows at least.
+_DENSE_CHUNK, _SPARSE_CHUNK, _LEAST_ROWS = 2**23, 2**26, 256
+# Up to this many numbers in memory are read in less time than it takes to find a panel.
+_QUICK = 2 * 10**6
+# Added to both sides of a fold change, as scanpy does, so that zeros can be compared.
+_LITTLE = 1e-9
+
+
+def marker_panel(
+    adata: Any,
+    groupby: str,
+    k: int = 5,
+    *,
+    groups: Literal["all"] | Iterable[str] = "all",
+    layer: str | None = None,
+    use_raw: bool | None = None,
+    direction: Literal["up", "any"] = "up",
+    alpha: float = 1.0,
+    cv: int | str | None = 5,
+    min_cells: int = 3,
+    key_added: str = "marker_panel",
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Find the k genes that together best rank the cells of a type above all others.
+
+    Every type is taken against the rest, however rare: the AUC does not depend on how many cells
+    each side has. The genes of a panel are chosen jointly, as by :class:`SparseAUCClassifier` with
+    weights that make both sides count alike, so a gene adds to those before it. How well panels do
+    is measured on cells that had no part in choosing them.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells in rows, genes in columns, as a rule normalised and logarithmised. Sparse tables stay
+        sparse; a table in a file (``backed="r"``) is read in chunks.
+    groupby : str
+        Column of ``adata.obs`` with the cell types. Cells without a type are left out.
+    k : int, default=5
+        Genes per type.
+    groups : "all" or iterable of str, default="all"
+        Types to find panels for. The rest is always all other cells.
+    layer : str, optional
+        Take this layer instead of ``adata.X``.
+    use_raw : bool, optional
+        Take ``adata.raw``. By default if there is one and no ``layer`` is named, as scanpy does.
+    direction : {"up", "any"}, default="up"
+        "up": only genes with a higher mean in the type than in the rest, what one usually means by
+        a marker. "any": also genes that the type lacks.
+    alpha : float, default=1.0
+        Ridge on the standardised scale. Where types have few cells and genes are many, 10 may give
+        better panels: as it grows, genes are chosen more and more one by one.
+    cv : int, str or None, default=5
+        For the AUC of the panels: the number of folds, each with its share of every type; or a
+        column of ``adata.obs``, such as the donor, each value of which is left out in turn; or None
+        for no such AUC.
+    min_cells : int, default=3
+        Types with fewer cells get no panel, with a warning. They stay in the rest.
+    key_added : str, default="marker_panel"
+        Where in ``adata.uns`` to store the result.
+    random_state : int, default=0
+        Seed of the folds. Panels do not depend on it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each gene of each panel, in the order of ``rank``:
+
+        - ``group``: the cell type;
+        - ``rank``: 1 for the gene that the panel can least do without;
+        - ``gene``;
+        - ``coefficient``: in the score Σ coefficient · expression, higher in cells of the type;
+        - ``standardised``: per deviation of the gene over all cells, which compares genes;
+        - ``contribution``: what the pairwise squared loss, 1 without genes, rises by when the gene
+          is left out and the others are fitted again;
+        - ``auc``: of the gene alone, in its better direction, so 0.5 or more;
+        - ``direction``: "+" if cells of the type have larger values, "-" if smaller, "" if neither;
+        - ``log_fold_change``: base 2, of the mean expressions; see Notes;
+        - ``panel_auc``: of the whole panel, on cells left out; NaN where that cannot be told;
+        - ``n_cells``: cells of the type.
+
+    See Also
+    --------
+    SparseAUCClassifier : One such panel for any table with two classes.
+
+    Notes
+    -----
+    ``adata.uns[key_added]`` holds what ``scanpy.tl.rank_genes_groups`` stores, so that
+    ``scanpy.pl.rank_genes_groups_dotplot(adata, key="marker_panel")`` and its siblings work (not
+    their ``values_to_plot``, for which scanpy wants the values of all genes):
+
+    - ``names``: the genes of each type by rank. Where fewer than k genes add anything, the list is
+      filled up with others, the most different in the mean first, of coefficient and score 0;
+    - ``scores``: their ``contribution``;
+    - ``logfoldchanges``: log₂ (e^mean − 1) of the type less that of the rest, as scanpy computes
+      it from logarithmised values; NaN where a mean is negative, as of scaled values;
+    - ``pvals``: of the gene *alone*, by Wilcoxon's rank-sum test with correction for ties, as
+      scanpy computes it with ``tie_correct=True``. They do not judge the panel: a gene may be in it
+      for the sake of the others;
+    - ``pvals_adj``: ``pvals`` times the number of all genes, 1 at most (Bonferroni), which also
+      allows for the genes having been chosen. Where types are clusters found in the same table,
+      these are too small as everybody's are;
+    - ``params``: the parameters.
+
+    And beside it ``coefficients``, ``standardised`` and ``aucs`` (of the gene alone) in the same
+    layout, and ``panel_auc``: for each type (row) the AUC, on cells left out, of the best panels of
+    1 … k genes (columns). It is the share of pairs of a cell of the type and another cell of the
+    same fold that are ranked correctly by the panel chosen without that fold.
+
+    A joint choice is not always the better one: with one or two genes, or few cells, the genes that
+    Wilcoxon's test ranks first can do as well or better. ``panel_auc`` tells what a panel is worth.
+
+    A coefficient may be negative in "up" panels too: such a gene is higher in the type, and higher
+    still in some others that the panel must be told from.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, pandas as pd
+    >>> from sparseauc.cells import marker_panel
+    >>> rng = np.random.default_rng(0)
+    >>> kind = pd.Categorical(np.repeat(["B", "T"], 50))
+    >>> X = rng.poisson(1.0, (100, 20)).astype(np.float32)
+    >>> X[:50, 3] += 4
+    >>> adata = anndata.AnnData(np.log1p(X), obs=pd.DataFrame({"kind": kind}, map(str, range(100))))
+    >>> panels = marker_panel(adata, "kind", k=2, groups=["B"])
+    >>> panels["gene"][0]
+    '3'
+    """
+    try:
+        import anndata  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ImportError(
+            'marker_panel needs anndata and pandas: pip install "sparseauc[cells]"'
+        ) from error
+    if not isinstance(adata, anndata.AnnData):
+        raise TypeError(f"adata must be an AnnData, got {type(adata).__name__}")
+    _check_number("k", k, Integral, 1)
+    _check_number("alpha", alpha, Real, 0)
+    _check_number("min_cells", min_cells, Integral, 1)
+    if direction not in ("up", "any"):
+        raise ValueError(f'direction must be "up" or "any", got {direction!r}')
+    table, genes, use_raw = _table_of(adata, layer, use_raw)
+    if k > genes.size:
+        warnings.warn(f"k={k} is more than the {genes.size} genes there are", stacklevel=2)
+        k = int(genes.size)
+    label, types = _types_of(adata, groupby, "groupby")
+    counts = np.bincount(label[label >= 0], minlength=len(types))
+    if unlabelled := np.count_nonzero(label < 0):
+        warnings.warn(
+            f"{unlabelled} of {label.size} cells have no value in adata.obs[{groupby!r}]: they are "
+            "left out",
+            stacklevel=2,
+        )
+    if len(types) < 2:
+        raise ValueError(
+            f"adata.obs[{groupby!r}] has one type only, {types[0]!r}: a panel tells a type from "
+            "other cells"
+        )
+    targets = _targets(types, counts, groups, min_cells, groupby)
+    fold, n_folds = _folds_of(adata, label, cv, random_state)
+
+    read = _Reader(table, genes, np.asarray(adata.obs_names))
+    rows = LabelledRows(read, label, fold, len(types), n_folds, genes.size, read.quick)
+    judged = _folds_to_judge(label, fold, targets, len(types), n_folds)
+    found = fit_each_against_rest(
+        rows,
+        [(target, NO_FOLD) for target in targets] + judged,
+        lambda moments: _fit(moments, k, float(alpha), direction == "up"),
+    )
+    sizes = {t: np.count_nonzero(found[t, NO_FOLD].coef) for t in targets}
+    if short := [f"{types[t]} ({size})" for t, size in sizes.items() if size < k]:
+        which = "higher in the type " if direction == "up" else ""
+        warnings.warn(
+            f"panels of fewer than {k} genes for {_listed(short)}: no other gene {which}adds to "
+            "them",
+            stacklevel=2,
+        )
+    values = _Columns(rows, found.values())
+    panel_auc = _aucs_on_cells_left_out(values, rows, found, targets, judged, k)
+    if cv is not None and np.isnan(panel_auc).any():
+        unjudged = [types[t] for t, row in zip(targets, panel_auc, strict=True) if np.isnan(row[0])]
+        warnings.warn(
+            f"no AUC on cells left out for {_listed(unjudged)}: their cells are all in one fold",
+            stacklevel=2,
+        )
+    panels = [
+        _describe(found[target, NO_FOLD], values, label, target, genes, adata) for target in targets
+    ]
+    names = [types[target] for target in targets]
+    adata.uns[key_added] = {
+        "params": {
+            "groupby": groupby,
+            "reference": "rest",
+            "method": "sparseauc",
+            "use_raw": use_raw,
+            "layer": layer,
+            "corr_method": "bonferroni",
+            "k": int(k),
+            "alpha": float(alpha),
+            "direction": direction,
+            "cv": cv,
+        },
+        **_records(names, panels),
+        "panel_auc": _frame_of_aucs(names, panel_auc),
+    }
+    return _tidy(names, panels, panel_auc[:, -1], counts[targets])
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A panel, and those of fewer genes.
+
+    Attributes
+    ----------
+    genes : ndarray of shape (k,)
+        Numbers of the genes, the one that contributes most first. Where fewer add anything, others
+        of coefficient 0 follow.
+    coef, standardised, contribution, mean, mean_rest : ndarrays of shape (k,)
+    used : ndarray of shape (q,)
+        Genes of any of the panels of 1 … k.
+    weights : ndarray of shape (q, k)
+        Coefficients of all the panels, on the original scale.
+    """
+
+    genes: Indices
+    coef: Array
+    standardised: Array
+    contribution: Array
+    mean: Array
+    mean_rest: Array
+    used: Indices
+    weights: Array
+
+
+def _fit(moments: Moments, k: int, alpha: float, upward: bool) -> _Fitted:
+    """Find the panels of 1 … k genes from the moments of a type and the rest."""
+    mean, mean_rest = moments.means
+    none = np.empty(0, np.int64)
+    path = path_of_moments(
+        moments,
+        np.arange(1, k + 1),
+        np.array([alpha]),
+        fixed=none,
+        excluded=np.flatnonzero(mean <= mean_rest) if upward else none,
+    )
+    used, weights = path.matrix()
+    genes, standardised, _ = path.solutions[0][-1]
+    scale = path.scale[genes]
+    block = moments.columns(genes)[genes] / np.outer(scale, scale) + alpha * np.eye(genes.size)
+    contribution = standardised**2 / np.linalg.inv(block).diagonal()
+    order = np.argsort(-contribution, kind="stable")
+    difference = (mean - mean_rest) / path.scale
+    by_difference = np.argsort(-difference if upward else -np.abs(difference), kind="stable")
+    spare = by_difference[~np.isin(by_difference, genes)][: k - genes.size]
+    nothing = np.zeros(spare.size)
+    genes = np.concatenate([genes[order], spare])
+    return _Fitted(
+        genes,
+        np.concatenate([(standardised / scale)[order], nothing]),
+        np.concatenate([standardised[order], nothing]),
+        np.concatenate([contribution[order], nothing]),
+        mean[genes],
+        mean_rest[genes],
+        used,
+        weights,
+    )
+
+
+class _Reader:
+    """Reads the table of cells by genes in chunks of rows, and refuses what is not finite."""
+
+    def __init__(self, table: Any, genes: npt.NDArray[Any], cells: npt.NDArray[Any]) -> None:
+        if getattr(table, "format", "csr") != "csr":
+            if hasattr(table, "to_memory"):
+                warnings.warn(
+                    "the table in the file is stored gene by gene (CSC) and cannot be read cell by "
+                    "cell: all of it is read into memory. Store it as CSR to avoid that",
+                    stacklevel=3,
+                )
+                table = table.to_memory()
+            table = table.tocsr()
+        self._table = table
+        self._genes = genes
+        self._cells = cells
+        sparse = getattr(table, "format", None) == "csr"
+        in_memory = sp.issparse(table) or isinstance(table, np.ndarray)
+        self.quick = in_memory and (table.nnz if sparse else table.size) <= _QUICK
+        self._step = max(_LEAST_ROWS, (_SPARSE_CHUNK if sparse else _DENSE_CHUNK) // genes.size)
+
+    def __call__(self) -> Iterator[tuple[slice, Any]]:
+        for first in range(0, self._table.shape[0], self._step):
+            where = slice(first, min(first + self._step, self._table.shape[0]))
+            chunk: Any = self._table[where]
+            chunk = chunk.tocsr() if _is_sparse(chunk) else np.asarray(chunk)
+            if chunk.dtype not in (np.float32, np.float64):
+                chunk = chunk.astype(np.float64)
+            if _is_sparse(chunk) and not chunk.has_canonical_format:
+                # Not in place: a chunk of all rows may be the caller's table itself.
+                chunk = chunk.copy()
+                chunk.sum_duplicates()
+            self._check_finite(chunk, first)
+            yield where, chunk
+
+    def _check_finite(self, chunk: Any, first: int) -> None:
+        values = chunk.data if _is_sparse(chunk) else chunk
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A finite sum proves all entries finite and costs no memory; sums may overflow.
+            if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
+                return
+        bad = np.argwhere(~np.isfinite(values))
+        if bad.size == 0:
+            return
+        if _is_sparse(chunk):
+            entry = int(bad[0, 0])
+            row = int(np.searchsorted(chunk.indptr, entry, side="right")) - 1
+            column, value = int(chunk.indices[entry]), values[entry]
+        else:
+            row, column = bad[0].tolist()
+            value = values[row, column]
+        raise ValueError(
+            f"gene {self._genes[column]!r} is {value} in cell {self._cells[first + row]!r}: "
+            "marker_panel needs finite numbers"
+        )
+
+
+class _Columns:
+    """The few columns that any of the panels uses, of all cells, in memory."""
+
+    def __init__(self, rows: LabelledRows, fitted: Iterable[_Fitted]) -> None:
+        needed = [genes for one in fitted for genes in (one.used, one.genes)]
+        self._genes = np.unique(np.concatenate(needed))
+        parts = [chunk[:, self._genes] for _, chunk in rows.read()]
+        self._values = sp.vstack(parts).tocsr() if _is_sparse(parts[0]) else np.vstack(parts)
+
+    def of(self, cells: Any, genes: Indices) -> Array:
+        """Values of some cells and genes, dense."""
+        part = self._values[cells][:, np.searchsorted(self._genes, genes)]
+        return np.asarray(part.toarray() if _is_sparse(part) else part, np.float64)
+
+
+def _aucs_on_cells_left_out(
+    values: _Columns,
+    rows: LabelledRows,
+    found: dict[tuple[int, int], _Fitted],
+    targets: list[int],
+    judged: list[tuple[int, int]],
+    k: int,
+) -> Array:
+    """AUC of panels of 1 … k genes (columns) of each type on cells of the fold left out.
+
+    Folds count by their pairs of a cell of the type and another.
+    """
+    place = {target: row for row, target in enumerate(targets)}
+    correct, pairs = np.zeros((len(targets), k)), np.zeros((len(targets), 1))
+    for target, fold in judged:
+        cells = np.flatnonzero((rows.fold == fold) & (rows.label >= 0))
+        positive = rows.label[cells] == target
+        weight = float(positive.sum()) * float((~positive).sum())
+        model = found[target, fold]
+        scores = values.of(cells, model.used) @ model.weights
+        aucs = np.array([fast_auc(score, positive) for score in scores.T])
+        correct[place[target]] += weight * aucs
+        pairs[place[target]] += weight
+    return np.divide(correct, pairs, out=np.full_like(correct, np.nan), where=pairs > 0)
+
+
+def _describe(
+    panel: _Fitted,
+    values: _Columns,
+    label: Indices,
+    target: int,
+    genes: npt.NDArray[Any],
+    adata: Any,
+) -> dict[str, npt.NDArray[Any]]:
+    """What is told of each gene of a panel, by rank."""
+    cells = np.flatnonzero(label >= 0)
+    positive = label[cells] == target
+    expression = values.of(cells, panel.genes)
+    aucs = np.array([fast_auc(column, positive) for column in expression.T])
+    # The exact distribution is out of reach where a type of few cells meets very many.
+    pvals = np.array(
+        [
+            mannwhitneyu(
+                column[positive], column[~positive], use_continuity=False, method="asymptotic"
+            ).pvalue
+            for column in expression.T
+        ]
+    )
+    # The base of the logarithm, as scanpy.pp.log1p notes it.
+    base = (adata.uns.get("log1p") or {}).get("base")
+    factor = 1.0 if base is None else float(np.log(base))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = (np.expm1(panel.mean * factor) + _LITTLE) / (
+            np.expm1(panel.mean_rest * factor) + _LITTLE
+        )
+        negative = (panel.mean < 0) | (panel.mean_rest < 0)
+        log_fold_change = np.where(negative, np.nan, np.log2(ratio))
+    return {
+        "names": genes[panel.genes],
+        "scores": panel.contribution,
+        "logfoldchanges": log_fold_change,
+        "pvals": pvals,
+        "pvals_adj": np.minimum(pvals * genes.size, 1.0),
+        "coefficients": panel.coef,
+        "standardised": panel.standardised,
+        "aucs": aucs,
+    }
+
+
+def _records(
+    names: list[str], panels: list[dict[str, npt.NDArray[Any]]]
+) -> dict[str, npt.NDArray[Any]]:
+    """Arrays with a field for each type and a row for each rank, as scanpy stores them."""
+    kinds = {"names": "O", "scores": "f4", "logfoldchanges": "f4"}
+    records: dict[str, npt.NDArray[Any]] = {}
+    for field, values in panels[0].items():
+        kind = kinds.get(field, "f8")
+        table = np.rec.array(np.empty(values.size, dtype=[(name, kind) for name in names]))
+        for name, panel in zip(names, panels, strict=True):
+            table[name] = panel[field]
+        records[field] = table
+    return records
+
+
+def _tidy(
+    names: list[str],
+    panels: list[dict[str, npt.NDArray[Any]]],
+    panel_auc: Array,
+    n_cells: Indices,
+) -> pd.DataFrame:
+    """Tabulate all panels, a row for each gene."""
+    import pandas as pd
+
+    frames = []
+    for name, panel, auc, cells in zip(names, panels, panel_auc, n_cells.tolist(), strict=True):
+        aucs = panel["aucs"]
+        in_panel = panel["coefficients"] != 0
+        frames.append(
+            pd.DataFrame(
+                {
+                    "group": pd.Categorical([name] * aucs.size, categories=names),
+                    "rank": np.arange(1, aucs.size + 1),
+                    "gene": panel["names"],
+                    "coefficient": panel["coefficients"],
+                    "standardised": panel["standardised"],
+                    "contribution": panel["scores"],
+                    "auc": np.maximum(aucs, 1.0 - aucs),
+                    "direction": np.select([aucs > 0.5, aucs < 0.5], ["+", "-"], ""),
+                    "log_fold_change": panel["logfoldchanges"],
+                    "panel_auc": auc,
+                    "n_cells": cells,
+                }
+            )[in_panel]
+        )
+    table: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    return table
+
+
+def _frame_of_aucs(names: list[str], panel_auc: Array) -> pd.DataFrame:
+    import pandas as pd
+
+    sizes = [str(size) for size in range(1, panel_auc.shape[1] + 1)]
+    return pd.DataFrame(panel_auc, index=names, columns=sizes)
+
+
+def _table_of(
+    adata: Any, layer: str | None, use_raw: bool | None
+) -> tuple[Any, npt.NDArray[Any], bool]:
+    """The table of cells by genes, the genes' names, and whether it is ``adata.raw``."""
+    if use_raw is None:
+        use_raw = layer is None and adata.raw is not None
+    if use_raw and layer is not None:
+        raise ValueError(f"layer={layer!r} and use_raw=True contradict each other: give one")
+    if use_raw and adata.raw is None:
+        raise ValueError("use_raw=True, but adata.raw is empty")
+    if layer is not None and layer not in adata.layers:
+        there = _listed(list(adata.layers)) or "none"
+        raise ValueError(f"layer {layer!r} is not in adata.layers; there is {there}")
+    source = adata.raw if use_raw else adata
+    table = source.X if layer is None else adata.layers[layer]
+    if table is None:
+        raise ValueError("adata.X is empty: name a layer")
+    names = source.var_names
+    if 0 in table.shape:
+        raise ValueError(f"adata has no cells or no genes: the table has shape {table.shape}")
+    for name in names[names.duplicated()][:1].tolist():
+        where = "adata.raw.var_names" if use_raw else "adata.var_names"
+        raise ValueError(
+            f"gene {name!r} occurs more than once in {where}: make the names unique, for example "
+            "with adata.var_names_make_unique()"
+        )
+    return table, np.asarray(names, dtype=object), bool(use_raw)
+
+
+def _types_of(adata: Any, column: str, parameter: str) -> tuple[Indices, list[str]]:
+    """Number of each cell's type, −1 without, and the types that occur, in their order."""
+    import pandas as pd
+
+    if column not in adata.obs.columns:
+        there = _listed(list(adata.obs.columns)) or "none"
+        raise ValueError(f"{parameter}={column!r} is no column of adata.obs; there is {there}")
+    values = adata.obs[column]
+    if not isinstance(values.dtype, pd.CategoricalDtype):
+        if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+            raise ValueError(
+                f"adata.obs[{column!r}] holds numbers; if they stand for groups, say so: "
+                f"adata.obs[{column!r}] = adata.obs[{column!r}].astype(str).astype('category')"
+            )
+        values = values.astype("category")
+    values = values.cat.remove_unused_categories()
+    types = [str(category) for category in values.cat.categories]
+    if not types:
+        raise ValueError(f"adata.obs[{column!r}] has no values: every cell is without")
+    for name in types:
+        if not name.strip() or types.count(name) > 1:
+            raise ValueError(
+                f"adata.obs[{column!r}] has "
+                + ("a category without a name" if not name.strip() else f"{name!r} twice")
+                + ": rename its categories"
+            )
+    label: Indices = values.cat.codes.to_numpy().astype(np.int64)
+    return label, types
+
+
+def _targets(
+    types: list[str],
+    counts: Indices,
+    groups: Literal["all"] | Iterable[str],
+    min_cells: int,
+    groupby: str,
+) -> list[int]:
+    """Numbers of the types to find panels for."""
+    few = {name for name, count in zip(types, counts.tolist(), strict=True) if count < min_cells}
+    if isinstance(groups, str) and groups == "all":
+        chosen = [number for number, name in enumerate(types) if name not in few]
+        if few:
+            warnings.warn(
+                f"no panel for {_listed(sorted(few))}: fewer than min_cells={min_cells} cells",
+                stacklevel=3,
+            )
+        if not chosen:
+            raise ValueError(f"no type of adata.obs[{groupby!r}] has {min_cells} cells or more")
+        return chosen
+    if isinstance(groups, str):
+        raise ValueError(f'groups must be "all" or a list of types, got {groups!r}')
+    wanted = [str(name) for name in groups]
+    if not wanted:
+        raise ValueError("groups is empty: name at least one type")
+    for name in wanted:
+        if name not in types:
+            raise ValueError(
+                f"groups names {name!r}, of which adata.obs[{groupby!r}] has no cells; there is "
+                f"{_listed(types)}"
+            )
+        if name in few:
+            raise ValueError(
+                f"type {name!r} has {counts[types.index(name)]} cells, fewer than "
+                f"min_cells={min_cells}"
+            )
+    return [types.index(name) for name in dict.fromkeys(wanted)]
+
+
+def _folds_of(
+    adata: Any, label: Indices, cv: int | str | None, random_state: int
+) -> tuple[Indices, int]:
+    """Fold of each cell, and the number of folds, 1 where nothing is to be left out."""
+    if cv is None:
+        return np.zeros(label.size, np.int64), 1
+    if isinstance(cv, str):
+        fold, values = _types_of(adata, cv, "cv")
+        for cell in np.flatnonzero((fold < 0) & (label >= 0))[:1]:
+            raise ValueError(f"adata.obs[{cv!r}] has no value for cell {adata.obs_names[cell]!r}")
+        if len(values) < 2:
+            raise ValueError(
+                f"adata.obs[{cv!r}] has one value only, {values[0]!r}: nothing to leave out"
+            )
+        return fold, len(values)
+    _check_number("cv", cv, Integral, 2)
+    # Types are dealt out in turn, each starting where the one before ended, so that the rare ones
+    # do not all fall into the first folds.
+    order = np.random.default_rng(random_state).permutation(label.size)
+    order = order[np.argsort(label[order], kind="stable")]
+    order = order[label[order] >= 0]
+    fold = np.zeros(label.size, np.int64)
+    fold[order] = np.arange(order.size) % cv
+    return fold, int(cv)
+
+
+def _folds_to_judge(
+    label: Indices, fold: Indices, targets: list[int], n_types: int, n_folds: int
+) -> list[tuple[int, int]]:
+    """Types and folds with cells of the type, and others, both within the fold and outside."""
+    if n_folds == 1:
+        return []
+    counted = label >= 0
+    cells = np.zeros((n_types, n_folds), np.int64)
+    np.add.at(cells, (label[counted], fold[counted]), 1)
+    others = cells.sum(axis=0) - cells
+    outside, others_outside = (part.sum(axis=1, keepdims=True) - part for part in (cells, others))
+    possible = (cells > 0) & (others > 0) & (outside > 0) & (others_outside > 0)
+    return [(target, f) for target in targets for f in np.flatnonzero(possible[target]).tolist()]
+
+
+def _check_number(name: str, value: Any, kind: type, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value < np.inf:  # type: ignore[operator]
+        sort = "a whole number" if kind is Integral else "a finite number"
+        raise ValueError(f"{name} must be {sort} of {least} or more, got {value!r}")
+
+
+def _is_sparse(table: Any) -> bool:
+    return hasattr(table, "tocsr")
+
+
+def _listed(names: list[str]) -> str:
+    """Name up to five, and say how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:5])
+    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
