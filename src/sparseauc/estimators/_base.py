@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import (
+    _check_partial_fit_first_call,
+    check_classification_targets,
+)
 from sklearn.utils.validation import (
     _check_sample_weight,
+    assert_all_finite,
     check_is_fitted,
+    column_or_1d,
     validate_data,
+)
+
+from .._arrays import is_tensor, to_host
+from ..chunks import (
+    Chunks,
+    NotFiniteError,
+    as_chunks,
+    first_not_finite,
+    labels_and_weights,
+    score_chunks,
 )
 
 Floats = npt.NDArray[np.floating]
@@ -31,9 +45,19 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     classes_: npt.NDArray[Any]
     n_features_in_: int
 
+    # Whether rows may be read in chunks, from files or from a cluster.
+    _reads_chunks: ClassVar[bool] = False
+
     def decision_function(self, X: Any) -> Floats:
         """Score rows; higher is more likely positive, above 0 is predicted positive."""
         check_is_fitted(self)
+        chunks = self._as_chunks(X)
+        if chunks is not None:
+            self._check_chunk_columns(chunks)
+            try:
+                return score_chunks(chunks, self.coef_[0], self.intercept_[0])
+            except NotFiniteError as bad:
+                raise not_finite(self, bad.row, bad.column, bad.value) from None
         X = validate_data(
             self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
             ensure_all_finite=False,
@@ -63,13 +87,53 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     def _check_training_data(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Any, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
-        """Return X, the mask of positives and the weights, or say what is wrong with them."""
+        """Return X, the mask of positives and the weights, or say what is wrong with them.
+
+        X is returned as ``Chunks`` where its rows are read in chunks; whether its entries are
+        finite is then found out on the first reading.
+        """
+        chunks = self._as_chunks(X, y, sample_weight)
+        if chunks is not None:
+            return self._check_training_chunks(chunks, y, sample_weight)
         name_text_columns(X)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
             ensure_all_finite=False,
         )  # fmt: skip
         check_finite(self, X)
+        return X, *self._check_labels(y, sample_weight)
+
+    def _check_more_rows(
+        self, X: Any, y: Any, classes: Any, *, first: bool
+    ) -> tuple[Any, npt.NDArray[np.bool_]]:
+        """Return some rows and the mask of positives; ``first`` if none came before them."""
+        name_text_columns(X)
+        X, y = validate_data(
+            self, X, y, reset=first, accept_sparse="csr", dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+        )  # fmt: skip
+        check_finite(self, X)
+        if first:
+            labels = np.unique(y if classes is None else classes)
+            if labels.size != 2:
+                raise ValueError(
+                    f"the first rows hold {labels.size} kind(s) of labels: "
+                    "name both with partial_fit(X, y, classes=[negative, positive])"
+                )
+        else:
+            _check_partial_fit_first_call(self, classes)
+            labels = self.classes_
+        for row in np.flatnonzero(~np.isin(y, labels))[:1]:
+            raise ValueError(
+                f"y holds {y.tolist()[row]!r}, not among the classes {labels.tolist()} (row {row})"
+            )
+        self.classes_ = labels
+        return X, y == labels[1]
+
+    def _check_labels(
+        self, y: npt.NDArray[Any], sample_weight: Any
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
+        """Set ``classes_``; return the mask of positives and the weights."""
         check_classification_targets(y)
         classes = np.unique(y)
         if classes.size < 2:
@@ -87,9 +151,61 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         positive: npt.NDArray[np.bool_] = y == classes[1]
         weight = None
         if sample_weight is not None:
-            weight = check_weights(sample_weight, X, positive, classes)
+            weight = check_weights(sample_weight, positive, classes)
         self.classes_ = classes
-        return X, positive, weight
+        return positive, weight
+
+    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
+        """View X as chunks where its rows are read so; None for tables in memory."""
+        chunks = as_chunks(X, y, sample_weight)
+        if chunks is not None and not self._reads_chunks:
+            raise ValueError(
+                f"{type(self).__name__} needs the rows in memory; those that read rows in chunks "
+                "are SparseAUCClassifier, SparseAUCClassifierCV and SHTAUCClassifier"
+            )
+        return chunks
+
+    def _check_training_chunks(
+        self, chunks: Chunks, y: Any, sample_weight: Any
+    ) -> tuple[Chunks, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
+        """Do for chunks what ``_check_training_data`` does for tables in memory."""
+        chunks.n_passes = 0
+        y = to_host(y) if is_tensor(y) else y
+        labels, sample_weight = labels_and_weights(chunks, y, sample_weight)
+        if labels is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        labels = column_or_1d(labels, warn=True)
+        if labels.dtype.kind == "f":
+            assert_all_finite(labels, input_name="y")
+        n, d = chunks.shape
+        if labels.size != n:
+            raise ValueError(f"X has {n} rows but y has {labels.size}")
+        if n == 0 or d == 0:
+            raise ValueError(f"X must have rows and columns, got shape {chunks.shape}")
+        self.n_features_in_ = d
+        if chunks.feature_names is not None:
+            self.feature_names_in_ = chunks.feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return chunks, *self._check_labels(labels, sample_weight)
+
+    def _check_chunk_columns(self, chunks: Chunks) -> None:
+        """Refuse chunks with other columns than those of the fit."""
+        if chunks.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {chunks.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or chunks.feature_names is None:
+            return
+        for column in np.flatnonzero(names != chunks.feature_names)[:1]:
+            raise ValueError(
+                f"column {column} is {chunks.feature_names[column]!r}, but was "
+                f"{names[column]!r} when the model was fitted"
+            )
 
     def _columns_to_keep(self, k: int, n_features: int) -> int:
         """``k``, or all columns, with a warning, when there are fewer."""
@@ -114,25 +230,16 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
 def check_finite(estimator: Any, X: Any) -> None:
     """Refuse NaN and infinity, naming the first row and column that hold one."""
-    sparse = sp.issparse(X)
-    values = X.data if sparse else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum proves all entries finite and costs no memory; sums may overflow.
-        if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
-            return
-    for row in range(X.shape[0]):
-        entries = X.data[X.indptr[row] : X.indptr[row + 1]] if sparse else X[row]
-        bad = np.flatnonzero(~np.isfinite(entries))
-        if bad.size:
-            break
-    else:
-        return
-    value = entries[bad[0]]
-    column = int(X.indices[X.indptr[row] + bad[0]] if sparse else bad[0])
+    if (bad := first_not_finite(X)) is not None:
+        raise not_finite(estimator, *bad)
+
+
+def not_finite(estimator: Any, row: int, column: int, value: float) -> ValueError:
+    """Error for an entry of X that is NaN or infinite."""
     names = getattr(estimator, "feature_names_in_", None)
     shown = f"{column}" if names is None else f"{names[column]!r}"
     kind = "NaN" if np.isnan(value) else "infinity"
-    raise ValueError(
+    return ValueError(
         f"Input X contains {kind}: first at row {row}, column {shown}. {type(estimator).__name__} "
         "needs finite numbers: drop such rows or columns, or put sklearn.impute.SimpleImputer "
         "before it in a pipeline"
@@ -140,13 +247,19 @@ def check_finite(estimator: Any, X: Any) -> None:
 
 
 def check_weights(
-    sample_weight: Any, X: Any, positive: npt.NDArray[np.bool_], classes: npt.NDArray[Any]
+    sample_weight: Any, positive: npt.NDArray[np.bool_], classes: npt.NDArray[Any] | None = None
 ) -> npt.NDArray[np.float64]:
-    """Return weights as float64, or name the first that is negative or the class without any."""
-    weight: npt.NDArray[np.float64] = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    """Return weights as float64, or name the first that is negative or the class without any.
+
+    ``classes`` are the labels of negatives and positives; without them a class may have no weight.
+    """
+    weight: npt.NDArray[np.float64] = _check_sample_weight(
+        sample_weight, positive, dtype=np.float64
+    )
     for row in np.flatnonzero(weight < 0)[:1]:
         raise ValueError(f"sample_weight is {weight[row]:g} at row {row}; give 0 or more")
-    for label, mask in zip(classes.tolist(), (~positive, positive), strict=True):
+    labels = [] if classes is None else classes.tolist()
+    for label, mask in zip(labels, (~positive, positive), strict=False):
         if not weight[mask].sum() > 0:
             raise ValueError(
                 f"sample_weight is zero on all rows of class {label!r}: "

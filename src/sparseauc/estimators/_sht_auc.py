@@ -5,11 +5,20 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import find_device, is_tensor, out_of_memory_explained, to_host
 from ..blocks import BLOCK_ORDERS, BlockOrder
-from ..objective import AUCObjective
+from ..chunks import Chunks, NotFiniteError
+from ..device import DeviceObjective, DeviceTables
 from ..solvers import SolverResult, sht_auc
+from ..solvers.batched import sht_auc_on_device
+from ..solvers.sht_auc_chunks import ChunkObjective, sht_auc_chunks
+from ._base import Floats, not_finite
 from ._stochastic import StochasticClassifier
 
 
@@ -30,7 +39,8 @@ class SHTAUCClassifier(StochasticClassifier):
     k : int, default=10
         Largest number of columns. More than there are keeps all, with a warning.
     batch_size : int, default=64
-        Rows of a block (b in the paper). More than n means all rows.
+        Rows of a block (b in the paper). More than n means all rows. Where X is read in chunks, as
+        from :func:`sparseauc.chunks.open_table` or a Dask collection, a block is a chunk.
     step_size : float or "auto", default="auto"
         γ on the paper's scale, constant. ``"auto"`` follows the course of F, cannot diverge, and
         ends at the best iterate seen. (The authors' programs multiply the gradient by r(1 − r):
@@ -43,7 +53,8 @@ class SHTAUCClassifier(StochasticClassifier):
     block_order : {"replacement", "permutation", "cyclic"}, default="replacement"
         Blocks drawn with replacement (the paper), in a fresh random order every epoch, or in order.
     shuffle : bool, default=True
-        Deal the rows to the blocks at random; otherwise neighbouring rows form a block.
+        Deal the rows to the blocks at random; otherwise neighbouring rows form a block, which
+        reads a memory map in order. Rows that are read in chunks stay where they are.
     early_stopping : bool, default=False
         Hold out a stratified part of the rows, stop when their AUC no longer improves, and return
         the coefficients of the best epoch. Run to the end, SHT-AUC overfits when rows are few.
@@ -60,6 +71,11 @@ class SHTAUCClassifier(StochasticClassifier):
         Seed of the blocks and of the held-out rows.
     verbose : int, default=0
         Above 0, a line an epoch.
+    device : str or None, default=None
+        Where to fit, as torch names it: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs torch and a
+        dense X. An array too large for the device streams through it block by block. ``None`` fits
+        arrays on the CPU without torch, and a torch tensor where it lies. Fitted attributes are
+        NumPy arrays in any case.
 
     Attributes
     ----------
@@ -103,6 +119,8 @@ class SHTAUCClassifier(StochasticClassifier):
     (2000, 5)
     """
 
+    _reads_chunks = True
+
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
         "k": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -111,6 +129,7 @@ class SHTAUCClassifier(StochasticClassifier):
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "device": [str, None],
     }
 
     def __init__(
@@ -130,6 +149,7 @@ class SHTAUCClassifier(StochasticClassifier):
         record_history: bool = True,
         random_state: Any = None,
         verbose: int = 0,
+        device: str | None = None,
     ) -> None:
         self.k = k
         self.batch_size = batch_size
@@ -145,9 +165,90 @@ class SHTAUCClassifier(StochasticClassifier):
         self.record_history = record_history
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
-    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
-        return sht_auc(
+    def decision_function(self, X: Any) -> Floats:
+        """Score rows; higher is more likely positive, above 0 is predicted positive.
+
+        Of a tensor only the columns chosen leave its device.
+        """
+        if not is_tensor(X):
+            return super().decision_function(X)
+        check_is_fitted(self)
+        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have shape (n, {self.n_features_in_}), as in fit; got {tuple(X.shape)}"
+            )
+        support = np.flatnonzero(self.coef_[0])
+        part = to_host(X[:, support.tolist()])
+        for row, column in np.argwhere(~np.isfinite(part))[:1]:
+            raise ValueError(
+                f"Input X contains NaN or infinity: first at row {row}, column {support[column]}"
+            )
+        scores: Floats = part @ self.coef_[0, support] + self.intercept_[0]
+        return scores
+
+    def _check_training_data(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
+        if not is_tensor(X):
+            if self.device is not None and isinstance(X, np.memmap):
+                X = np.asarray(X)  # its rows go to the device, or stream through it
+            X, positive, weight = super()._check_training_data(X, y, sample_weight)
+            if self.device is not None and isinstance(X, Chunks):
+                raise ValueError(
+                    f"device={self.device!r} needs rows in memory or in a memory map; set "
+                    "device=None for rows that are read in chunks"
+                )
+            if self.device is not None and sp.issparse(X):
+                raise TypeError(
+                    f"device={self.device!r} needs a dense X: set device=None to fit CSR rows, or "
+                    "convert them with toarray()"
+                )
+            return X, positive, weight
+        if X.ndim != 2 or 0 in X.shape:
+            raise ValueError(f"X must have shape (n, d), at least (1, 1); got {tuple(X.shape)}")
+        if str(X.dtype) not in ("torch.float32", "torch.float64"):
+            raise ValueError(f"X must hold float32 or float64, got {X.dtype}: use X.float()")
+        # The rows stay on their device; labels and weights are checked beside as many zeros.
+        _, positive, weight = super()._check_training_data(
+            np.zeros((X.shape[0], 1)),
+            to_host(y),
+            None if sample_weight is None else to_host(sample_weight),
+        )
+        self.n_features_in_ = X.shape[1]
+        return X, positive, weight
+
+    def _objective(
+        self,
+        X: Any,
+        positive: npt.NDArray[np.bool_],
+        weight: npt.NDArray[np.float64] | None,
+    ) -> Any:
+        if isinstance(X, Chunks):
+            try:
+                return ChunkObjective(X, positive, weight)
+            except NotFiniteError as bad:
+                raise not_finite(self, bad.row, bad.column, bad.value) from None
+        if self.device is None and not is_tensor(X):
+            return super()._objective(X, positive, weight)
+        device = X.device if self.device is None else find_device(self.device)
+        with out_of_memory_explained(f"X of shape {tuple(X.shape)}", X.nbytes):
+            table = X.to(device) if is_tensor(X) else X
+            tables = DeviceTables(
+                table[None], positive[None], None if weight is None else weight[None], device
+            )
+            return DeviceObjective(tables)
+
+    def _solve(self, objective: Any, **common: Any) -> SolverResult:
+        if isinstance(objective, ChunkObjective):
+            del common["shuffle"]  # rows stay in their chunks
+            k = self._columns_to_keep(self.k, objective.n_features)
+            return sht_auc_chunks(
+                objective, k, step_size=self.step_size, block_order=self.block_order, **common
+            )
+        solver: Any = sht_auc_on_device if isinstance(objective, DeviceObjective) else sht_auc
+        result: SolverResult = solver(
             objective,
             self._columns_to_keep(self.k, objective.n_features),
             batch_size=self.batch_size,
@@ -155,3 +256,4 @@ class SHTAUCClassifier(StochasticClassifier):
             block_order=self.block_order,
             **common,
         )
+        return result

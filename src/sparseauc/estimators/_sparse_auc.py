@@ -9,16 +9,46 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 
-from ..moments import Moments, class_moments
+from ..chunks import (
+    Chunks,
+    NotFiniteError,
+    chunks_in_memory,
+    chunks_on_device,
+    mapped_chunks,
+)
+from ..moments import ClassMoments, Moments, class_moments
+from ..moments.chunked import chunked_moments
 from ..moments.gram import StandardisedGram
 from ..objective import AUCObjective
+from ..selection._chunked_folds import path_of_chunks
 from ..selection._path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
-from ._base import SparseLinearClassifier
+from ._base import SparseLinearClassifier, check_weights, not_finite
 
 Indices = npt.NDArray[np.int64]
+
+# Columns that ``partial_fit`` takes at most: their products fill 256 MiB.
+_MOST_COLUMNS = 4096
+# What choosing columns sets.
+_CHOSEN = (
+    "coef_",
+    "intercept_",
+    "objective_",
+    "scale_",
+    "optimality_gap_",
+    "lower_bound_",
+    "certificate_status_",
+)
+_NONE: Indices = np.empty(0, np.int64)
+
+
+def _works_without_rows(estimator: Any) -> bool:
+    """Whether an estimator needs nothing of the rows but their moments."""
+    return not estimator._needs_rows
 
 
 class SparseAUCClassifier(SparseLinearClassifier):
@@ -30,7 +60,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     with columns divided by their deviations (without touching X). Columns are exchanged until no
     single exchange improves the loss, along all numbers of columns up to k; no step size, no
-    epochs, no random numbers. Use it unless the rows do not fit in memory.
+    epochs, no random numbers.
+
+    Rows need not fit in memory: ``fit`` takes memory maps, tables opened by
+    :func:`sparseauc.chunks.open_table` and Dask arrays and dataframes; ``partial_fit`` takes rows
+    part by part, and ``fit_moments`` no rows at all.
 
     Parameters
     ----------
@@ -53,6 +87,10 @@ class SparseAUCClassifier(SparseLinearClassifier):
         ``time_limit`` is over. Gaps close for tens of columns, or with a strong ridge.
     time_limit : float, default=10.0
         Seconds for branch and bound.
+    device : str or None, default=None
+        Where moments are computed, as torch names it: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs
+        torch and a dense X; an array too large for the device streams through it. ``None`` needs
+        no torch, and leaves a tensor where it lies.
 
     Attributes
     ----------
@@ -75,6 +113,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
     certificate_status_ : str
         Only with ``certify``: "optimal", "time_limit", or "too_wide" where branch and bound would
         not fit in memory.
+    moments_ : ClassMoments
+        After ``partial_fit`` and ``fit_moments``: what is known of the rows; see
+        :class:`sparseauc.ClassMoments`.
+    n_passes_ : int
+        Only where rows were read in chunks: how often.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X has string column names.
@@ -94,6 +137,12 @@ class SparseAUCClassifier(SparseLinearClassifier):
     (2000, 5)
     """
 
+    _reads_chunks = True
+    moments_: ClassMoments
+
+    # Whether more is done with rows than taking their moments.
+    _needs_rows: ClassVar[bool] = False
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -102,6 +151,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "groups": ["array-like", None],
         "certify": ["boolean"],
         "time_limit": [Interval(Real, 0, None, closed="left")],
+        "device": [str, None],
     }
 
     def __init__(
@@ -114,6 +164,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         groups: Any = None,
         certify: bool = False,
         time_limit: float = 10.0,
+        device: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -122,17 +173,21 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.groups = groups
         self.certify = certify
         self.time_limit = time_limit
+        self.device = device
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Rows. Dense arrays and CSR are neither copied nor scaled.
+            Rows. Dense arrays and CSR are neither copied nor scaled. Large memory maps, tables of
+            :func:`sparseauc.chunks.open_table`, Arrow datasets and Dask collections are read in
+            chunks.
         y : array-like of shape (n,)
-            Two kinds of labels; the one that sorts last is positive.
+            Two kinds of labels; the one that sorts last is positive. Not needed for tables opened
+            with their labels; for an Arrow dataset the name of a column will do.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; a pair of rows counts with the product of theirs.
 
@@ -141,39 +196,217 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
-        fixed = self._named_columns("always_include")
-        excluded = self._named_columns("exclude")
-        for column in np.intersect1d(fixed, excluded)[:1]:
-            raise ValueError(f"column {column} is in both always_include and exclude")
-        if fixed.size > self.k:
-            raise ValueError(f"always_include names {fixed.size} columns, more than k={self.k}")
-        if excluded.size == X.shape[1]:
-            raise ValueError("exclude names every column: none is left to choose")
-        k = self._columns_to_keep(self.k, X.shape[1] - excluded.size)
-        labels = self._column_groups()
+        k, restrictions = self._restrictions()
+        self._forget()
+        if isinstance(X, Chunks):
+            return self._fit_chunks(X, positive, weight, k, restrictions)
         # A proof needs double precision throughout.
         rows = X.astype(np.float64, copy=False) if self.certify else X
         moments = class_moments(rows, positive, weight)
-        path = path_of_moments(
-            moments,
-            np.array([k]),
-            np.array([float(self.alpha)]),
-            fixed=fixed,
-            excluded=excluded,
-            labels=labels,
-        )
+        path = path_of_moments(moments, np.array([k]), self._ridge, **restrictions)
         if self.certify:
-            if labels is not None:
-                raise ValueError("certify is about choices of single columns: leave groups out")
-            path = self._certified(path, moments, k, fixed, excluded)
+            path = self._certified(path, moments, k, restrictions)
         coef = path.coef(k, float(self.alpha)).astype(X.dtype, copy=False)
         objective = AUCObjective(X, positive, weight)
         self.objective_ = objective.value(coef)
         self.scale_ = path.scale
         return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
 
+    @available_if(_works_without_rows)  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take in more rows; feeding a table in parts gives the same as fitting it whole.
+
+        Class moments of the rows accumulate in ``moments_``, with all columns of H: two numbers for
+        each pair of columns, whatever the number of rows. Columns are chosen when ``coef_`` is
+        asked for, or anything that needs it. A later ``fit`` begins afresh.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            At most 4096 columns.
+        y : array-like of shape (n,)
+            Rows may be of one class.
+        classes : array-like of shape (2,), optional
+            Both labels; needed in the first call, if its rows are of one class.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        first = "moments_" not in vars(self)
+        X, positive = self._check_more_rows(X, y, classes, first=first)
+        if X.shape[1] > _MOST_COLUMNS:
+            raise ValueError(
+                f"{X.shape[1]} columns are too many for partial_fit, which keeps a number for each "
+                f"pair of columns ({_MOST_COLUMNS} at most): give all rows to fit, from a file "
+                "with sparseauc.chunks.open_table if need be, or choose among fewer columns"
+            )
+        weight = None
+        if sample_weight is not None:
+            weight = check_weights(sample_weight, positive)
+        part = chunked_moments(chunks_in_memory(X), positive, weight).summary(range(X.shape[1]))
+        gathered = part if first else self.moments_ + part
+        self._forget()
+        self.moments_ = gathered
+        return self
+
+    @available_if(_works_without_rows)  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit_moments(
+        self, moments: ClassMoments, *, classes: Any = (0, 1), feature_names: Any = None
+    ) -> Self:
+        """Choose columns and coefficients from class moments, without rows.
+
+        Moments of several tables with the same columns are added: ``a + b``. Columns of H that they
+        do not carry are not chosen from.
+
+        Parameters
+        ----------
+        moments : ClassMoments
+            As ``class_moments(X, y).summary(columns)`` gives, or ``ClassMoments.load``.
+        classes : array-like of shape (2,), default=(0, 1)
+            Labels of the negatives and of the positives.
+        feature_names : array-like of str, optional
+            Names of the columns.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from sparseauc import SparseAUCClassifier, class_moments
+        >>> from sparseauc.datasets import make_outbreak
+        >>> X, y = make_outbreak(n=2000, d=100, k=5, mu=1.0, random_state=0)
+        >>> one = class_moments(X[:800], y[:800]).summary(range(100))
+        >>> other = class_moments(X[800:], y[800:]).summary(range(100))
+        >>> model = SparseAUCClassifier(k=5).fit_moments(one + other, classes=(-1, 1))
+        >>> int(model.get_support().sum())
+        5
+        """
+        labels = np.asarray(classes)
+        if labels.shape != (2,) or labels[0] == labels[1]:
+            raise ValueError(f"classes must be two different labels, got {classes!r}")
+        moments.check_both_classes()
+        names = None if feature_names is None else np.asarray(feature_names, dtype=object)
+        if names is not None and names.shape != (moments.n_features,):
+            raise ValueError(
+                f"the moments are of {moments.n_features} columns, feature_names has shape "
+                f"{names.shape}"
+            )
+        self._forget()
+        self.classes_ = labels
+        self.n_features_in_ = moments.n_features
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.moments_ = moments
+        return self._solve_moments()
+
+    def __getattr__(self, name: str) -> Any:
+        """Choose columns when they are first asked for after ``partial_fit``."""
+        fitted = vars(self)
+        if name in _CHOSEN and "moments_" in fitted and "coef_" not in fitted:
+            try:
+                self._solve_moments()
+            except ValueError as error:
+                # With rows of one class so far there is nothing to choose by.
+                raise NotFittedError(f"{type(self).__name__}: {error}") from error
+            if name in fitted:
+                return fitted[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _check_training_data(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
+        if self.device is not None:
+            X = chunks_on_device(X, self.device)
+        return super()._check_training_data(X, y, sample_weight)
+
+    def _solve_moments(self) -> Self:
+        """Choose columns by ``moments_``."""
+        moments = self.moments_
+        moments.check_both_classes()
+        missing = np.setdiff1d(np.arange(moments.n_features), moments.column_index)
+        k, restrictions = self._restrictions(missing)
+        path = path_of_moments(moments, np.array([k]), self._ridge, **restrictions)
+        return self._finish(path, moments, k, restrictions, np.float64)
+
+    def _fit_chunks(
+        self, chunks: Chunks, positive: Any, weight: Any, k: int, restrictions: dict[str, Any]
+    ) -> Self:
+        """Fit rows that are read in chunks."""
+        try:
+            path, moments = path_of_chunks(
+                chunks, positive, weight, np.array([k]), self._ridge, **restrictions
+            )
+        except NotFiniteError as bad:
+            raise not_finite(self, bad.row, bad.column, bad.value) from None
+        self._finish(path, moments, k, restrictions, chunks.dtype)
+        self.n_passes_ = chunks.n_passes
+        return self
+
+    def _finish(
+        self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Any, dtype: Any
+    ) -> Self:
+        """Set what is fitted from moments alone."""
+        if self.certify:
+            if moments.at_hand is not None and not moments.at_hand.all():
+                raise ValueError(
+                    "certify needs all columns of H, which are too many to be kept for rows that "
+                    "are read in chunks: set certify=False, or choose among fewer columns"
+                )
+            path = self._certified(path, moments, k, restrictions)
+        coef = path.coef(k, float(self.alpha)).astype(dtype, copy=False)
+        self.objective_ = moments.loss(coef)
+        self.scale_ = path.scale
+        return self._set_fitted(coef, *(mean.astype(dtype) for mean in moments.means))
+
+    def _forget(self) -> None:
+        """Drop what earlier rows left, so that nothing of it is taken for new."""
+        for name in ("moments_", "n_passes_", *_CHOSEN):
+            self.__dict__.pop(name, None)
+
+    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
+        chunks = super()._as_chunks(X, y, sample_weight)
+        return mapped_chunks(X) if chunks is None else chunks
+
+    @property
+    def _ridge(self) -> npt.NDArray[np.float64]:
+        return np.array([float(self.alpha)])
+
+    def _restrictions(self, missing: Indices = _NONE) -> tuple[int, dict[str, Any]]:
+        """Number of columns, and which must, may not and go together; ``missing`` may not."""
+        fixed = self._named_columns("always_include")
+        excluded = self._named_columns("exclude")
+        for column in np.intersect1d(fixed, excluded)[:1]:
+            raise ValueError(f"column {column} is in both always_include and exclude")
+        for column in np.intersect1d(fixed, missing)[:1]:
+            raise ValueError(
+                f"always_include names column {column}, whose column of H the moments do not carry"
+            )
+        if fixed.size > self.k:
+            raise ValueError(f"always_include names {fixed.size} columns, more than k={self.k}")
+        d = self.n_features_in_
+        if excluded.size == d:
+            raise ValueError("exclude names every column: none is left to choose")
+        excluded = np.union1d(excluded, missing)
+        if excluded.size == d:
+            raise ValueError(
+                "the moments carry no column of H to choose from: name some in "
+                "class_moments(X, y).summary(columns)"
+            )
+        labels = self._column_groups()
+        if self.certify and labels is not None:
+            raise ValueError("certify is about choices of single columns: leave groups out")
+        k = self._columns_to_keep(self.k, d - excluded.size)
+        return k, {"fixed": fixed, "excluded": excluded, "labels": labels}
+
     def _certified(
-        self, path: SparseAUCPath, moments: Moments, k: int, fixed: Indices, excluded: Indices
+        self, path: SparseAUCPath, moments: Moments, k: int, restrictions: dict[str, Any]
     ) -> SparseAUCPath:
         """Set the certificate's attributes; return the path with the best solution it met."""
         certificate = certify(
@@ -181,8 +414,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
             path.solutions[0][0],
             k,
             float(self.alpha),
-            fixed=fixed,
-            excluded=excluded,
+            fixed=restrictions["fixed"],
+            excluded=restrictions["excluded"],
             time_limit=self.time_limit,
         )
         self.lower_bound_ = certificate.lower_bound

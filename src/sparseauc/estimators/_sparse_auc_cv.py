@@ -76,6 +76,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Seed of the default folds.
     n_jobs : int, optional
         Folds computed at the same time, in threads. The answer does not depend on it.
+    device : str or None, default=None
+        Where moments are computed, as torch names it: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs
+        torch and a dense X; an array too large for the device streams through it. ``None`` needs
+        no torch, and leaves a tensor where it lies.
     verbose : int, default=0
         Above 0, a line when done; above 1, joblib's progress over the folds.
 
@@ -128,6 +132,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "groups": ["array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
+        "device": [str, None],
         "verbose": ["verbose"],
     }
 
@@ -143,6 +148,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         groups: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
+        device: str | None = None,
         verbose: int = 0,
     ) -> None:
         self.ks = ks
@@ -154,6 +160,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.groups = groups
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]

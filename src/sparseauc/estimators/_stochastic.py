@@ -54,8 +54,17 @@ class StochasticClassifier(SparseLinearClassifier):
     def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
         """Run the solver; ``common`` holds max_epochs, tol, shuffle, start, callback and rng."""
 
+    def _objective(
+        self,
+        X: Any,
+        positive: npt.NDArray[np.bool_],
+        weight: npt.NDArray[np.float64] | None,
+    ) -> Any:
+        """Wrap the data; a subclass may have another home for them."""
+        return AUCObjective(X, positive, weight)
+
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 
         Parameters
@@ -86,7 +95,7 @@ class StochasticClassifier(SparseLinearClassifier):
                 weight, self.validation_fraction, self.n_iter_no_change, tol, seed=int(seeds[0])
             )
             tol = 0.0  # the held-out rows decide
-        objective = AUCObjective(X, positive, weight)
+        objective = self._objective(X, positive, weight)
         watched = self.record_history or self.verbose or monitor.held_out is not None
         result = self._solve(
             objective,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from ..chunks import Chunks, as_chunks, labels_and_weights
 from .base import ClassMoments, ClassPart, Moments
+from .chunked import ChunkedMoments, chunked_moments
 from .dense import DenseMoments
 from .sparse import SparseMoments
 
 __all__ = [
+    "ChunkedMoments",
     "ClassMoments",
     "ClassPart",
     "DenseMoments",
@@ -21,27 +24,47 @@ __all__ = [
 ]
 
 
+@overload
 def class_moments(
-    X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
-) -> DenseMoments | SparseMoments:
-    """Moments of a table in memory, computed when asked for; X is not copied.
+    X: Chunks, y: Any = None, sample_weight: npt.ArrayLike | None = None
+) -> ChunkedMoments: ...
+
+
+@overload
+def class_moments(
+    X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+) -> DenseMoments | SparseMoments: ...
+
+
+def class_moments(
+    X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
+) -> DenseMoments | SparseMoments | ChunkedMoments:
+    """Moments of a table, computed when asked for; X is not copied.
 
     A chunk may hold one class only: its ``summary()`` merges with others.
 
     Parameters
     ----------
     X : ndarray or CSR of shape (n, d), float32 or float64
+        Or a table read in chunks: from ``sparseauc.chunks.open_table``, or a Dask array or
+        dataframe.
     y : array-like of shape (n,)
-        Positive where true or greater than zero. For other labels pass ``y == label``.
+        Positive where true or greater than zero. For other labels pass ``y == label``. Tables
+        opened with their labels need none.
     sample_weight : array-like of shape (n,), optional
         Weights of 0 or more.
     """
+    chunks = as_chunks(X, y, sample_weight)
+    if chunks is not None:
+        y, sample_weight = labels_and_weights(chunks, y, sample_weight)
     labels = np.asarray(y)
     if labels.dtype.kind not in "biuf":
         raise ValueError("y must be true/false or numbers; for text labels pass y == label")
     for row in np.flatnonzero(np.isnan(labels))[:1]:
         raise ValueError(f"y has NaN at row {row}; leave out rows without a label")
     positive = np.ascontiguousarray(labels > 0)
+    if chunks is not None:
+        X = chunks
     n = X.shape[0]
     if X.ndim != 2 or n == 0 or X.shape[1] == 0:
         raise ValueError(f"X must have rows and columns, got shape {X.shape}")
@@ -56,6 +79,8 @@ def class_moments(
             raise ValueError(f"X has {n} rows but sample_weight has shape {weight.shape}")
         for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
             raise ValueError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
+    if chunks is not None:
+        return chunked_moments(chunks, positive, weight)
     if hasattr(X, "tocsr"):
         return SparseMoments(X.tocsr(), positive, weight)
     return DenseMoments(np.asarray(X), positive, weight)

@@ -70,6 +70,11 @@ class Moments(ABC):
         return float(np.finfo(np.float64).eps)
 
     @property
+    def at_hand(self) -> Mask | None:
+        """Columns of H that can be given without reading rows; None where none is favoured."""
+        return None
+
+    @property
     def ratio(self) -> float:
         """Share r of the positives, by weight."""
         positive, negative = self.weights
@@ -110,6 +115,17 @@ class Moments(ABC):
         rows_of_h = positive / self.weights[0] + negative / self.weights[1]
         rows_of_h += np.outer(delta[index], delta)
         return rows_of_h.T
+
+    def loss(self, w: npt.ArrayLike) -> float:
+        """F(w) = (1 + w·δ)² + wᵀ(S₊ + S₋)w, from the columns of H where w is not zero."""
+        vector = np.asarray(w, np.float64)
+        support = np.flatnonzero(vector)
+        values = vector[support]
+        positive, negative = (
+            values @ cross[:, support] @ values / weight
+            for cross, weight in zip(self.cross(support), self.weights, strict=True)
+        )
+        return float((1.0 + values @ self.delta[support]) ** 2 + positive + negative)
 
     def summary(self, columns: npt.ArrayLike = ()) -> ClassMoments:
         """Numbers without rows; ``columns`` names the columns of H to take along."""
@@ -256,6 +272,13 @@ class ClassMoments(Moments):
     def scatters(self) -> tuple[Array, Array]:
         """Σ w (x − mean)² of each class."""
         return self.positive.scatter, self.negative.scatter
+
+    @property
+    def at_hand(self) -> Mask | None:
+        """Columns of H that were taken along."""
+        taken = np.zeros(self.n_features, np.bool_)
+        taken[self.column_index] = True
+        return taken
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Σ w (x_c − mean_c)(x − mean) of each class, for columns c that were taken along."""

@@ -64,8 +64,10 @@ class StandardisedGram:
         self._capacity = min(d, max(capacity, _ALWAYS_KEPT // d))
         self._rows = np.empty((self._capacity, d))
         self._slot: dict[int, int] = {}  # in order of use, the latest last
+        # Columns that cost no reading of rows, where others do.
+        self._at_hand = np.ones(d, np.bool_) if moments.at_hand is None else moments.at_hand
         if d <= _WHOLE:
-            self._fetch(np.arange(d), keep=frozenset())
+            self._fetch(np.flatnonzero(self._at_hand), keep=frozenset())
 
     @property
     def n_features(self) -> int:
@@ -90,7 +92,8 @@ class StandardisedGram:
             for other in likeliest().tolist():
                 if len(wanted) >= room:
                     break
-                if other not in self._slot and other != column:
+                alike = self._at_hand[other] == self._at_hand[column]
+                if alike and other not in self._slot and other != column:
                     wanted.append(other)
             self._fetch(np.sort(wanted), keep)
         slot = self._slot.pop(column)

@@ -16,7 +16,8 @@ largest.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -156,24 +157,48 @@ def sht_auc(
     k = min(k, d)
     blocks = deal_blocks(objective, batch_size, shuffle=shuffle, rng=rng)
     constant = np.flatnonzero(~objective.moments.varies)
-    iterate = Iterate(objective, k, start)
-    first = iterate.copy()
-    driver = None
-    if isinstance(step_size, str):
-        driver = BoldDriver(
-            exact_first_step(objective, k), first, objective.value_on(*first, iterate.w), max_epochs
-        )
     candidate, magnitudes = np.empty(d, dtype), np.empty(d, dtype)
     scores = np.empty(blocks.largest, dtype)
 
-    def run_epoch(number: int) -> Epoch:
-        step = float(step_size) if driver is None else driver.step(number)
+    def run_blocks(iterate: Iterate, step: float) -> None:
         iterate.size = _sht_auc_epoch(
             objective.table, blocks.rows, blocks.starts, blocks.visiting_order(block_order, rng),
             objective.positive, objective.weight, objective.mean_positive, objective.mean_negative,
             *objective.block_scales(len(blocks)), constant, step, k,
             iterate.w, iterate.support, iterate.values, iterate.size, candidate, magnitudes, scores,
         )  # fmt: skip
+
+    return threshold_in_epochs(
+        objective, Iterate(objective, k, start), run_blocks, step_size=step_size,
+        max_epochs=max_epochs, tol=tol, callback=callback,
+    )  # fmt: skip
+
+
+def threshold_in_epochs(
+    objective: Any,
+    iterate: Iterate,
+    run_blocks: Callable[[Iterate, float], None],
+    *,
+    step_size: float | Literal["auto"],
+    max_epochs: int,
+    tol: float,
+    callback: Callback | None,
+) -> SolverResult:
+    """Run epochs of SHT-AUC with a constant or an automatic step.
+
+    ``run_blocks`` takes an iterate through the blocks of an epoch with a step, and leaves it with
+    size −1 when it overflowed. The objective may be that of any home for data.
+    """
+    k, first = iterate.support.size, iterate.copy()
+    driver = None
+    if isinstance(step_size, str):
+        driver = BoldDriver(
+            exact_first_step(objective, k), first, objective.value_on(*first, iterate.w), max_epochs
+        )
+
+    def run_epoch(number: int) -> Epoch:
+        step = float(step_size) if driver is None else driver.step(number)
+        run_blocks(iterate, step)
         overflowed = iterate.size < 0
         if driver is None:
             if overflowed:

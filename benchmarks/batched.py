@@ -1,0 +1,83 @@
+"""Ten values of k at once against one fit, float32, one thread, 50 epochs.
+
+"One fit" is the mean of ten separate fits, one for each k; both sides start from the rows, so that
+class means count on both. All ten models visit the same blocks, as a grid search would have them.
+"""
+
+from common import interleaved_minimum, report, verdict  # isort: skip
+
+import numpy as np
+
+from sparseauc.objective import AUCObjective
+from sparseauc.solvers import sht_auc
+from sparseauc.solvers.batched import sht_auc_grid
+
+KS = np.arange(10, 101, 10)
+EPOCHS = 50
+
+
+def table(n, d):
+    """Independent columns, 5 % positives, twenty columns that matter, rows of norm one."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    positive = np.arange(n) % 20 == 0
+    X[np.ix_(positive, np.arange(0, d, d // 20))] += 0.3
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X, positive
+
+
+def measure(n, d, batch_size, step_size, repeats):
+    """Time of the grid in seconds, and mean time of one fit."""
+    X, positive = table(n, d)
+    common = {
+        "batch_size": batch_size,
+        "max_epochs": EPOCHS,
+        "tol": 0.0,
+    }
+
+    def one(k):
+        return sht_auc(
+            AUCObjective(X, positive), k, step_size=step_size, rng=np.random.default_rng(0),
+            **common,
+        )  # fmt: skip
+
+    def ten():
+        return sht_auc_grid(
+            X, positive, ks=KS, step_sizes=step_size, rng=np.random.default_rng(0), **common
+        )
+
+    grid = ten()
+    for k, coef in zip(KS, grid.coef, strict=True):
+        difference = np.abs(one(int(k)).dense(d) - coef).max()
+        if difference > 1e-4 * np.abs(coef).max():
+            raise RuntimeError(f"k={k}: the grid and the single fit differ by {difference:.1e}")
+    together, *apart = interleaved_minimum([ten, *(lambda k=int(k): one(k) for k in KS)], repeats)
+    return together, float(np.mean(apart))
+
+
+def main():
+    rows = []
+    for n, d, batch_size, step_size, repeats, limit in [
+        (640, 1000, 64, 0.05, 30, 6),
+        (1000, 100_000, 50, 0.05, 2, 5),
+    ]:
+        together, one = measure(n, d, batch_size, step_size, repeats)
+        rows.append(
+            (
+                f"n={n}, d={d}, b={batch_size}, k = 10, 20 … 100",
+                f"{one * 1e3:.1f}",
+                f"{together * 1e3:.1f}",
+                f"{together / one:.2f}",
+                verdict(together / one, limit),
+            )
+        )
+    report(
+        "batched",
+        "Ten values of k at once",
+        ["case", "one fit, ms", "ten at once, ms", "ratio", "limit"],
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Tensors beside arrays: telling them apart, and what they ask of their device.
+
+Nothing here imports torch before it is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+# Bytes of rows that are copied into the order of their blocks on the CPU; with more, every block is
+# gathered when it is visited.
+_COPY_ON_CPU = 2**30
+# Share of a GPU's free memory that rows may fill: the rest is for the models and for products.
+_SHARE = 0.8
+_GIB = 2**30
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether ``X`` is a torch tensor; torch is imported already if it is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor)
+
+
+def import_torch() -> Any:
+    """Import torch, or name the extra that brings it."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError('this needs torch: pip install "sparseauc[gpu]"') from error
+    return torch
+
+
+def to_host(values: Any) -> npt.NDArray[Any]:
+    """Return an array; tensors are copied from their device."""
+    return np.asarray(values.detach().cpu() if is_tensor(values) else values)
+
+
+@contextlib.contextmanager
+def out_of_memory_explained(what: str, nbytes: int) -> Iterator[None]:
+    """Turn a device's out-of-memory error into one that says what was asked for and what to do."""
+    torch = import_torch()
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError as error:
+        free, total = torch.cuda.mem_get_info()
+        raise MemoryError(
+            f"{what} asks for about {nbytes / _GIB:.2f} GiB on the device, which has "
+            f"{free / _GIB:.2f} of {total / _GIB:.2f} GiB free: use float32, a smaller batch_size "
+            "or fewer models at a time, or give X as a NumPy array or memory map, whose rows "
+            "stream through the device in chunks"
+        ) from error
+
+
+def find_device(name: str) -> Any:
+    """Give the torch device of this name, or say that there is none."""
+    torch = import_torch()
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(f"device={name!r} is none that torch knows: {error}") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device={name!r}: torch {torch.__version__} finds no GPU here; set device=None, or "
+            "install the CUDA build of torch"
+        )
+    return device
+
+
+def as_tensor(array: npt.NDArray[Any]) -> Any:
+    """View an array as a tensor; that it may be read-only is no matter, as nothing writes to it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writ", UserWarning)
+        return import_torch().from_numpy(array)
+
+
+def room(device: Any) -> int:
+    """Bytes that may be filled with rows."""
+    torch = import_torch()
+    if device.type != "cuda":
+        return _COPY_ON_CPU
+    free, _ = torch.cuda.mem_get_info(device)
+    # What the allocator holds without using it is free, too.
+    free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(_SHARE * free)

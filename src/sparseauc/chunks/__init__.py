@@ -1,0 +1,245 @@
+"""Tables that do not fit in memory: rows read chunk by chunk, from files or from a cluster.
+
+``open_table`` makes a table on disk usable as X of ``SparseAUCClassifier``,
+``SparseAUCClassifierCV`` and ``SHTAUCClassifier``; Dask arrays and dataframes are given to them
+as they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_array
+from sklearn.utils.validation import _get_feature_names as get_feature_names
+
+from .._arrays import find_device, is_tensor
+from ._arrays import ArrayChunks, mapped_by
+from ._arrow import ArrowChunks
+from ._base import CHUNK_BYTES, Chunks, Pass, SequentialChunks
+from ._dask import DaskChunks
+from ._device import DeviceChunks
+from ._scores import NotFiniteError, first_not_finite, score_chunks
+from ._sparse import CSRChunks, CSRFiles
+
+__all__ = [
+    "ArrayChunks",
+    "ArrowChunks",
+    "CSRChunks",
+    "CSRFiles",
+    "Chunks",
+    "DaskChunks",
+    "DeviceChunks",
+    "NotFiniteError",
+    "Pass",
+    "SequentialChunks",
+    "as_chunks",
+    "chunks_in_memory",
+    "chunks_on_device",
+    "first_not_finite",
+    "labels_and_weights",
+    "mapped_chunks",
+    "open_table",
+    "score_chunks",
+]
+
+_CSR = ("data.npy", "indices.npy", "indptr.npy")
+_COLUMNAR = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "ipc",
+    ".ipc": "ipc",
+}
+# Memory maps from this size on are read in chunks. Smaller ones fit wherever anything does, and are
+# treated like arrays in memory.
+_MAPPED = 2**28
+
+
+def open_table(
+    source: Any,
+    target: str | npt.ArrayLike | None = None,
+    *,
+    leave_out: Sequence[str] = (),
+    chunk_bytes: int = CHUNK_BYTES,
+) -> SequentialChunks:
+    """Open a table that need not fit in memory, to be given to ``fit`` as X.
+
+    Parameters
+    ----------
+    source : path, list of paths, or object
+        - ``.npy``: a dense table;
+        - ``.parquet``, ``.feather``, ``.arrow``, or a folder of such files;
+        - a folder with ``data.npy``, ``indices.npy`` and ``indptr.npy``: the arrays of a CSR matrix
+          (and ``shape.npy``, if the last columns may be empty);
+        - a list of ``.npz`` files written by ``scipy.sparse.save_npz``, one below the other;
+        - a ``pyarrow.dataset.Dataset``, or anything with ``shape``, ``dtype`` and slices, such as
+          an HDF5 or Zarr dataset.
+    target : str or array-like of shape (n,), optional
+        The labels: a column's name for columnar files, otherwise the labels themselves. They can as
+        well be given to ``fit``.
+    leave_out : sequence of str
+        Columns of columnar files that are no features.
+    chunk_bytes : int, default=64 MiB
+        Rows are read in chunks of about this size.
+
+    Returns
+    -------
+    Chunks
+        With ``shape``, ``dtype``, ``feature_names`` and ``n_passes``.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, pathlib
+    >>> from sparseauc import SparseAUCClassifier
+    >>> from sparseauc.chunks import open_table
+    >>> from sparseauc.datasets import make_outbreak
+    >>> X, y = make_outbreak(n=2000, d=100, k=5, mu=1.0, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(pathlib.Path(folder) / "X.npy", X)
+    ...     table = open_table(pathlib.Path(folder) / "X.npy", target=y)
+    ...     model = SparseAUCClassifier(k=5).fit(table)
+    >>> int(model.get_support().sum())
+    5
+    """
+    if isinstance(source, Chunks):
+        raise ValueError("this table is open already")
+    if _is_arrow(source):
+        return _arrow_chunks(source, target, leave_out, chunk_bytes)
+    named = isinstance(target, str)
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file or folder")
+        if path.is_dir() and not all((path / name).exists() for name in _CSR):
+            kinds = sorted({file.suffix.lower() for file in path.iterdir()} & set(_COLUMNAR))
+            if len({_COLUMNAR[kind] for kind in kinds}) == 1:
+                dataset = _dataset(path, _COLUMNAR[kinds[0]])
+                return _arrow_chunks(dataset, target, leave_out, chunk_bytes)
+            raise ValueError(
+                f"{path} holds neither {', '.join(_CSR)} nor files of one kind among "
+                f"{', '.join(_COLUMNAR)}"
+            )
+        if path.suffix.lower() in _COLUMNAR:
+            dataset = _dataset(path, _COLUMNAR[path.suffix.lower()])
+            return _arrow_chunks(dataset, target, leave_out, chunk_bytes)
+    if named or leave_out:
+        raise ValueError(
+            f"{source} has no column names: give the labels themselves, and all columns as features"
+        )
+    y = None if target is None else np.asarray(target)
+    if isinstance(source, str | os.PathLike):
+        if path.is_dir():
+            data, indices, indptr = (np.load(path / name, mmap_mode="r") for name in _CSR)
+            shape = path / "shape.npy"
+            width = int(np.load(shape)[1]) if shape.exists() else None
+            return CSRChunks(data, indices, indptr, width, y, chunk_bytes)
+        if path.suffix.lower() == ".npz":
+            return CSRFiles([path], y)
+        if path.suffix.lower() != ".npy":
+            raise ValueError(
+                f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder"
+            )
+        return ArrayChunks(np.load(path, mmap_mode="r"), y, chunk_bytes)
+    if isinstance(source, list | tuple):
+        return CSRFiles(source, y)
+    if not all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
+        raise ValueError(f"cannot read rows from {type(source).__name__}")
+    return ArrayChunks(source, y, chunk_bytes)
+
+
+def as_chunks(X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
+    """View X as chunks if it is a table read in chunks; None for tables in memory.
+
+    With a ``pyarrow.dataset.Dataset`` as X, y may be the name of a column.
+    """
+    if isinstance(X, Chunks):
+        return X
+    if hasattr(X, "__dask_graph__"):
+        return DaskChunks(X, y, sample_weight)
+    if is_tensor(X):
+        return DeviceChunks(X, X.device)
+    if _is_arrow(X):
+        return ArrowChunks(X, y if isinstance(y, str) else None)
+    return None
+
+
+def labels_and_weights(chunks: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Labels and weights of all rows, from the table itself or as they were given beside it."""
+    labels = chunks.target()
+    if labels is None:
+        labels = y
+    elif not (y is None or isinstance(chunks, DaskChunks) or isinstance(y, str)):
+        raise ValueError("the labels are given twice: with the table, and as y")
+    if isinstance(chunks, DaskChunks):
+        sample_weight = chunks.sample_weight()
+    return labels, sample_weight
+
+
+def chunks_in_memory(X: Any) -> SequentialChunks:
+    """View an array or a CSR matrix in memory as chunks."""
+    if hasattr(X, "tocsr"):
+        return CSRChunks(X.data, X.indices, X.indptr, X.shape[1])
+    return ArrayChunks(X)
+
+
+def chunks_on_device(X: Any, device: str) -> DeviceChunks:
+    """Bring a dense table to a device, or stream it through."""
+    where = find_device(device)
+    if isinstance(X, Chunks) or _is_arrow(X) or hasattr(X, "__dask_graph__"):
+        raise ValueError(
+            f"device={device!r} needs rows in memory or in a memory map; set device=None for rows "
+            "that are read in chunks"
+        )
+    if hasattr(X, "tocsr"):
+        raise TypeError(
+            f"device={device!r} needs a dense X: set device=None to fit CSR rows, or convert them "
+            "with toarray()"
+        )
+    if is_tensor(X):
+        return DeviceChunks(X.to(where), where)
+    names = get_feature_names(X)
+    array = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False)
+    chunks = DeviceChunks(array, where)
+    chunks.feature_names = names
+    return chunks
+
+
+def mapped_chunks(X: Any) -> ArrayChunks | None:
+    """View a large memory map as chunks; None for anything else."""
+    if mapped_by(X) is None or X.ndim != 2 or X.nbytes < _MAPPED or X.dtype.kind not in "biuf":
+        return None
+    return ArrayChunks(X)
+
+
+def _is_arrow(source: Any) -> bool:
+    """Whether this is a ``pyarrow.dataset.Dataset``; pyarrow is not imported to find out."""
+    return any(
+        kind.__module__.split(".")[0] == "pyarrow" and kind.__name__ == "Dataset"
+        for kind in type(source).__mro__
+    )
+
+
+def _dataset(path: Path, kind: str) -> Any:
+    try:
+        import pyarrow.dataset as ds
+    except ImportError as error:
+        raise ImportError(
+            'columnar files are read by pyarrow: pip install "sparseauc[report]"'
+        ) from error
+    files = sorted(path.glob("*")) if path.is_dir() else [path]
+    return ds.dataset(
+        [str(file) for file in files if file.suffix.lower() in _COLUMNAR], format=kind
+    )
+
+
+def _arrow_chunks(
+    dataset: Any, target: Any, leave_out: Sequence[str], chunk_bytes: int
+) -> ArrowChunks:
+    if target is not None and not isinstance(target, str):
+        raise ValueError("name the column with the labels, or give the labels to fit")
+    return ArrowChunks(dataset, target, tuple(leave_out), chunk_bytes)

@@ -1,0 +1,94 @@
+"""Dense tables on disk that can be sliced: memory maps, .npy files, HDF5 and Zarr arrays."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import CHUNK_BYTES, Indices, SequentialChunks, float_dtype
+
+
+class ArrayChunks(SequentialChunks):
+    """Slices of rows of an array that is not in memory.
+
+    Parameters
+    ----------
+    array : array-like of shape (n, d)
+        Anything with ``shape``, ``dtype`` and slices: ``numpy.memmap``, an HDF5 or Zarr dataset.
+    y : ndarray of shape (n,), optional
+    chunk_bytes : int
+        Size of a slice.
+    """
+
+    def __init__(
+        self, array: Any, y: npt.NDArray[Any] | None = None, chunk_bytes: int = CHUNK_BYTES
+    ) -> None:
+        if len(array.shape) != 2:
+            raise ValueError(f"a table has rows and columns, this array has shape {array.shape}")
+        self.array = array
+        self.shape = int(array.shape[0]), int(array.shape[1])
+        self.dtype = float_dtype(array.dtype, "the array")
+        self._y = y
+        row_bytes = max(1, self.shape[1] * np.dtype(array.dtype).itemsize)
+        self.chunk_rows = max(1, chunk_bytes // row_bytes)
+        n = self.shape[0]
+        self._sizes = tuple(
+            min(self.chunk_rows, n - start) for start in range(0, n, self.chunk_rows)
+        )
+
+    def target(self) -> npt.NDArray[Any] | None:
+        """Labels given along with the array."""
+        return self._y
+
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Give slices of rows; the pages of a memory map are let go after use."""
+        for number in range(len(self.sizes)):
+            chunk = self._chunk(number)
+            yield chunk if columns is None else np.asarray(chunk)[:, columns]
+            _let_go(chunk)
+
+    def _chunk(self, number: int) -> Any:
+        start = number * self.chunk_rows
+        return self.array[start : start + self.chunk_rows]
+
+    def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
+        """Some rows of some columns; of a memory map only their pages are read."""
+        if not isinstance(self.array, np.ndarray):
+            return super().take(rows, columns)
+        taken = np.empty((rows.size, columns.size))
+        for low in range(0, rows.size, self.chunk_rows):
+            part = rows[low : low + self.chunk_rows]
+            taken[low : low + part.size] = self.array[part[:, None], columns]
+            _let_go(self.array[part[0] : part[-1] + 1])
+        return taken
+
+
+def mapped_by(array: Any) -> np.memmap[Any, Any] | None:
+    """The memory map that an array is, or is a view of; None for arrays in memory."""
+    holder = array
+    while isinstance(holder, np.ndarray):
+        if isinstance(holder, np.memmap) and isinstance(holder.base, mmap.mmap):
+            return holder
+        holder = holder.base
+    return None
+
+
+def _let_go(chunk: Any) -> None:
+    """Tell the system that the pages of a chunk of a memory map are not needed for now."""
+    mapped = mapped_by(chunk)
+    # Pages of a private copy would lose what was written to them.
+    if mapped is None or mapped.mode == "c" or not chunk.flags.c_contiguous or not chunk.size:
+        return
+    mapping: Any = mapped.base
+    if not hasattr(mapping, "madvise"):
+        return
+    first = chunk.ctypes.data - np.frombuffer(mapping, np.uint8, 1).ctypes.data
+    # Whole pages within the chunk: those at its ends are shared with its neighbours.
+    low = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+    high = (first + chunk.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+    if high > low:
+        mapping.madvise(mmap.MADV_DONTNEED, low, high - low)

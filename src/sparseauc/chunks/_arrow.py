@@ -1,0 +1,117 @@
+"""Columnar files: Parquet, Feather and Arrow IPC, one file or a folder of them, through pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import CHUNK_BYTES, FLOATS, Indices, SequentialChunks
+
+
+class ArrowChunks(SequentialChunks):
+    """Record batches of a ``pyarrow.dataset.Dataset``, in the order of its files and rows.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+    target : str, optional
+        Column with the labels.
+    leave_out : sequence of str
+        Columns that are no features, such as names of rows.
+    chunk_bytes : int
+        Size of a batch.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        target: str | None = None,
+        leave_out: tuple[str, ...] = (),
+        chunk_bytes: int = CHUNK_BYTES,
+    ) -> None:
+        self._dataset = dataset
+        self._target = target
+        names = list(dataset.schema.names)
+        for name in (*(() if target is None else (target,)), *leave_out):
+            if name not in names:
+                raise ValueError(f"there is no column {name!r}; there are {_some(names)}")
+        apart = {target, *leave_out}
+        self._names = [name for name in names if name not in apart]
+        if not self._names:
+            raise ValueError("no column is left besides the target")
+        kinds = [_float_of(dataset.schema.field(name)) for name in self._names]
+        self.dtype = np.result_type(*kinds)
+        self.feature_names = np.array(self._names, dtype=object)
+        self.shape = int(dataset.count_rows()), len(self._names)
+        self._chunk_bytes = chunk_bytes
+
+    def target(self) -> npt.NDArray[Any] | None:
+        """The labels, from a reading of that column alone."""
+        if self._target is None:
+            return None
+        column = self._dataset.to_table(columns=[self._target]).column(0)
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise ValueError(
+                f"column {self._target!r} has no label at row {row}; leave out rows without one"
+            )
+        labels: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return labels
+
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Give batches; only the columns asked for are read from the files."""
+        import pyarrow.dataset as ds
+
+        names = self._names if columns is None else [self._names[j] for j in columns]
+        rows = max(1, self._chunk_bytes // (max(1, len(names)) * self.dtype.itemsize))
+        options: dict[str, Any] = {}
+        if isinstance(getattr(self._dataset, "format", None), ds.ParquetFileFormat):
+            # Neither a whole row group nor files ahead in memory.
+            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+                use_buffered_stream=True, pre_buffer=False
+            )
+        scanner = self._dataset.scanner(
+            columns=names,
+            batch_size=rows,
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
+            **options,
+        )
+        for batch in scanner.to_batches():
+            # A batch may be as large as its file made it.
+            for start in range(0, batch.num_rows, rows):
+                yield self._as_array(batch.slice(start, rows))
+
+    def _as_array(self, batch: Any) -> npt.NDArray[Any]:
+        by_column = np.empty((batch.num_columns, batch.num_rows), self.dtype)
+        for values, column in zip(by_column, batch.columns, strict=True):
+            # Nulls become NaN, which whoever reads the chunk names and refuses; nulls of true and
+            # false become NaN by way of numbers.
+            numbers = column.cast("uint8") if str(column.type) == "bool" else column
+            values[:] = numbers.to_numpy(zero_copy_only=False)
+        return np.ascontiguousarray(by_column.T)
+
+
+def _float_of(field: Any) -> np.dtype[Any]:
+    """Dtype of a column's numbers; columns of anything else are refused by name."""
+    import pyarrow.types as kinds
+
+    kind = field.type
+    if kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_boolean(kind):
+        dtype = np.dtype(kind.to_pandas_dtype())
+        if dtype == np.float16:
+            return FLOATS[0]
+        return dtype if dtype in FLOATS else FLOATS[1]
+    raise ValueError(
+        f"column {field.name!r} holds {kind}, not numbers: encode it as numbers first, or leave it "
+        "out"
+    )
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,228 @@
+"""What a table that is read chunk by chunk must offer, and what may be done on a reading of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._arrays import is_tensor
+
+Indices = npt.NDArray[np.int64]
+State = TypeVar("State")
+
+# Bytes of a chunk where the source leaves the choice: large enough for quick matrix products, small
+# enough that a few of them fit anywhere.
+CHUNK_BYTES = 2**26
+
+
+class Pass(ABC, Generic[State]):
+    """Work done on one reading of all rows.
+
+    Chunks may be worked on in different processes, so a pass must pickle, and what it returns is
+    all that travels.
+    """
+
+    @abstractmethod
+    def add(self, state: State | None, X: Any, start: int, *known: npt.NDArray[Any]) -> State:
+        """Take in a chunk: rows ``X`` from row ``start`` on, with what is known of each of them.
+
+        ``X`` is a row-major ndarray or a canonical CSR array of float32 or float64, and has rows;
+        of rows on a device it is a tensor, unless some columns alone are read.
+        ``state`` may be changed and returned; it is None for the first chunk.
+        """
+
+    @abstractmethod
+    def merge(self, first: State, second: State) -> State:
+        """Combine what became of earlier and of later rows."""
+
+
+class Chunks(ABC):
+    """Rows of a table, read chunk by chunk from first to last, as often as need be.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns. Where only reading can tell the number of rows, it is set by ``target``.
+    dtype : dtype
+        float32 or float64; other numbers are converted to float64.
+    feature_names : ndarray of object or None
+    n_passes : int
+        How often the rows were read since a fit began, or ever. Reading the labels alone counts
+        only where columns may have to be made or read along with them.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    feature_names: npt.NDArray[np.object_] | None = None
+    n_passes: int = 0
+
+    # Bytes that a pass may take along to where the rows are.
+    luggage: ClassVar[int] = 2**28
+
+    ndim: ClassVar[int] = 2
+
+    @abstractmethod
+    def target(self) -> npt.NDArray[Any] | None:
+        """Labels of all rows, where the source knows them."""
+
+    @abstractmethod
+    def _run(
+        self, work: Pass[State], known: Sequence[npt.NDArray[Any]], columns: Indices | None
+    ) -> State | None:
+        """Do ``work`` on every chunk."""
+
+    def run(
+        self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
+    ) -> State:
+        """Read all rows once.
+
+        Parameters
+        ----------
+        work : Pass
+        *known : ndarrays of shape (n,)
+            What is known of each row, handed to ``work`` chunk by chunk.
+        columns : ndarray of int, optional
+            Read these columns only.
+        """
+        self.n_passes += 1
+        state = self._run(work, known, columns)
+        if state is None:
+            raise ValueError("the table holds no rows")
+        return state
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """Number of rows of each chunk."""
+
+    @abstractmethod
+    def run_on(self, number: int, work: Pass[State], *known: npt.NDArray[Any]) -> State | None:
+        """Do ``work`` on one chunk; nothing comes of a chunk without rows."""
+
+    def _slices(self, number: int, known: Sequence[npt.NDArray[Any]]) -> tuple[int, list[Any]]:
+        """Where a chunk begins, and what is known of its rows."""
+        start = sum(self.sizes[:number])
+        return start, [array[start : start + self.sizes[number]] for array in known]
+
+    def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
+        """Some rows, ascending, of some columns, as a dense float64 array."""
+        wanted = np.zeros(self.shape[0], np.bool_)
+        wanted[rows] = True
+        return np.concatenate(self.run(_Take(), wanted, columns=columns))
+
+
+class SequentialChunks(Chunks):
+    """Chunks that this process reads one after the other."""
+
+    _sizes: tuple[int, ...] | None = None
+    # A reading that ``run_on`` goes on with, and the number of the chunk that comes next.
+    _reading: tuple[Iterator[Any], int] | None = None
+
+    @abstractmethod
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Give the chunks in turn, as arrays or sparse matrices."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of rows of each chunk, from a reading where nothing else tells."""
+        if self._sizes is None:
+            self.n_passes += 1
+            self._sizes = tuple(chunk.shape[0] for chunk in self.read())
+        return self._sizes
+
+    def run_on(self, number: int, work: Pass[State], *known: npt.NDArray[Any]) -> State | None:
+        """Do ``work`` on one chunk."""
+        return add_chunk(work, None, self._chunk(number), *self._slices(number, known))
+
+    def _chunk(self, number: int) -> Any:
+        """One chunk; quick when they are asked for in order."""
+        reading, following = self._reading or (self.read(), 0)
+        if number < following:
+            reading, following = self.read(), 0
+        for _ in range(following, number):
+            next(reading)
+        self._reading = reading, number + 1
+        return next(reading)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave an open reading behind."""
+        return {name: value for name, value in vars(self).items() if name != "_reading"}
+
+    def _run(
+        self, work: Pass[State], known: Sequence[npt.NDArray[Any]], columns: Indices | None
+    ) -> State | None:
+        state, start = None, 0
+        for chunk in self.read(columns):
+            stop = start + chunk.shape[0]
+            state = add_chunk(work, state, chunk, start, [array[start:stop] for array in known])
+            start = stop
+        return state
+
+
+def add_chunk(
+    work: Pass[State],
+    state: State | None,
+    chunk: Any,
+    start: int,
+    known: Sequence[npt.NDArray[Any]],
+) -> State | None:
+    """Hand a chunk to a pass in the form passes expect; chunks without rows are left out."""
+    for array in known:
+        if array.shape[0] != chunk.shape[0]:
+            raise ValueError(
+                f"the chunk at row {start} has {chunk.shape[0]} rows and {array.shape[0]} labels: "
+                "X and y must be cut at the same rows"
+            )
+    if chunk.shape[0] == 0:
+        return state
+    return work.add(state, plain_chunk(chunk), start, *known)
+
+
+def plain_chunk(chunk: Any) -> Any:
+    """Rows as a row-major ndarray, a canonical CSR array or a tensor, float32 or float64."""
+    if is_tensor(chunk):
+        return chunk
+    if hasattr(chunk, "tocsr"):
+        matrix: Any = sp.csr_array(chunk)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        return matrix if matrix.dtype in FLOATS else matrix.astype(np.float64)
+    array = np.asarray(chunk)
+    return np.ascontiguousarray(array, array.dtype if array.dtype in FLOATS else np.float64)
+
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def float_dtype(dtype: Any, what: str) -> np.dtype[Any]:
+    """Dtype in which numbers of this one are given out; anything but numbers is refused."""
+    # Also of dtypes that are not NumPy's, such as those of pandas with missing values.
+    if getattr(dtype, "kind", np.dtype(object).kind) not in "biuf":
+        raise ValueError(f"{what} holds {dtype}, not numbers: encode it as numbers first")
+    return dtype if dtype in FLOATS else np.dtype(np.float64)
+
+
+class _Take(Pass[list[npt.NDArray[np.float64]]]):
+    """Gather the rows that are marked."""
+
+    def add(
+        self,
+        state: list[npt.NDArray[np.float64]] | None,
+        X: Any,
+        start: int,  # noqa: ARG002
+        *known: npt.NDArray[Any],
+    ) -> list[npt.NDArray[np.float64]]:
+        rows = X[np.flatnonzero(known[0])]
+        dense = rows.toarray() if hasattr(rows, "tocsr") else rows
+        return [*(state or ()), dense.astype(np.float64)]
+
+    def merge(
+        self, first: list[npt.NDArray[np.float64]], second: list[npt.NDArray[np.float64]]
+    ) -> list[npt.NDArray[np.float64]]:
+        return first + second

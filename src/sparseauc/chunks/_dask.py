@@ -1,0 +1,243 @@
+"""Dask arrays and dataframes: rows stay with the workers, and only what a pass returns travels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ._base import Chunks, Indices, Pass, State, add_chunk, float_dtype
+
+# Results combined at a time, on the workers.
+_MERGED_AT_ONCE = 4
+
+
+class DaskChunks(Chunks):
+    """The row chunks of a Dask array, or the partitions of a Dask dataframe.
+
+    A pass is a task a chunk and a tree of merges in a fixed order, so the answer does not depend on
+    which worker was quicker. Nothing is kept on the workers between passes: a chunk that is lost
+    with its worker is made again.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame of n rows and d columns
+        Chunks may be of unknown size, empty, of one class, and NumPy arrays or SciPy matrices.
+    y : Dask array or series, or array-like, optional
+        Cut like X where it is a Dask collection of unknown chunk sizes.
+    sample_weight : Dask array or series, or array-like, optional
+    """
+
+    luggage: ClassVar[int] = 2**25
+
+    def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        if hasattr(X, "dtypes"):
+            names = [str(name) for name in X.columns]
+            kinds = [float_dtype(kind, f"column {name!r}") for name, kind in zip(
+                names, X.dtypes, strict=True)]  # fmt: skip
+            self.dtype = np.result_type(*kinds) if kinds else np.dtype(np.float64)
+            if all(isinstance(name, str) for name in X.columns):
+                self.feature_names = np.array(names, dtype=object)
+            n_features, sizes = len(names), (np.nan,) * X.npartitions
+        else:
+            if X.ndim != 2:
+                raise ValueError(f"X must have rows and columns, got {X.ndim} dimensions")
+            if X.numblocks[1] > 1:
+                X = X.rechunk({1: -1})
+            self.dtype = float_dtype(X.dtype, "X")
+            n_features, sizes = X.shape[1], X.chunks[0]
+        self._blocks = _blocks(X)
+        self._sizes: tuple[int, ...] | None = None
+        self.shape = -1, int(n_features)
+        if not np.isnan(sizes).any():
+            self._set_sizes(sizes)
+        self._y, self._weight = y, sample_weight
+
+    def target(self) -> npt.NDArray[Any] | None:
+        """Labels of all rows, gathered from the workers; a pass, as they may be made with X."""
+        if self._y is None:
+            return None
+        return self._gather(self._y, "y")
+
+    def sample_weight(self) -> npt.NDArray[Any] | None:
+        """Weights of all rows, gathered from the workers."""
+        return None if self._weight is None else self._gather(self._weight, "sample_weight")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of rows of each chunk."""
+        if self._sizes is None:
+            from dask.delayed import delayed
+
+            self.n_passes += 1
+            self._set_sizes(compute([delayed(_size)(block) for block in self._blocks]))
+        assert self._sizes is not None
+        return self._sizes
+
+    def _set_sizes(self, sizes: Sequence[float]) -> None:
+        self._sizes = tuple(int(size) for size in sizes)
+        self.shape = sum(self._sizes), self.shape[1]
+
+    def _gather(self, values: Any, name: str) -> npt.NDArray[Any]:
+        from dask.delayed import delayed
+
+        if not hasattr(values, "__dask_graph__"):
+            array = np.asarray(values)
+            if array.shape[:1] != (sum(self.sizes),):
+                raise ValueError(f"X has {sum(self.sizes)} rows but {name} has {len(array)}")
+            return array
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[values.columns[0]] if hasattr(values, "columns") else values[:, 0]
+        known = self._sizes is not None and not np.isnan(values.shape[0])
+        if hasattr(values, "chunks") and known and values.chunks[0] != self._sizes:
+            if values.shape[0] != self.shape[0]:
+                raise ValueError(f"X has {self.shape[0]} rows but {name} has {values.shape[0]}")
+            values = values.rechunk((self._sizes,))
+        blocks = _blocks(values)
+        if len(blocks) != len(self._blocks):
+            raise ValueError(
+                f"X is cut into {len(self._blocks)} chunks but {name} into {len(blocks)}: "
+                "cut both at the same rows"
+            )
+        self.n_passes += 1
+        parts = compute([delayed(_array)(block) for block in blocks])
+        sizes = tuple(part.shape[0] for part in parts)
+        if self._sizes is None:
+            self._set_sizes(sizes)
+        for number, (ours, theirs) in enumerate(zip(self.sizes, sizes, strict=True)):
+            if ours != theirs:
+                raise ValueError(
+                    f"chunk {number} has {ours} rows of X but {theirs} of {name}: "
+                    "cut both at the same rows"
+                )
+        # An empty part may have been made without knowing its type.
+        return np.concatenate([part for part in parts if part.size] or parts[:1])
+
+    def run_on(self, number: int, work: Pass[State], *known: npt.NDArray[Any]) -> State | None:
+        """Do ``work`` on one chunk, where it is."""
+        from dask.delayed import delayed
+
+        start, parts = self._slices(number, known)
+        block = self._blocks[number]
+        state: State | None = compute([delayed(_add)(work, block, self.dtype, start, parts, None)])[
+            0
+        ]
+        return state
+
+    def _run(
+        self, work: Pass[State], known: Sequence[npt.NDArray[Any]], columns: Indices | None
+    ) -> State | None:
+        from dask.delayed import delayed
+
+        shared = delayed(work, traverse=False)
+        add, merge = delayed(_add), delayed(_merge)
+        tasks, start = [], 0
+        for block, size in zip(self._blocks, self.sizes, strict=True):
+            stop = start + size
+            if size:
+                parts = [array[start:stop] for array in known]
+                tasks.append(add(shared, block, self.dtype, start, parts, columns))
+            start = stop
+        while len(tasks) > 1:
+            tasks = [
+                merge(shared, tasks[low : low + _MERGED_AT_ONCE])
+                for low in range(0, len(tasks), _MERGED_AT_ONCE)
+            ]
+        state: State | None = compute(tasks)[0] if tasks else None
+        return state
+
+
+def compute(values: Sequence[Any]) -> Sequence[Any]:
+    """Compute Dask values on the cluster there is."""
+    from dask.base import compute as compute_with_dask
+
+    with warnings.catch_warnings():
+        # What a pass takes along is within ``luggage``.
+        warnings.filterwarnings("ignore", "Sending large graph")
+        computed: Sequence[Any] = compute_with_dask(*values)  # type: ignore[no-untyped-call]
+    return computed
+
+
+def _blocks(collection: Any) -> list[Any]:
+    """The blocks of a collection as Dask values, or as recipes where each is made on its own.
+
+    As values they would be tasks of their own: chunks would be made ahead of need, wait in memory
+    and be sent from worker to worker. A recipe is followed within the task that needs the chunk.
+    """
+    from dask.core import get_dependencies
+
+    blocks = list(np.asarray(collection.to_delayed(), dtype=object).ravel())
+    if not blocks:
+        return blocks
+    graph = dict(blocks[0].__dask_graph__())
+    recipes, taken = [], set()
+    for block in blocks:
+        steps: dict[Any, Any] = {}
+        wanted = [block.key]
+        while wanted:
+            key = wanted.pop()
+            # What others need too is made once, and what lies with a worker already is not made.
+            if key in taken or key not in graph or type(graph[key]).__name__ == "Future":
+                return blocks
+            if key not in steps:
+                steps[key] = step = graph[key]
+                # A step of recent versions also names what is not part of the graph.
+                wanted.extend(getattr(step, "dependencies", None) or get_dependencies(graph, key))
+        taken.update(steps)
+        recipes.append(_Recipe(steps, block.key))
+    return recipes
+
+
+class _Recipe:
+    """The part of a Dask graph that makes one block."""
+
+    def __init__(self, graph: dict[Any, Any], key: Any) -> None:
+        self._graph = graph
+        self._key = key
+
+    def make(self) -> Any:
+        """Follow the recipe, here and now."""
+        import dask
+
+        return dask.get(self._graph, self._key)
+
+
+def _made(block: Any) -> Any:
+    return block.make() if isinstance(block, _Recipe) else block
+
+
+def _size(block: Any) -> int:
+    return int(_made(block).shape[0])
+
+
+def _array(block: Any) -> npt.NDArray[Any]:
+    return np.asarray(_made(block))
+
+
+def _chunk_of(block: Any, dtype: Any, columns: Indices | None) -> Any:
+    """Rows of a block as an array or a sparse matrix."""
+    if hasattr(block, "to_numpy"):
+        frame = block if columns is None else block.iloc[:, columns]
+        return frame.to_numpy(dtype, na_value=np.nan)
+    return block if columns is None else block[:, columns]
+
+
+def _add(
+    work: Pass[State],
+    block: Any,
+    dtype: Any,
+    start: int,
+    known: Sequence[npt.NDArray[Any]],
+    columns: Indices | None,
+) -> State | None:
+    return add_chunk(work, None, _chunk_of(_made(block), dtype, columns), start, known)
+
+
+def _merge(work: Pass[State], states: Sequence[State]) -> State:
+    total = states[0]
+    for state in states[1:]:
+        total = work.merge(total, state)
+    return total

@@ -1,0 +1,121 @@
+"""Rows on a GPU, or rows on the host that stream through it, as chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._arrays import (
+    as_tensor,
+    import_torch,
+    is_tensor,
+    out_of_memory_explained,
+    room,
+    to_host,
+)
+from ._base import FLOATS, Indices, SequentialChunks
+
+# Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;
+# larger ones save launches and transfers of what came of them.
+_CHUNK_BYTES = {"cuda": 2**31, "cpu": 2**26}
+
+
+class DeviceChunks(SequentialChunks):
+    """Rows whose moments are computed by torch.
+
+    Parameters
+    ----------
+    X : tensor or ndarray of shape (n, d)
+        A tensor stays where it is. An array is copied to the device where it fits; otherwise it
+        passes through it from page-locked memory, the next chunk while one is at work.
+    device : torch.device
+    chunk_bytes : int, optional
+        About 2 GiB on a GPU.
+    streamed : bool, optional
+        Whether an array stays on the host; decided by the room there is, where not given.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        device: Any,
+        *,
+        chunk_bytes: int | None = None,
+        streamed: bool | None = None,
+    ) -> None:
+        if X.ndim != 2 or 0 in X.shape:
+            raise ValueError(f"X must have shape (n, d), at least (1, 1); got {tuple(X.shape)}")
+        name = str(X.dtype).removeprefix("torch.")
+        if name not in {dtype.name for dtype in FLOATS}:
+            raise ValueError(f"X must hold float32 or float64, got {X.dtype}")
+        self.shape = int(X.shape[0]), int(X.shape[1])
+        self.dtype = np.dtype(name)
+        self.device = device
+        nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
+        if streamed is None:
+            streamed = not is_tensor(X) and device.type == "cuda" and nbytes > room(device)
+        self.streamed = streamed
+        if streamed:
+            self._rows = as_tensor(np.asarray(X))
+        else:
+            with out_of_memory_explained("copying X", nbytes):
+                self._rows = (X if is_tensor(X) else as_tensor(np.asarray(X))).to(device).detach()
+        wanted = _CHUNK_BYTES.get(device.type, 2**26) if chunk_bytes is None else chunk_bytes
+        rows = max(1, wanted // (self.shape[1] * self.dtype.itemsize))
+        n = self.shape[0]
+        self._sizes = tuple(min(rows, n - start) for start in range(0, n, rows))
+
+    def target(self) -> npt.NDArray[Any] | None:
+        """Labels are given to ``fit``."""
+        return None
+
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Give tensors on the device; some columns alone come as arrays on the host."""
+        if columns is not None:
+            yield from self._columns(columns)
+        elif self.streamed and self.device.type == "cuda":
+            yield from self._stream()
+        else:
+            start = 0
+            for size in self.sizes:
+                yield self._rows[start : start + size].to(self.device)
+                start += size
+
+    def _columns(self, columns: Indices) -> Iterator[npt.NDArray[Any]]:
+        chosen = import_torch().from_numpy(np.asarray(columns)).to(self._rows.device)
+        start = 0
+        for size in self.sizes:
+            yield to_host(self._rows[start : start + size].index_select(1, chosen))
+            start += size
+
+    def _stream(self) -> Iterator[Any]:
+        """Copy the next chunk while one is at work."""
+        torch = import_torch()
+        shape = max(self.sizes), self.shape[1]
+        staging = [torch.empty(shape, dtype=self._rows.dtype, pin_memory=True) for _ in range(2)]
+        buffers = [torch.empty(shape, dtype=self._rows.dtype, device=self.device) for _ in range(2)]
+        stream = torch.cuda.Stream(self.device)
+        copied = [torch.cuda.Event() for _ in range(2)]
+        used = [torch.cuda.Event() for _ in range(2)]
+        starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
+
+        def send(number: int) -> None:
+            slot, size = number % 2, self.sizes[number]
+            copied[slot].synchronize()  # the staging memory has been read
+            staging[slot][:size].copy_(self._rows[starts[number] : starts[number + 1]])
+            with torch.cuda.stream(stream):
+                stream.wait_event(used[slot])  # the chunk before it is no longer needed
+                buffers[slot][:size].copy_(staging[slot][:size], non_blocking=True)
+                copied[slot].record(stream)
+
+        send(0)
+        for number, size in enumerate(self.sizes):
+            if number + 1 < len(self.sizes):
+                send(number + 1)
+            slot = number % 2
+            torch.cuda.current_stream(self.device).wait_event(copied[slot])
+            yield buffers[slot][:size]
+            used[slot].record()

@@ -1,0 +1,91 @@
+"""Scores of rows that are read in chunks, and the entries that cannot be scored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .._arrays import import_torch, is_tensor
+from ._base import Chunks, Pass
+
+
+class NotFiniteError(ValueError):
+    """A value that is no finite number, at a row and column of the whole table."""
+
+    def __init__(self, row: int, column: int, value: float) -> None:
+        super().__init__(row, column, value)
+        self.row, self.column, self.value = row, column, value
+
+    def __str__(self) -> str:
+        return f"X holds {self.value} at row {self.row}, column {self.column}"
+
+
+def first_not_finite(X: Any) -> tuple[int, int, float] | None:
+    """Row, column and value of the first entry that is no finite number, if there is one."""
+    if is_tensor(X):
+        return _first_not_finite_tensor(X)
+    sparse = sp.issparse(X)
+    values = X.data if sparse else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum proves all entries finite and costs no memory; sums may overflow.
+        if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
+            return None
+    for row in range(X.shape[0]):
+        entries = X.data[X.indptr[row] : X.indptr[row + 1]] if sparse else X[row]
+        bad = np.flatnonzero(~np.isfinite(entries))
+        if bad.size:
+            column = X.indices[X.indptr[row] + bad[0]] if sparse else bad[0]
+            return row, int(column), float(entries[bad[0]])
+    return None
+
+
+def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:
+    torch = import_torch()
+    if bool(torch.isfinite(X.sum(dtype=torch.float64))):
+        return None
+    for row, entries in enumerate(X):
+        for column in torch.nonzero(~torch.isfinite(entries))[:1, 0].tolist():
+            return row, column, float(entries[column])
+    return None
+
+
+class _Scores(Pass[list[npt.NDArray[np.floating]]]):
+    """Score every row by one model."""
+
+    def __init__(self, values: npt.NDArray[np.floating], intercept: float) -> None:
+        self._values = values
+        self._intercept = intercept
+
+    def add(
+        self,
+        state: list[npt.NDArray[np.floating]] | None,
+        X: Any,
+        start: int,
+        *known: npt.NDArray[Any],  # noqa: ARG002
+    ) -> list[npt.NDArray[np.floating]]:
+        if (bad := first_not_finite(X)) is not None:
+            row, column, value = bad
+            raise NotFiniteError(start + row, column, value)
+        return [*(state or ()), X @ self._values + self._intercept]
+
+    def merge(
+        self,
+        first: list[npt.NDArray[np.floating]],
+        second: list[npt.NDArray[np.floating]],
+    ) -> list[npt.NDArray[np.floating]]:
+        """Keep the order of the rows."""
+        return first + second
+
+
+def score_chunks(
+    chunks: Chunks, coef: npt.NDArray[np.floating], intercept: float
+) -> npt.NDArray[np.floating]:
+    """Scores of all rows, reading the columns only that have a coefficient."""
+    support = np.flatnonzero(coef)
+    try:
+        return np.concatenate(chunks.run(_Scores(coef[support], intercept), columns=support))
+    except NotFiniteError as bad:
+        raise NotFiniteError(bad.row, int(support[bad.column]), bad.value) from None

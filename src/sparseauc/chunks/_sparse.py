@@ -1,0 +1,125 @@
+"""Sparse tables on disk: the three arrays of a CSR matrix, or several matrices saved by SciPy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ._base import CHUNK_BYTES, Indices, SequentialChunks, float_dtype
+
+
+class CSRChunks(SequentialChunks):
+    """Runs of rows of a CSR matrix whose three arrays are memory-mapped.
+
+    Parameters
+    ----------
+    data, indices, indptr : array-likes
+        As in ``scipy.sparse.csr_array``; usually ``np.load(…, mmap_mode="r")``.
+    n_features : int, optional
+        Number of columns; by default one more than the largest index, which takes a reading of
+        ``indices``.
+    y : ndarray of shape (n,), optional
+    chunk_bytes : int
+        Size of a run in bytes of entries and their indices.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        indices: Any,
+        indptr: Any,
+        n_features: int | None = None,
+        y: npt.NDArray[Any] | None = None,
+        chunk_bytes: int = CHUNK_BYTES,
+    ) -> None:
+        if data.shape != indices.shape or indptr.ndim != 1 or indptr.size < 2:
+            raise ValueError(
+                f"data, indices and indptr of shapes {data.shape}, {indices.shape} and "
+                f"{indptr.shape} make no CSR matrix with rows"
+            )
+        if indptr[0] != 0 or indptr[-1] != data.shape[0]:
+            raise ValueError(
+                f"indptr runs from {indptr[0]} to {indptr[-1]}, but there are {data.shape[0]} "
+                "entries"
+            )
+        self._data, self._indices, self._indptr = data, indices, indptr
+        if n_features is None:
+            n_features = int(indices.max()) + 1 if indices.size else 0
+        self.shape = int(indptr.size) - 1, int(n_features)
+        self.dtype = float_dtype(data.dtype, "data")
+        self._y = y
+        entry_bytes = np.dtype(data.dtype).itemsize + np.dtype(indices.dtype).itemsize
+        entries, n = max(1, chunk_bytes // entry_bytes), self.shape[0]
+        self._starts = [0]
+        while self._starts[-1] < n:
+            start = self._starts[-1]
+            stop = int(np.searchsorted(indptr, int(indptr[start]) + entries, "right")) - 1
+            self._starts.append(min(n, max(start + 1, stop)))
+        self._sizes = tuple(np.diff(self._starts).tolist())
+
+    def target(self) -> npt.NDArray[Any] | None:
+        """Labels given along with the matrix."""
+        return self._y
+
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Give runs of rows with about as many entries each."""
+        for number in range(len(self.sizes)):
+            rows = self._chunk(number)
+            yield rows if columns is None else rows[:, columns]
+
+    def _chunk(self, number: int) -> Any:
+        start, stop = self._starts[number : number + 2]
+        first, last = int(self._indptr[start]), int(self._indptr[stop])
+        return sp.csr_array(
+            (
+                np.asarray(self._data[first:last]),
+                np.asarray(self._indices[first:last]),
+                np.asarray(self._indptr[start : stop + 1]) - first,
+            ),
+            shape=(stop - start, self.shape[1]),
+        )
+
+
+class CSRFiles(SequentialChunks):
+    """Matrices written by ``scipy.sparse.save_npz``, one below the other, a file at a time.
+
+    Such files are compressed, so each is read whole: cut a large table into several.
+    """
+
+    def __init__(
+        self, paths: Sequence[str | os.PathLike[str]], y: npt.NDArray[Any] | None = None
+    ) -> None:
+        self._paths = [Path(path) for path in paths]
+        if not self._paths:
+            raise ValueError("no files were named")
+        self._y = y
+        sizes, dtypes, widths = [], [], {}
+        for path in self._paths:
+            with np.load(path, allow_pickle=False) as file:
+                if "shape" not in file or "data" not in file:
+                    raise ValueError(f"{path} holds no matrix saved by scipy.sparse.save_npz")
+                sizes.append(int(file["shape"][0]))
+                widths[int(file["shape"][1])] = path
+                dtypes.append(float_dtype(file["data"].dtype, str(path)))
+        if len(widths) > 1:
+            (one, path), (other, another) = list(widths.items())[:2]
+            raise ValueError(f"{path} has {one} columns, {another} has {other}")
+        self._sizes = tuple(sizes)
+        self.shape = sum(sizes), next(iter(widths))
+        self.dtype = np.result_type(*dtypes)
+
+    def target(self) -> npt.NDArray[Any] | None:
+        """Labels given along with the files."""
+        return self._y
+
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Give the matrix of each file."""
+        for path in self._paths:
+            rows = sp.csr_array(sp.load_npz(path))
+            yield rows if columns is None else rows[:, columns]

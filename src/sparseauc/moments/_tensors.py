@@ -1,0 +1,77 @@
+"""Moments of some rows of a tensor, where it lies; the numbers come back as arrays on the host.
+
+The same sums as of arrays in ``chunked.py``, in double precision whatever that of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._arrays import import_torch, to_host
+from .base import Array, ClassPart, Indices
+
+# Numbers centred at a time: a tile of double precision takes eight times as many bytes.
+_TILE_NUMBERS = {"cuda": 2**28, "cpu": 2**21}
+
+
+def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassPart:
+    """Moments of some rows, all of one class."""
+    torch = import_torch()
+    # Sums are taken about the first row: a column of one value has exactly that value as its mean.
+    origin = X[int(rows[0])].double()
+    drift = torch.zeros_like(origin)
+    for part, w in _tiles(X, rows, weight):
+        part -= origin
+        drift += part.sum(dim=0) if w is None else w @ part
+    total = float(weight.sum()) if weight.size else float(rows.size)
+    mean = origin + drift / total
+    scatter, left, cross = _centred_sums(X, rows, weight, mean, columns)
+    # What rounding left of the deviations' sum, which is zero in exact arithmetic.
+    scatter -= left**2 / total
+    index = torch.from_numpy(columns).to(X.device)
+    cross -= torch.outer(left[index] / total, left)
+    return ClassPart(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
+
+
+def add_products(
+    X: Any, rows: Indices, weight: Array, mean: Array, columns: Indices, total: Array
+) -> None:
+    """Add Σ w (x_c − mean_c)(x − mean) to ``total``."""
+    about = import_torch().from_numpy(mean).to(X.device)
+    total += to_host(_centred_sums(X, rows, weight, about, columns)[2])
+
+
+def _centred_sums(
+    X: Any, rows: Indices, weight: Array, mean: Any, columns: Indices
+) -> tuple[Any, Any, Any]:
+    """Σ w (x − mean)², Σ w (x − mean) and Σ w (x_c − mean_c)(x − mean), on the device."""
+    torch = import_torch()
+    index = torch.from_numpy(columns).to(X.device)
+    scatter, drift = torch.zeros_like(mean), torch.zeros_like(mean)
+    cross = torch.zeros((columns.size, X.shape[1]), dtype=torch.float64, device=X.device)
+    for part, w in _tiles(X, rows, weight):
+        part -= mean
+        drift += part.sum(dim=0) if w is None else w @ part
+        if w is not None:
+            part *= w.sqrt()[:, None]
+        scatter += (part * part).sum(dim=0)
+        if columns.size:
+            cross.addmm_(part.index_select(1, index).T, part)
+    return scatter, drift, cross
+
+
+def _tiles(X: Any, rows: Indices, weight: Array) -> Iterator[tuple[Any, Any]]:
+    """Give some rows at a time in double precision, ours to change, and their weights."""
+    torch = import_torch()
+    size = max(1, _TILE_NUMBERS.get(X.device.type, 2**21) // X.shape[1])
+    for low in range(0, rows.size, size):
+        chosen = rows[low : low + size]
+        index = torch.from_numpy(np.ascontiguousarray(chosen)).to(X.device)
+        w = None
+        if weight.size:
+            w = torch.from_numpy(np.ascontiguousarray(weight[low : low + size])).to(X.device)
+        part = X.index_select(0, index)
+        yield (part.double() if part.dtype != torch.float64 else part), w

@@ -1,0 +1,144 @@
+"""On a GPU: the same answers as on the CPU, and a clear word when memory runs out."""
+
+import numpy as np
+import pytest
+
+from sparseauc import SHTAUCClassifier
+from sparseauc.datasets import make_outbreak
+from sparseauc.device import DeviceObjective, DeviceTables
+from sparseauc.objective import AUCObjective
+from sparseauc.projections import hard_threshold
+from sparseauc.solvers import sht_auc
+from sparseauc.solvers.batched import sht_auc_grid, sht_auc_on_device, sto_iht_grid
+
+torch = pytest.importorskip("torch")
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU"),
+]
+
+
+def problem(seed, n, d, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.4
+    positive[:2] = True, False
+    X = rng.standard_normal((n, d))
+    X[positive, : max(1, d // 4)] += 0.5
+    return X.astype(dtype), positive
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [50, 1000, 20_000])
+@pytest.mark.parametrize("step_size", ["auto", 1e-4])
+def test_a_grid_on_the_gpu_equals_that_on_the_cpu(dtype, d, step_size):
+    X, positive = problem(0, 200, d, dtype)
+    arguments = {"ks": [3, 10, 20], "step_sizes": step_size, "ridges": [0.0, 0.1, 1.0]}
+    on_cpu = sht_auc_grid(X, positive, rng=np.random.default_rng(1), **arguments)
+    on_gpu = sht_auc_grid(
+        torch.from_numpy(X).cuda(), positive, rng=np.random.default_rng(1), **arguments
+    )
+    assert on_gpu.coef.is_cuda
+    tolerance = (1e-9 if dtype == np.float64 else 1e-4) * np.abs(on_cpu.coef).max()
+    np.testing.assert_allclose(on_gpu.coef.cpu().numpy(), on_cpu.coef, rtol=0, atol=tolerance)
+    np.testing.assert_array_equal(on_gpu.n_epochs, on_cpu.n_epochs)
+
+
+@pytest.mark.parametrize("grid", [sht_auc_grid, sto_iht_grid])
+def test_a_stack_on_the_gpu_equals_that_on_the_cpu(grid):
+    tables, labels = zip(*(problem(seed, 80, 300, np.float32) for seed in range(5)), strict=True)
+    X, positive = np.stack(tables), np.stack(labels)
+    arguments = {"ks": [2, 8], "step_sizes": 1e-3, "batch_size": 16, "max_epochs": 10}
+    on_cpu = grid(X, positive, rng=np.random.default_rng(1), **arguments)
+    on_gpu = grid(torch.from_numpy(X).cuda(), positive, rng=np.random.default_rng(1), **arguments)
+    np.testing.assert_allclose(on_gpu.coef.cpu().numpy(), on_cpu.coef, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(on_gpu.intercept.cpu().numpy(), on_cpu.intercept, atol=1e-5)
+
+
+@pytest.mark.parametrize("d", [1, 31, 33, 1000, 4096])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_the_fused_selection_is_the_hard_threshold(d, rounded):
+    from sparseauc.solvers._keep_largest_gpu import keep_largest
+
+    rows = np.random.default_rng(d).standard_normal((6, 4, d)).astype(np.float32)
+    rows[0] *= 1e-30
+    rows[1, :, d // 2 :] = 0
+    if rounded:
+        rows = np.round(rows * 2) / 2  # many ties
+    ks = np.minimum([1, 3, 17, 4096], d)
+    kept = keep_largest(
+        torch.from_numpy(rows).cuda(), torch.tensor(ks, dtype=torch.int32, device="cuda")
+    )
+    for s, m in np.ndindex(6, 4):
+        np.testing.assert_array_equal(
+            kept[s, m].cpu().numpy(), hard_threshold(rows[s, m], int(ks[m]))
+        )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_fused_selection_gives_up_what_is_not_finite(value):
+    from sparseauc.solvers._keep_largest_gpu import keep_largest
+
+    rows = np.ones((1, 2, 10), np.float32)
+    rows[0, 1, 4] = value
+    kept = keep_largest(
+        torch.from_numpy(rows).cuda(), torch.tensor([3, 3], dtype=torch.int32, device="cuda")
+    ).cpu()
+    assert kept[0, 0].tolist() == [1.0] * 3 + [0.0] * 7
+    assert not torch.isfinite(kept[0, 1]).all()
+
+
+@pytest.mark.parametrize("d", [100, 30_000])
+def test_a_model_that_diverges_leaves_the_others_alone(d):
+    X, positive = problem(0, 40, d, np.float32)
+    both = sht_auc_grid(
+        torch.from_numpy(X).cuda(), positive, ks=3, step_sizes=[1e30, 1e-6], tol=0.0
+    )
+    assert both.diverged.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("d", [200, 50_000])
+def test_the_classifier_on_the_gpu_equals_that_on_the_cpu(d):
+    X, y = make_outbreak(n=300, d=d, k=5, mu=1.5, r=0.3, random_state=0)
+    X = X.astype(np.float32)
+    expected = SHTAUCClassifier(k=5, random_state=0).fit(X, y)
+    for table, device in [(X, "cuda"), (torch.from_numpy(X).cuda(), None)]:
+        model = SHTAUCClassifier(k=5, random_state=0, device=device).fit(table, y)
+        np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-5)
+        assert isinstance(model.coef_, np.ndarray)
+        np.testing.assert_allclose(
+            model.decision_function(table), expected.decision_function(X), atol=1e-4
+        )
+
+
+@pytest.mark.parametrize("batch_size", [7, 64, 1000])
+def test_rows_that_stream_give_the_same_answer(batch_size):
+    X, positive = problem(2, 1000, 3000, np.float32)
+    arguments = {"step_size": 1e-4, "batch_size": batch_size, "max_epochs": 5}
+    tables = DeviceTables(X[None], positive[None], None, torch.device("cuda"), streamed=True)
+    found = sht_auc_on_device(
+        DeviceObjective(tables), 10, rng=np.random.default_rng(0), **arguments
+    )
+    expected = sht_auc(AUCObjective(X, positive), 10, rng=np.random.default_rng(0), **arguments)
+    np.testing.assert_array_equal(found.support, expected.support)
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-5)
+
+
+def test_memory_that_runs_out_is_explained():
+    X = torch.randn(1000, 50_000, device="cuda")  # 0.2 GB
+    y = np.arange(1000) % 5 == 0
+    torch.cuda.set_per_process_memory_fraction(1e-3)
+    try:
+        with pytest.raises(MemoryError, match=r"GiB on the device.*float32.*batch_size"):
+            SHTAUCClassifier(k=5, step_size=1e-5).fit(X, y)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    # The device is as usable as before.
+    SHTAUCClassifier(k=5, step_size=1e-5, max_epochs=1).fit(X, y)
+
+
+def test_an_array_larger_than_the_room_streams(monkeypatch):
+    X, positive = problem(2, 500, 400, np.float32)
+    expected = SHTAUCClassifier(k=5, random_state=0).fit(X, positive)
+    monkeypatch.setattr("sparseauc.device._SHARE", 0.0)
+    model = SHTAUCClassifier(k=5, random_state=0, device="cuda").fit(X, positive)
+    np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-5)
