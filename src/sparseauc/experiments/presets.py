@@ -1,0 +1,201 @@
+"""How much is run: trials, folds, grids, epochs; for a look in minutes or for the whole paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+Axis = tuple[float, ...]
+Grid = Mapping[str, Axis]
+
+
+def points(grid: Grid) -> list[dict[str, float]]:
+    """Spell out a grid: the last axis runs fastest."""
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def powers(base: float, first: int, last: int, step: int = 1) -> Axis:
+    """Powers of a base, from the first exponent to the last."""
+    return tuple(float(base) ** e for e in range(first, last + 1, step))
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a run consists of.
+
+    Attributes
+    ----------
+    trials, other_trials : int
+        Draws of the synthetic data for Tables I and II under the chosen protocol, and under the
+        other one, for comparison.
+    folds, other_folds : int
+        Test parts of a trial that are used, of the five it has.
+    sparsities, ratios : tuples
+        k* of Tables I and II and of Figure 1; shares of positives of Figure 2.
+    figure2_trials, figure2_folds : int
+    figure1_ratios, figure1_folds, figure1_epochs
+        Of the convergence plots.
+    real_trials, other_real_trials : int
+        Trials of five test parts each on the gene data.
+    audit_sparsities, audit_trials, audit_folds, audit_datasets, audit_real_trials, audit_methods
+        What each switch is measured on.
+    n, d : int
+        Size of the synthetic table.
+    epochs, real_epochs : int
+    grids, real_grids : dict
+        Of each method, by its key; grids of the gene data that differ from the others.
+    leukemia_batch_sizes : tuple
+        In place of those of the grid.
+    """
+
+    name: str
+    trials: int
+    other_trials: int
+    folds: int
+    other_folds: int
+    sparsities: tuple[int, ...]
+    ratios: tuple[float, ...]
+    figure2_trials: int
+    figure2_folds: int
+    figure1_ratios: tuple[float, ...]
+    figure1_folds: int
+    figure1_epochs: int
+    real_trials: int
+    other_real_trials: int
+    audit_sparsities: tuple[int, ...]
+    audit_trials: int
+    audit_folds: int
+    audit_datasets: tuple[str, ...]
+    audit_real_trials: int
+    audit_methods: tuple[str, ...]
+    n: int
+    d: int
+    epochs: int
+    real_epochs: int
+    grids: Mapping[str, Grid]
+    real_grids: Mapping[str, Grid]
+    leukemia_batch_sizes: Axis
+
+    def real_grid(self, method: str, dataset: str) -> Grid:
+        """Grid of a method on the gene data."""
+        grid = dict(self.real_grids.get(method, self.grids[method]))
+        if dataset == "leukemia" and "batch_size" in grid:
+            grid["batch_size"] = self.leukemia_batch_sizes
+        return grid
+
+    def with_trials(self, trials: int | None) -> Preset:
+        """Return the same preset with another number of trials, everywhere."""
+        if trials is None:
+            return self
+        return replace(
+            self, trials=trials, other_trials=trials, figure2_trials=trials, real_trials=trials,
+            other_real_trials=trials, audit_trials=trials, audit_real_trials=trials,
+        )  # fmt: skip
+
+
+_HARD_GRID = {"k": tuple(range(10, 101, 10)), "blocks": (1, 2, 4, 8, 10)}
+_REAL_KS = (1, *range(5, 51, 5), *range(60, 101, 10), *range(200, 501, 100))
+_REAL_HARD_GRID = {"k": _REAL_KS, "batch_size": tuple(range(5, 41, 5))}
+_RADII = powers(10, -1, 5)
+_TENS = powers(10, -5, 2)
+_COUNTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 300, 500)
+
+PAPER = Preset(
+    name="paper",
+    trials=5,
+    other_trials=5,
+    folds=5,
+    other_folds=5,
+    sparsities=(20, 40, 60, 80),
+    ratios=tuple(round(0.05 * i, 2) for i in range(1, 11)),
+    figure2_trials=5,
+    figure2_folds=5,
+    figure1_ratios=(0.05, 0.25, 0.5),
+    figure1_folds=3,
+    figure1_epochs=300,
+    real_trials=20,
+    other_real_trials=20,
+    audit_sparsities=(20, 40, 60, 80),
+    audit_trials=5,
+    audit_folds=5,
+    audit_datasets=("colon", "leukemia"),
+    audit_real_trials=20,
+    audit_methods=("sht-auc", "spam-l1", "spam-l2", "fsauc", "solam", "stoiht", "hsg-ht"),
+    n=1000,
+    d=1000,
+    epochs=50,
+    real_epochs=100,
+    grids={
+        "sht-auc": _HARD_GRID,
+        "stoiht": _HARD_GRID,
+        "hsg-ht": {"k": tuple(range(10, 101, 10)), "tau": (1, 10, 100, 1000)},
+        "spam-l1": {"xi": _TENS, "l1": _TENS},
+        "spam-l2": {"xi": _TENS, "l2": _TENS},
+        "spam-l1l2": {"xi": _TENS, "l1": _TENS, "l2": _TENS},
+        "solam": {"xi": tuple(range(1, 101, 9)), "radius": _RADII},
+        "fsauc": {"radius": _RADII, "eta": powers(2, -10, 10)},
+        "sparse-auc-cv": {},
+        "mean-difference": {"k": _COUNTS},
+        "shrunken-centroid": {"k": _COUNTS},
+        "l1-logistic": {"C": tuple(10.0 ** (e / 2) for e in range(-6, 5))},
+    },
+    real_grids={
+        "sht-auc": _REAL_HARD_GRID,
+        "stoiht": _REAL_HARD_GRID,
+        "hsg-ht": {"k": _REAL_KS, "tau": (1, 10, 100, 1000)},
+    },
+    leukemia_batch_sizes=tuple(range(1, 40)),
+)
+
+_QUICK_HARD_GRID = {"k": (10, 20, 40, 60, 80, 100), "blocks": (1, 4, 10)}
+_QUICK_REAL_KS = (1, 5, 10, 20, 30, 50, 100, 200, 500)
+_QUICK_REAL_HARD_GRID = {"k": _QUICK_REAL_KS, "batch_size": (5, 20, 40)}
+_QUICK_TENS = powers(10, -5, 1, 2)
+
+QUICK = replace(
+    PAPER,
+    name="quick",
+    # Data sets differ by more than the test parts of one do: rather five draws than five parts.
+    trials=5,
+    folds=1,
+    other_trials=3,
+    other_folds=1,
+    ratios=(0.05, 0.1, 0.2, 0.35, 0.5),
+    figure2_trials=2,
+    figure2_folds=1,
+    figure1_folds=1,
+    real_trials=1,
+    other_real_trials=4,
+    audit_sparsities=(40, 80),
+    audit_trials=2,
+    audit_folds=1,
+    audit_datasets=("colon",),
+    audit_real_trials=1,
+    audit_methods=("sht-auc", "spam-l2", "stoiht", "hsg-ht"),
+    grids={
+        "sht-auc": _QUICK_HARD_GRID,
+        "stoiht": _QUICK_HARD_GRID,
+        "hsg-ht": {"k": (10, 20, 40, 60, 80, 100), "tau": (1, 100)},
+        "spam-l1": {"xi": _QUICK_TENS, "l1": _QUICK_TENS},
+        "spam-l2": {"xi": _QUICK_TENS, "l2": _QUICK_TENS},
+        "spam-l1l2": {
+            "xi": powers(10, -3, 1, 2), "l1": powers(10, -5, -1, 2), "l2": powers(10, -5, -1, 2)
+        },
+        "solam": {"xi": (1, 10, 100), "radius": powers(10, -1, 5, 2)},
+        "fsauc": {"radius": powers(10, 0, 4, 2), "eta": powers(2, -10, 6, 4)},
+        # Without the repeats of its default folds.
+        "sparse-auc-cv": {"repeats": (1,)},
+        "mean-difference": {"k": _COUNTS},
+        "shrunken-centroid": {"k": _COUNTS},
+        "l1-logistic": {"C": tuple(10.0**e for e in range(-3, 3))},
+    },
+    real_grids={
+        "sht-auc": _QUICK_REAL_HARD_GRID,
+        "stoiht": _QUICK_REAL_HARD_GRID,
+        "hsg-ht": {"k": _QUICK_REAL_KS, "tau": (1, 1000)},
+    },
+    leukemia_batch_sizes=(5, 20, 39),
+)  # fmt: skip
+
+PRESETS: Mapping[str, Preset] = {"quick": QUICK, "paper": PAPER}
