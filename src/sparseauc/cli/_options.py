@@ -1,0 +1,140 @@
+"""Options that several commands have, so that they are called and explained alike."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+READING, CHECKS, OUTPUT = "Reading the table", "Fitting and judging", "Output"
+
+
+class OnText(StrEnum):
+    """What to do with columns of text."""
+
+    refuse = "refuse"
+    one_hot = "one-hot"
+    drop = "drop"
+
+
+class OnMissing(StrEnum):
+    """What to do with missing values."""
+
+    refuse = "refuse"
+    median = "median"
+    mean = "mean"
+    drop_rows = "drop-rows"
+    drop_columns = "drop-columns"
+
+
+TableFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        show_default=False,
+        help="CSV or TSV (also .gz), Parquet, Feather, Arrow, LIBSVM, .npz, .mtx or .h5ad.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target", "-t", show_default=False, rich_help_panel=READING,
+        help="Column of the outcome. LIBSVM files need none, nor do .npz files with y.",
+    ),
+]  # fmt: skip
+TargetFile = Annotated[
+    Path | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING,
+        help="File with the outcome of each row, for tables without: a label a line, a table with "
+        "the column --target, or .npy.",
+    ),
+]  # fmt: skip
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING,
+        help="Label of the positive class; of two the last is taken. Of three or more, this one is "
+        "set against the rest.",
+    ),
+]  # fmt: skip
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING,
+        help="Column that says which rows belong together, such as the visits of a patient. No "
+        "fold parts them.",
+    ),
+]  # fmt: skip
+Ids = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING,
+        help="Column that names rows; it is not fitted, and scores are listed by it.",
+    ),
+]  # fmt: skip
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING, metavar="NAME",
+        help="Column to leave out; may be given again.",
+    ),
+]  # fmt: skip
+Text = Annotated[
+    OnText,
+    typer.Option(
+        rich_help_panel=READING,
+        help="Columns that are not numbers: one-hot makes a column of each of few levels.",
+    ),
+]  # fmt: skip
+Missing = Annotated[
+    OnMissing,
+    typer.Option(
+        rich_help_panel=READING,
+        help="Missing values: filled in by what training rows have, or left out with their rows or "
+        "columns.",
+    ),
+]  # fmt: skip
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING,
+        help="Of text files: one character, or 'tab'. Found out if not given.",
+    ),
+]  # fmt: skip
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING, help="Of text files. Found out if not given."
+    ),
+]  # fmt: skip
+Seed = Annotated[int, typer.Option(min=0, rich_help_panel=CHECKS, help="Seed of all folds.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        show_default=False, rich_help_panel=CHECKS,
+        help="Folds computed at the same time; the result does not depend on it.",
+    ),
+]  # fmt: skip
+Force = Annotated[
+    bool, typer.Option("--force", rich_help_panel=OUTPUT, help="Replace files that exist.")
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print nothing but errors."),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", rich_help_panel=OUTPUT, help="Print the result as JSON."),
+]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", show_default=False, help="File written by sparseauc fit."),
+]
+
+
+def delimiter_of(given: str | None) -> str | None:
+    """Return the character that is meant: a tab is hard to type."""
+    return "\t" if given in ("tab", "\\t") else given

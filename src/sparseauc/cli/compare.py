@@ -1,0 +1,140 @@
+"""``sparseauc compare``: which method ranks new rows of a table best."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import _options as options
+
+if TYPE_CHECKING:
+    from ..comparison import MethodResult
+
+
+def compare_command(
+    table: options.TableFile,
+    target: options.Target = None,
+    positive: options.Positive = None,
+    methods: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=options.CHECKS,
+            help="Names with commas between: sparse-auc, sparse-auc-1se, sht-auc, sto-iht, "
+            "hsg-ht, spam-l1, solam, fsauc, opauc, mean-difference, l1-logistic, l2-logistic.",
+        ),
+    ] = "all",
+    repeats: Annotated[
+        int,
+        typer.Option(
+            min=1, rich_help_panel=options.CHECKS, help="Of the outer folds, shuffled anew."
+        ),
+    ] = 1,
+    folds: Annotated[
+        int, typer.Option(min=2, rich_help_panel=options.CHECKS, help="Outer folds.")
+    ] = 5,
+    exclude: options.Exclude = None,
+    groups: options.Groups = None,
+    ids: options.Ids = None,
+    text: options.Text = options.OnText.refuse,
+    missing: options.Missing = options.OnMissing.refuse,
+    target_file: options.TargetFile = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    seed: options.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+            help="File to write the figures to: .csv or .json.",
+        ),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Judge methods on TABLE by nested cross-validation, each tuned on training rows only."""
+    from ..comparison import METHODS, compare_methods
+
+    chosen = list(METHODS) if methods == "all" else [name.strip() for name in methods.split(",")]
+    for name in chosen:
+        if name not in METHODS:
+            raise typer.BadParameter(f"there is no method {name!r}: {', '.join(METHODS)}")
+
+    from ._listing import print_notes
+    from ._output import Outputs
+    from ._progress import progress
+
+    inputs = (table,) if target_file is None else (table, target_file)
+    with Outputs(out, force=force, inputs=inputs) as outputs:
+        with progress(quiet, f"Reading {table.name}") as advance:
+            from ..tables import Rules
+            from ._reading import read_table
+
+            rules = Rules(
+                target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
+                exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
+            )  # fmt: skip
+            ready = read_table(table, rules, delimiter, encoding)
+            results = compare_methods(
+                ready, chosen, repeats=repeats, folds=folds, seed=seed, progress=advance
+            )
+        rows = [result.as_dict() for result in results]
+        if out is not None:
+            outputs.stage(out, _formatted(rows, out.suffix.lower()))
+        written = outputs.commit()
+
+    if as_json:
+        typer.echo(json.dumps({"methods": rows, "written": written}))
+    elif not quiet:
+        print_notes(ready.notes, ready.warnings)
+        _print(results, repeats)
+        for name in written:
+            typer.echo(f"Written: {name}")
+
+
+def _formatted(rows: list[dict[str, Any]], suffix: str) -> bytes:
+    """Return the contents of a file of figures."""
+    if suffix == ".json":
+        return json.dumps(rows, indent=1).encode()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _print(results: list[MethodResult], repeats: int) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("method", no_wrap=True)
+    for heading in ("AUC (95 %)", "in folds", "k", "against first", "s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in results:
+        against = "" if one.difference is None else f"{one.difference:+.3f}, p {one.pvalue:.2g}"
+        table.add_row(
+            one.method,
+            f"{one.auc:.3f} ({one.low:.3f} to {one.high:.3f})",
+            f"{one.fold_auc:.3f}",
+            f"{one.columns:g}",
+            against,
+            f"{one.seconds:.1f}",
+        )
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(
+        "AUC: of all rows, each scored by a model tuned and fitted without it"
+        + (f", mean of {repeats} repeats" if repeats > 1 else "")
+        + ". in folds: mean of the AUCs within folds. k: columns used, median. p: DeLong's, "
+        "paired; with several methods compared, small ones turn up by chance."
+    )

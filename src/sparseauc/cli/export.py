@@ -1,0 +1,75 @@
+"""``sparseauc export``: a model for other programs."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import _options as options
+
+
+class Format(StrEnum):
+    """What a model can be exported to."""
+
+    onnx = "onnx"
+    json = "json"
+    sql = "sql"
+
+
+def export_command(
+    model: options.ModelFile,
+    to: Annotated[
+        Format,
+        typer.Option(
+            show_default=False,
+            help="onnx for ONNX runtimes; json, a score card to compute by hand; sql, one "
+            "expression to score rows in a database.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+            help="File to write. JSON and SQL are printed without it.",
+        ),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Write MODEL as ONNX, as a JSON score card or as one SQL expression."""
+    from ._listing import print_notes
+    from ._output import Outputs
+
+    if out is None and to is Format.onnx:
+        raise typer.BadParameter("ONNX is no text: --out names the file to write")
+    notes: list[str] = []
+    with Outputs(out, force=force, inputs=(model,)) as outputs:
+        from ..export import to_json, to_onnx, to_sql
+        from ._models import card_of
+
+        card = card_of(model, notes)
+        if to is Format.onnx:
+            content = to_onnx(card)
+        else:
+            content = (to_json if to is Format.json else to_sql)(card).encode()
+        if out is not None:
+            outputs.stage(out, content)
+        written = outputs.commit()
+    if as_json:
+        text = content.decode() if out is None else None
+        typer.echo(json.dumps({"to": to.value, "written": written, "content": text}))
+        return
+    if out is None:
+        typer.echo(content.decode())
+    if not quiet:
+        print_notes(notes, ())
+        for name in written:
+            typer.echo(f"Written: {name}")

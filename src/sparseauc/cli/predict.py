@@ -1,0 +1,182 @@
+"""``sparseauc predict``: scores of new rows by a model file."""
+
+from __future__ import annotations
+
+import io
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from . import _options as options
+
+if TYPE_CHECKING:
+    from ..scorecard import ScoreCard
+    from ..tables import Source
+
+
+class OnMissing(StrEnum):
+    """What to do with rows that cannot be scored."""
+
+    refuse = "refuse"
+    empty = "empty"
+
+
+def predict_command(
+    model: options.ModelFile,
+    table: options.TableFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+            help="File to write: .csv, .tsv or .parquet. Without it CSV is printed.",
+        ),
+    ] = None,
+    ids: options.Ids = None,
+    missing: Annotated[
+        OnMissing,
+        typer.Option(
+            rich_help_panel=options.READING,
+            help="Rows with missing values, for a model that was fitted without any: empty leaves "
+            "their scores empty.",
+        ),
+    ] = OnMissing.refuse,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Score the rows of TABLE: higher is more likely positive, above 0 is predicted positive.
+
+    Columns are found by name, in any order; those that the model does not use are ignored.
+    """
+    from ._listing import print_notes
+    from ._output import Outputs
+    from ._progress import progress
+
+    notes: list[str] = []
+    with Outputs(out, force=force, inputs=(model, table)) as outputs:
+        with progress(quiet, f"Reading {table.name}"):
+            from ..tables import read_source
+            from ..tables.scoring import term_values
+            from ._models import card_of
+
+            card = card_of(model, notes)
+            source = read_source(
+                table, delimiter=options.delimiter_of(delimiter), encoding=encoding
+            )
+            scores = card.scores(term_values(source, card))
+            _check_missing(scores, source, missing)
+            columns = _columns(source, card, ids, scores)
+            known = _judged(source, card, scores)
+        if out is not None:
+            outputs.stage(out, _formatted(columns, out.suffix.lower()))
+        written = outputs.commit()
+
+    if out is None and not as_json:
+        typer.echo(_formatted(columns, ".csv").decode(), nl=False)
+    if as_json:
+        result: dict[str, Any] = {"rows": int(scores.size), "written": written, "auc": known}
+        if out is None:
+            result["scores"] = [None if np.isnan(score) else float(score) for score in scores]
+        typer.echo(json.dumps(result, ensure_ascii=False))
+    elif not quiet:
+        if known is not None:
+            notes.append(
+                f"{source.name} has {card.target!r}: AUC {known['auc']:.3f} (95 % interval "
+                f"{known['low']:.3f} to {known['high']:.3f}), flattering if these rows were fitted"
+            )
+        print_notes((*source.notes, *notes), ())
+        for name in written:
+            typer.echo(f"Written: {name}")
+
+
+def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMissing) -> None:
+    """Refuse rows without a score, unless empty scores were asked for."""
+    from ..tables import DataError
+
+    rows = np.flatnonzero(np.isnan(scores))
+    if rows.size and rule is OnMissing.refuse:
+        raise DataError(
+            f"{source.name}: {rows.size} of {scores.size} rows, the first number {rows[0] + 1}, "
+            "lack a value that the model needs, and it was fitted without filling in. --missing "
+            "empty leaves their scores empty; fit with --missing median fills them in"
+        )
+
+
+def _columns(
+    source: Source, card: ScoreCard, ids: str | None, scores: npt.NDArray[np.float64]
+) -> dict[str, list[Any]]:
+    """Names of rows, scores and predicted classes."""
+    from ..tables.columns import labels_as_text, texts
+    from ..tables.source import unknown_column
+
+    names = source.frame.column_names
+    if ids is not None and ids not in names:
+        raise unknown_column(ids, names, f"{source.name}, --ids")
+    remembered = card.summary.get("ids")
+    column = ids or (remembered if remembered in names else None)
+    if column is not None:
+        first, rows = column, texts(source.frame.column(column)).tolist()
+    elif source.row_ids is not None:
+        first, rows = "row", labels_as_text(source.row_ids.tolist()).tolist()
+    else:
+        first, rows = "row", list(range(1, scores.size + 1))
+    unknown = np.isnan(scores)
+    return {
+        first if first not in ("score", "prediction") else "row": rows,
+        "score": [
+            None if lacks else float(score) for score, lacks in zip(scores, unknown, strict=True)
+        ],
+        "prediction": [
+            None if lacks else (card.positive if score > 0 else card.negative)
+            for score, lacks in zip(scores, unknown, strict=True)
+        ],
+    }
+
+
+def _formatted(columns: dict[str, list[Any]], suffix: str) -> bytes:
+    """Return the contents of a file of scores."""
+    if suffix in (".parquet", ".pq"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        buffer = io.BytesIO()
+        pq.write_table(pa.table(columns), buffer)
+        return buffer.getvalue()
+    import csv
+
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue().encode()
+
+
+def _judged(
+    source: Source, card: ScoreCard, scores: npt.NDArray[np.float64]
+) -> dict[str, float] | None:
+    """AUC with its interval, where the new rows have the outcome too."""
+    from ..metrics import auc_confidence_interval
+    from ..tables.columns import labels_as_text, texts
+
+    if card.target in source.frame.column_names:
+        labels = texts(source.frame.column(card.target))
+    elif source.target is not None:
+        labels = labels_as_text(source.target.tolist())
+    else:
+        return None
+    known = np.array([label is not None for label in labels]) & ~np.isnan(scores)
+    positive = labels[known] == card.positive
+    if min(np.count_nonzero(positive), np.count_nonzero(~positive)) < 2:
+        return None
+    interval = auc_confidence_interval(positive, scores[known])
+    return {"auc": interval.auc, "low": interval.low, "high": interval.high}

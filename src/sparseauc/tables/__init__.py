@@ -1,0 +1,10 @@
+"""Tables from files of many formats, checked and made ready to be fitted or scored.
+
+Needs pyarrow: ``pip install "sparseauc[report]"``; ``.h5ad`` also needs ``sparseauc[cells]``.
+"""
+
+from .read import read_source
+from .source import DataError, Source
+from .training import Input, Rules, Table, training_table
+
+__all__ = ["DataError", "Input", "Rules", "Source", "Table", "read_source", "training_table"]

@@ -1,0 +1,92 @@
+"""Turning columns of any type into numbers: what counts as a number, as text, as missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["number", "boolean", "text", "date", "empty", "other"]
+Floats = npt.NDArray[np.float64]
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix; as a plain bool, which leaves X of any type."""
+    return bool(sp.issparse(X))
+
+
+def dense_column(X: Any, j: int) -> Floats:
+    """One column of a matrix, dense and in double precision."""
+    part = X[:, [j]]
+    return np.asarray(part.toarray() if is_sparse(part) else part, np.float64).ravel()
+
+
+def kind_of(column: pa.ChunkedArray) -> Kind:
+    """What a column holds."""
+    from pyarrow import types
+
+    of = column.type
+    if types.is_null(of) or column.null_count == len(column):
+        return "empty"
+    if types.is_boolean(of):
+        return "boolean"
+    if types.is_integer(of) or types.is_floating(of) or types.is_decimal(of):
+        return "number"
+    if types.is_temporal(of):
+        return "date"
+    if types.is_dictionary(of) or is_text(of):
+        return "text"
+    return "other"
+
+
+def is_text(of: Any) -> bool:
+    """Whether a type is one of Arrow's several of text."""
+    from pyarrow import types
+
+    views = getattr(types, "is_string_view", lambda _: False)
+    return bool(types.is_string(of) or types.is_large_string(of) or views(of))
+
+
+def numbers(column: pa.ChunkedArray) -> Floats:
+    """Numbers and booleans as float64, NaN where missing; exact for float32 too."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    values = column.cast(pa.float64(), safe=False).to_numpy()
+    return np.asarray(values, np.float64)
+
+
+def texts(column: pa.ChunkedArray) -> npt.NDArray[np.object_]:
+    """Entries of any type as text, None where missing: whole numbers without a point."""
+    import pyarrow as pa
+
+    of = column.type
+    if pa.types.is_dictionary(of):
+        column = column.cast(of.value_type)
+        of = column.type
+    values = column.to_pylist()
+    return labels_as_text(values)
+
+
+def labels_as_text(values: Any) -> npt.NDArray[np.object_]:
+    """Labels as a person would write them, None where missing."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = [_as_text(value) for value in values]
+    return found
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None or value != value:  # NaN
+        return None
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    # 1.0 and 1 are one label: a missing entry elsewhere in the column made it a float.
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,201 @@
+"""Reading files that hold a matrix rather than columns: LIBSVM, .npz, .mtx and .h5ad."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .columns import is_sparse
+from .source import DataError, Source, file_bytes, listed, read_by
+
+# What the arrays of an .npz file are commonly called.
+_NAMES_KEYS = ("columns", "feature_names", "names", "genes")
+
+# More rows than this would be a slip of the pen, and memory for their places is asked for at once.
+MOST_ROWS = 50_000_000
+
+
+def read_libsvm(path: Path) -> Source:
+    """Read "label number:value …" lines; columns are named by their numbers in the file."""
+    from sklearn.datasets import load_svmlight_file
+
+    with read_by("scikit-learn", path, "LIBSVM"):
+        matrix, target = load_svmlight_file(str(path), zero_based=True)
+        matrix, columns = _used_columns(matrix)
+    return _source(path, "LIBSVM", matrix, columns.astype(np.str_), target, absent_is_zero=True)
+
+
+def _used_columns(matrix: Any) -> tuple[Any, npt.NDArray[Any]]:
+    """Columns with an entry, and their numbers: the largest number may be in the billions."""
+    columns, places = np.unique(matrix.indices, return_inverse=True)
+    return sp.csr_array(
+        (matrix.data, places.astype(np.int32), matrix.indptr), (matrix.shape[0], columns.size)
+    ), columns
+
+
+def read_npz(path: Path, target: str | None) -> Source:
+    """Read arrays saved by ``numpy.savez`` (X, y, …) or ``scipy.sparse.save_npz``.
+
+    Besides X, or the parts of a CSR matrix, the file may hold labels (``y``, or as ``target`` says)
+    and column names (``columns``, ``feature_names``, ``names`` or ``genes``).
+    """
+    with read_by("numpy", path, "npz"), np.load(path, allow_pickle=False) as file:
+        if not hasattr(file, "files"):
+            raise DataError(f"{path.name} is a single array, not an .npz file")
+        arrays = {key: file[key] for key in file.files}
+        if {"data", "indices", "indptr", "shape"} <= arrays.keys():
+            kind = _text(arrays.get("format", np.array("csr")))
+            parts = arrays["data"], arrays["indices"], arrays["indptr"]
+            shape = tuple(int(size) for size in arrays["shape"])
+            make = {"csr": sp.csr_array, "csc": sp.csc_array}.get(kind)
+            matrix = sp.csr_array(sp.load_npz(path)) if make is None else make(parts, shape)
+            matrix.check_format(full_check=True)
+        elif {"row", "col", "data", "shape"} <= arrays.keys():
+            matrix = sp.csr_array(sp.load_npz(path))
+        elif "X" in arrays:
+            matrix = arrays["X"]
+        else:
+            raise DataError(
+                f"{path.name} holds {listed([repr(key) for key in arrays])}: it needs X, or a "
+                "matrix as scipy.sparse.save_npz writes it"
+            )
+        matrix = _checked(matrix, path.name)
+    key = "y" if target is None else target
+    labels = arrays.get(key)
+    if labels is not None and labels.shape != (matrix.shape[0],):
+        raise DataError(
+            f"{path.name}: {key!r} has shape {labels.shape} for {matrix.shape[0]} rows of X"
+        )
+    names = next((arrays[key] for key in _NAMES_KEYS if key in arrays), None)
+    if names is None or names.shape != (matrix.shape[1],):
+        names = np.arange(matrix.shape[1])
+    return _source(path, "npz", matrix, names.astype(np.str_), labels)
+
+
+def read_mtx(path: Path) -> Source:
+    """Read a Matrix Market file; columns are numbered from 1, as in the file.
+
+    Parsed here: scipy's reader ends Python on some damaged files.
+    """
+    with read_by("sparseauc", path, "Matrix Market"):
+        matrix = _checked(_market_matrix(file_bytes(path), path.name), path.name)
+    names = np.arange(1, matrix.shape[1] + 1).astype(np.str_)
+    return _source(path, "Matrix Market", matrix, names, None)
+
+
+def _market_matrix(data: bytes, name: str) -> Any:
+    """Parse the Matrix Market format: a header, comments, sizes, then entries or all values."""
+    header, _, body = data.partition(b"\n")
+    _, kind, layout, numbers, symmetry = header.decode("ascii").lower().split()
+    if (
+        kind != "matrix"
+        or numbers not in ("real", "integer", "pattern", "double")
+        or symmetry not in ("general", "symmetric", "skew-symmetric")
+    ):
+        raise DataError(f"{name} holds a {symmetry} {numbers} {kind}, which is no table")
+    while body.lstrip().startswith(b"%"):
+        body = body.lstrip().partition(b"\n")[2]
+    size_line, _, body = body.lstrip().partition(b"\n")
+    sizes = [int(size) for size in size_line.split()]
+    with warnings.catch_warnings():
+        # What cannot be parsed is an error, in the versions of NumPy that only warn too.
+        warnings.simplefilter("error", DeprecationWarning)
+        values = np.fromstring(body.decode("ascii"), sep=" ") if body.strip() else np.empty(0)
+    if layout == "array":
+        rows, columns = sizes
+        if symmetry != "general" or values.size != rows * columns:
+            raise DataError(f"{name} has {values.size} values for {rows} × {columns}")
+        return values.reshape(columns, rows).T
+    rows, columns, entries = sizes
+    width = 2 if numbers == "pattern" else 3
+    if max(rows, columns) > MOST_ROWS or values.size != entries * width:
+        raise DataError(f"{name} claims {rows} × {columns} with {entries} entries")
+    table = values.reshape(entries, width)
+    row, column = table[:, 0].astype(np.int64) - 1, table[:, 1].astype(np.int64) - 1
+    value = np.ones(entries) if numbers == "pattern" else table[:, 2]
+    if symmetry != "general":
+        below = row != column
+        sign = -1.0 if symmetry == "skew-symmetric" else 1.0
+        row, column, value = (
+            np.concatenate([row, column[below]]),
+            np.concatenate([column, row[below]]),
+            np.concatenate([value, sign * value[below]]),
+        )
+    # Numbers of rows and columns out of range are refused by scipy.
+    return sp.csr_array(sp.coo_array((value, (row, column)), (rows, columns)))
+
+
+def read_h5ad(path: Path) -> Source:
+    """Read cells: X is the matrix, named by ``var_names``; labels and groups are in ``obs``."""
+    try:
+        import anndata
+    except ImportError as error:
+        raise ImportError(
+            f'{path.name} needs anndata to be read: pip install "sparseauc[cells]"'
+        ) from error
+    import pyarrow as pa
+
+    with read_by("anndata", path, "h5ad"):
+        cells = anndata.read_h5ad(path)
+        if cells.X is None:
+            raise DataError(f"{path.name} has no X")
+        matrix = _checked(cells.X, path.name)
+        frame = pa.Table.from_pandas(cells.obs, preserve_index=False)
+        names = np.asarray(cells.var_names, np.str_)
+        row_ids = np.asarray(cells.obs_names, dtype=object)
+    duplicated = np.unique(names, return_counts=True)
+    for name in duplicated[0][duplicated[1] > 1][:1]:
+        raise DataError(
+            f"{path.name} has two columns named {str(name)!r}: use var_names_make_unique() and "
+            "save it again"
+        )
+    return Source(path.name, "h5ad", frame, matrix=matrix, matrix_columns=names, row_ids=row_ids)
+
+
+def _source(
+    path: Path,
+    kind: str,
+    matrix: Any,
+    names: npt.NDArray[np.str_],
+    target: npt.NDArray[Any] | None,
+    *,
+    absent_is_zero: bool = False,
+) -> Source:
+    import pyarrow as pa
+
+    if min(matrix.shape) == 0:
+        raise DataError(f"{path.name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns")
+    return Source(
+        path.name,
+        kind,
+        pa.table({}),
+        matrix=matrix,
+        matrix_columns=names,
+        target=target,
+        absent_is_zero=absent_is_zero,
+    )
+
+
+def _checked(matrix: Any, file: str) -> Any:
+    """Two-dimensional real numbers, float32 or float64, CSR if sparse."""
+    if matrix.ndim != 2:
+        raise DataError(f"{file}: X has {matrix.ndim} dimensions, it needs two")
+    if matrix.dtype.kind not in "biuf":
+        raise DataError(f"{file}: X holds {matrix.dtype}, it needs real numbers")
+    keep = matrix.dtype in (np.float32, np.float64)
+    matrix = matrix if keep else matrix.astype(np.float64)
+    if not is_sparse(matrix):
+        return np.asarray(matrix)
+    matrix = sp.csr_array(matrix)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _text(scalar: npt.NDArray[Any]) -> str:
+    value = scalar.item()
+    return value.decode() if isinstance(value, bytes) else str(value)
