@@ -7,7 +7,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint typecheck format benchmarks clean
+.PHONY: demo test lint typecheck format docs benchmarks clean
 
 # A stamp per extra, so that a second run installs nothing.
 $(VENV)/.stamp-%: pyproject.toml
@@ -32,9 +32,14 @@ format: $(VENV)/.stamp-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(VENV)/.stamp-docs
+	rm -rf docs/generated
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 benchmarks: $(VENV)/.stamp-test
 	$(BIN)/python benchmarks/run_all.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output docs/_build docs/generated docs/gallery
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

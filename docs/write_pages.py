@@ -1,0 +1,276 @@
+"""Pages and parts of pages that are made of something else, so that they cannot go stale.
+
+The benchmarks' tables, the audit, the options of the command and the list of public names are
+written below ``docs/generated`` each time the pages are built.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+# Public modules in the order of the reference. Names are those of ``__all__``, or else functions
+# and classes that the module defines; a name that an earlier module has is not listed again.
+MODULES = {
+    "sparseauc": "Classifiers, paths over k, class moments",
+    "sparseauc.selection": "Choosing k, and trusting the choice",
+    "sparseauc.selection.grid": "Tuning SHT-AUC",
+    "sparseauc.metrics": "Metrics",
+    "sparseauc.plotting": "Displays",
+    "sparseauc.datasets": "Data",
+    "sparseauc.cells": "Cells",
+    "sparseauc.chunks": "Tables larger than memory",
+    "sparseauc.moments": "Class moments",
+    "sparseauc.solvers": "Solvers",
+    "sparseauc.solvers.batched": "Many models at once",
+    "sparseauc.projections": "Projections",
+    "sparseauc.estimators": "The classifiers' base",
+    "sparseauc.tables": "Files",
+    "sparseauc.fitting": "From a file to a fit",
+    "sparseauc.summary": "What is known of a fit",
+    "sparseauc.comparison": "Comparing methods",
+    "sparseauc.models": "Model files",
+    "sparseauc.scorecard": "Score cards",
+    "sparseauc.export": "Export",
+    "sparseauc.report": "Reports",
+    "sparseauc.experiments.protocols": "The paper's experiments: protocols",
+    "sparseauc.experiments.presets": "The paper's experiments: presets",
+    "sparseauc.experiments.audit": "The paper's experiments: audit",
+    "sparseauc.theory": "The paper's theory",
+}
+# Modules that serve others of this package; their names may change without notice.
+INTERNAL = {
+    "sparseauc.blocks",
+    "sparseauc.cli",
+    "sparseauc.device",
+    "sparseauc.experiments",
+    "sparseauc.objective",
+    "sparseauc.rows",
+}
+
+
+def write_pages(folder: Path) -> None:
+    """Write everything; files that would not change are left alone, and so need no rebuild."""
+    for name, text in {
+        **benchmark_pages(),
+        "parts/peers.md": peers_part(),
+        "parts/audit.md": audit_part(),
+        "parts/slips.md": slips_part(),
+        "parts/command.md": command_part(),
+        "parts/exit_codes.md": exit_codes_part(),
+        "parts/files.md": files_part(),
+        **reference_pages(),
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+class GalleryOrder:
+    """Order of the gallery, for sphinx-gallery, which takes a class: first things first."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, name: str) -> tuple[bool, str]:
+        """Key to sort a file by."""
+        return name != "plot_first_fit.py", name
+
+
+def table(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table in Markdown."""
+    lines = [list(headings), ["---"] * len(list(headings)), *rows]
+    return "".join("| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines)
+
+
+def _cell(value: Any) -> str:
+    return str(value).replace("|", r"\|").replace("\n", " ")
+
+
+# ------------------------------------------------------------------------------------- benchmarks
+
+
+def benchmark_pages(results: Path = ROOT / "benchmarks" / "results") -> dict[str, str]:
+    """Return each table as a page of its own, and the list of them."""
+    pages, lines = {}, []
+    # What most people come for first.
+    paths = sorted(results.glob("*.md"), key=lambda path: (path.stem != "peers", path.stem))
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        pages[f"benchmarks/{path.name}"] = text
+        title = text.partition("\n")[0].lstrip("# ")
+        kept, missed = len(re.findall(r"\bkept\b", text)), len(re.findall(r"\bMISSED\b", text))
+        lines.append((f"[{title}](generated/benchmarks/{path.name})", kept or "", missed or ""))
+    names = "\n".join(f"generated/benchmarks/{path.stem}" for path in paths)
+    pages["parts/benchmarks.md"] = (
+        table(("what is measured", "limits kept", "limits missed"), lines)
+        + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    )
+    return pages
+
+
+def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers.md") -> str:
+    """Return the comparison with peers, a line for each table of data."""
+    methods: dict[str, None] = {}
+    found: dict[str, dict[str, str]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) < 4 or not re.match(r"[01]\.\d", cells[2]):
+            continue
+        data, method, auc, columns = cells[:4]
+        methods[method] = None
+        short = f"{float(auc.partition('±')[0]):.3f}"
+        found.setdefault(data, {})[method] = short + (
+            f"\N{NO-BREAK SPACE}({columns})" if columns else ""
+        )
+    return table(
+        ("data", *methods),
+        ((data, *(values.get(method, "") for method in methods)) for data, values in found.items()),
+    )
+
+
+# ------------------------------------------------------------------------------------------ audit
+
+
+def audit_part() -> str:
+    """Return where the paper and its programs disagree, and what cannot be in its Table II."""
+    from sparseauc.experiments.audit import DISCREPANCIES, impossible_jaccards
+    from sparseauc.experiments.methods import METHODS
+    from sparseauc.experiments.protocols import SWITCHES
+
+    def here(number: int, text: str) -> str:
+        names = [f"`{s.name}`" for s in SWITCHES if number in s.discrepancies]
+        switches = f"switch {', '.join(names)}" if names else ""
+        return "; ".join(part for part in (switches, text) if part)
+
+    places = table(
+        ("no.", "the paper", "the programs", "here"),
+        ((d.number, d.paper, d.programs, here(d.number, d.here)) for d in DISCREPANCIES),
+    )
+    meanings = table(
+        ("switch", "when it is on", "data"),
+        ((f"`{s.name}`", s.description, " and ".join(s.where)) for s in SWITCHES),
+    )
+    impossible = table(
+        ("method", "k*", "printed Jaccard index", "at least"),
+        (
+            (METHODS[method].name, k, f"{index:.3f}", f"{least:.3f}")
+            for method, k, index, least in impossible_jaccards()
+        ),
+    )
+    return (
+        f"{places}\n## What each switch does\n\n{meanings}\n"
+        "## Printed Jaccard indices that the printed F1 rules out\n\n"
+        "For one solution the Jaccard index is F1/(2 − F1), a convex function: the mean index is "
+        "at least that of the mean F1. These printed means are below it, rounding allowed for.\n\n"
+        f"{impossible}"
+    )
+
+
+def slips_part() -> str:
+    """Return where the paper's theory does not follow."""
+    from sparseauc.theory import SLIPS
+
+    return table(("where", "printed", "what follows", "does it matter"), SLIPS)
+
+
+# ---------------------------------------------------------------------------------------- command
+
+
+def command_part() -> str:
+    """Return every command with its arguments and options."""
+    import typer
+
+    from sparseauc.cli import app
+
+    group: Any = typer.main.get_command(app)
+    parts = []
+    for name, command in group.commands.items():
+        rows = []
+        for parameter in command.params:
+            if parameter.name == "help":
+                continue
+            if parameter.param_type_name == "argument":
+                label = f"`{(parameter.metavar or parameter.name or '').strip('{}').upper()}`"
+            else:
+                label = ", ".join(f"`{option}`" for option in parameter.opts)
+            rows.append((label, parameter.help or "", _default(parameter)))
+        about = inspect.cleandoc(command.help or "").replace("\n\n", "\n\n")
+        parts.append(
+            f"### `sparseauc {name}`\n\n{about}\n\n"
+            + (table(("option", "meaning", "default"), rows) if rows else "")
+        )
+    return "\n".join(parts)
+
+
+def exit_codes_part() -> str:
+    """Return the exit codes, from the sentence that ``--help`` ends with."""
+    from sparseauc.cli._errors import EXIT_CODES
+
+    return table(("code", "meaning"), re.findall(r"(\d+) ([^;.]+)[;.]", EXIT_CODES))
+
+
+def files_part(folder: Path = ROOT / "docs") -> str:
+    """Return the last part of the guide's contents: pages on what is outside the program."""
+    names = ("command_line", "reports", "cells", "scale", "hospitals")
+    there = "\n".join(f"../{name}" for name in names if (folder / f"{name}.md").exists())
+    return f"```{{toctree}}\n:caption: From and to files\n:maxdepth: 1\n\n{there}\n```\n"
+
+
+def _default(parameter: Any) -> str:
+    """Return the default as one types it; nothing for flags and what must or need not be given."""
+    value = parameter.default
+    if value is None or isinstance(value, bool) or callable(value) or parameter.required:
+        return ""
+    value = getattr(value, "value", value)
+    return f"`{value}`" if isinstance(value, str | int | float | Path) else ""
+
+
+# -------------------------------------------------------------------------------------- reference
+
+
+def public_names() -> dict[str, list[str]]:
+    """Functions and classes of each public module, each listed once; no module without any."""
+    seen: set[int] = set()
+    names: dict[str, list[str]] = {}
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        listed = getattr(module, "__all__", None)
+        own = []
+        for name in sorted(listed if listed is not None else vars(module), key=str.lower):
+            thing = getattr(module, name)
+            if name.startswith("_") or id(thing) in seen:
+                continue
+            if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+                continue
+            if listed is None and thing.__module__ != module_name:
+                continue
+            seen.add(id(thing))
+            own.append(name)
+        if own:
+            names[module_name] = own
+    return names
+
+
+def reference_pages() -> dict[str, str]:
+    """Return a page for each public module, with a table of its names."""
+    pages, modules = {}, public_names()
+    for module_name, names in modules.items():
+        title = MODULES[module_name]
+        about = inspect.getdoc(importlib.import_module(module_name)) or ""
+        entries = "\n".join(f"   {name}" for name in names)
+        pages[f"api/{module_name}.rst"] = (
+            f"{title}\n{'=' * len(title)}\n\n``{module_name}``: {about}\n\n"
+            f".. currentmodule:: {module_name}\n\n"
+            f".. autosummary::\n   :toctree: names\n   :nosignatures:\n\n{entries}\n"
+        )
+    listing = "\n".join(f"generated/api/{module_name}" for module_name in modules)
+    pages["parts/api.md"] = f"```{{toctree}}\n:maxdepth: 1\n\n{listing}\n```\n"
+    return pages

@@ -1,0 +1,219 @@
+"""The README and the pages: their code runs and prints what they show, their commands exist."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import pkgutil
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import sparseauc
+from sparseauc.cli import app
+from sparseauc.cli._errors import ExitCode
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MADE = ("_build", "generated", "gallery")
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in MADE),
+]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+def code_and_output(text):
+    """Python blocks, each with the text block that follows it at once, or None."""
+    blocks = list(BLOCK.finditer(text))
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        if block[1] != "python":
+            continue
+        follows = (
+            after is not None
+            and after[1] == "text"
+            and not text[block.end() : after.start()].strip()
+        )
+        yield block[2], after[2] if follows else None
+
+
+def run_blocks(page):
+    """Run a page's Python blocks one after the other; what each printed, and what is shown."""
+    namespace = {"__name__": "__main__"}
+    for number, (code, shown) in enumerate(code_and_output(page.read_text(encoding="utf-8")), 1):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, f"{name_of(page)}, python block {number}", "exec"), namespace)
+        yield printed.getvalue(), shown
+
+
+PAGES_WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=name_of)
+def test_code_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
+    for needed in ("pandas", "skops", "plotly", "jinja2", "anndata"):
+        pytest.importorskip(needed)
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    for printed, shown in run_blocks(page):
+        if shown is not None:
+            assert printed == shown
+    pyplot.close("all")
+
+
+# ---------------------------------------------------------------------------------------- commands
+
+
+def commands(text):
+    """Lines of shell blocks that call the command."""
+    for language, block in BLOCK.findall(text):
+        if language == "bash":
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True)
+                if words[:1] == ["sparseauc"]:
+                    yield words[1:]
+
+
+ALL_COMMANDS = [
+    pytest.param(words, id=f"{name_of(page)}: {shlex.join(words)}")
+    for page in PAGES
+    for words in commands(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize("words", ALL_COMMANDS)
+def test_commands_parse(words):
+    group = typer.main.get_command(app)
+    command = group.commands[words[0]]
+    # Parses and checks the options, and runs nothing.
+    command.make_context(words[0], words[1:])
+
+
+def test_a_command_that_does_not_exist_is_noticed():
+    (words,) = commands("```bash\nsparseauc fit table.csv --no-such-option\n```\n")
+    with pytest.raises(Exception, match="No such option"):
+        test_commands_parse(words)
+
+
+# ------------------------------------------------------------------------------------ pages made
+
+
+@pytest.fixture(scope="module")
+def write_pages():
+    spec = importlib.util.spec_from_file_location("write_pages", DOCS / "write_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_module_is_in_the_reference_or_internal(write_pages):
+    modules = {
+        module.name
+        for module in pkgutil.iter_modules(sparseauc.__path__, "sparseauc.")
+        if not module.name.split(".")[-1].startswith("_")
+    }
+    assert modules - set(write_pages.MODULES) - write_pages.INTERNAL == set()
+
+
+def test_every_public_name_is_in_the_reference_once(write_pages):
+    names = write_pages.public_names()
+    assert set(names["sparseauc"]) == set(sparseauc.__all__)
+    for module, listed in names.items():
+        for name in listed:
+            assert getattr(sys.modules[module], name).__doc__, f"{module}.{name}"
+
+
+def test_benchmark_pages_hold_the_committed_tables(write_pages):
+    pages = write_pages.benchmark_pages()
+    for path in (ROOT / "benchmarks" / "results").glob("*.md"):
+        assert pages[f"benchmarks/{path.name}"] == path.read_text(encoding="utf-8")
+        assert f"benchmarks/{path.name}" in pages["parts/benchmarks.md"]
+
+
+def test_peers_are_summarised_by_data(write_pages, tmp_path):
+    path = tmp_path / "peers.md"
+    path.write_text(
+        "| data | method | test AUC ± SE | columns (median) | x |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| colon | ours | 0.8796 ± 0.03 | 14 | |\n| colon | theirs | 0.8950 ± 0.02 | 16 | |\n"
+        "| mean | ours | 0.9 | | |\n"
+    )
+    assert write_pages.peers_part(path).splitlines()[2:] == [
+        "| colon | 0.880\u00a0(14) | 0.895\u00a0(16) |",
+        "| mean | 0.900 |  |",
+    ]
+
+
+def test_every_option_is_on_the_command_page(write_pages):
+    text = write_pages.command_part()
+    for name, command in typer.main.get_command(app).commands.items():
+        section = text.partition(f"### `sparseauc {name}`")[2].partition("\n### ")[0]
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and parameter.name != "help":
+                assert f"`{parameter.opts[0]}`" in section, (name, parameter.name)
+
+
+def test_every_exit_code_is_on_the_command_page(write_pages):
+    codes = re.findall(r"^\| (\d+) \|", write_pages.exit_codes_part(), flags=re.MULTILINE)
+    assert [int(code) for code in codes] == [code.value for code in ExitCode]
+
+
+# ----------------------------------------------------------------------------------------- links
+
+
+@pytest.fixture(scope="module")
+def check_links():
+    spec = importlib.util.spec_from_file_location("check_links", DOCS / "check_links.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_broken_links_are_found(check_links, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "picture.png").write_bytes(b"")
+    (tmp_path / "index.html").write_text(
+        '<a href="sub/page.html#there">good</a><img src="picture.png" srcset="a.png 2x">'
+        '<a href="#here" id="here">good</a><a href="https://example.org/x">elsewhere</a>'
+        '<a href="sub/page.html#nowhere">bad</a><a href="missing.html">bad</a>'
+        '<a href="../outside.html">bad</a>'
+    )
+    (tmp_path / "sub" / "page.html").write_text('<p id="there"><a href="../">home</a>')
+    assert check_links.broken_links(tmp_path) == [
+        "index.html: a.png",
+        "index.html: sub/page.html#nowhere",
+        "index.html: missing.html",
+        "index.html: ../outside.html",
+    ]
+
+
+PAGES_OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/design.md")
+
+
+@pytest.mark.parametrize("name", PAGES_OUTSIDE)
+def test_links_to_files_resolve(name):
+    page = ROOT / name
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) + re.findall(r'src="([^"]+)"', text):
+        if "://" not in link:
+            assert (page.parent / link).exists(), f"{name} links to {link}"
+
+
+def test_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for name in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(
+            r"^    make (\w+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE
+        ):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{name}: make {target}"
