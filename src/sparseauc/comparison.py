@@ -32,8 +32,8 @@ from .estimators import (
     SparseAUCClassifierCV,
     StoIHTClassifier,
 )
-from .fitting import comparable_scores
-from .metrics import auc_confidence_interval, delong_test, fast_auc
+from .metrics import delong_test
+from .selection.confidence import comparable_scores, pool_folds
 from .tables import DataError, Table
 
 Floats = npt.NDArray[np.float64]
@@ -164,23 +164,25 @@ def compare_methods(
         raise DataError(f"there is no method {unknown[0]!r}; there are {', '.join(METHODS)}")
     splits = [_splits(table, folds, seed + repeat) for repeat in range(repeats)]
     steps, done = len(methods) * sum(map(len, splits)), 0
+    positive = table.y == 1
     results: list[MethodResult] = []
     for name in methods:
         started = time.perf_counter()
-        scores = np.empty((repeats, table.y.size))
-        fold_aucs, used = [], []
-        for repeat, parts in enumerate(splits):
-            for number, (train, test) in enumerate(parts):
+        judged, used = [], []
+        for repeat, folds_of_rows in enumerate(splits):
+            parts = []
+            for number, (train, test) in enumerate(folds_of_rows):
                 if progress:
-                    progress(f"{name}, fold {number + 1} of {len(parts)}", done, steps)
+                    progress(f"{name}, fold {number + 1} of {len(folds_of_rows)}", done, steps)
                 done += 1
                 model = _fitted(name, table, train, seed + repeat)
-                scores[repeat, test] = comparable_scores(model, table, train, test)
+                parts.append(comparable_scores(model, table.X, positive, train, test))
                 used.append(_columns_used(model))
-                positive = table.y[test] == 1
-                if positive.any() and not positive.all():
-                    fold_aucs.append(fast_auc(scores[repeat, test], positive))
-        intervals = [auc_confidence_interval(table.y, row) for row in scores]
+            judged.append(pool_folds(parts, [test for _, test in folds_of_rows], positive))
+        scores = np.array([one.scores for one in judged])
+        intervals = [one.interval for one in judged]
+        fold_aucs = np.concatenate([one.fold_aucs for one in judged])
+        fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
         paired = delong_test(table.y, scores[0], results[0].scores[0]) if results else None
         results.append(
             MethodResult(
@@ -188,7 +190,7 @@ def compare_methods(
                 auc=float(np.mean([one.auc for one in intervals])),
                 low=float(np.mean([one.low for one in intervals])),
                 high=float(np.mean([one.high for one in intervals])),
-                fold_auc=float(np.mean(fold_aucs)) if fold_aucs else float("nan"),
+                fold_auc=float(np.mean(fold_aucs)) if fold_aucs.size else float("nan"),
                 columns=float(np.median(used)),
                 difference=None if paired is None else paired.difference,
                 pvalue=None if paired is None else paired.pvalue,

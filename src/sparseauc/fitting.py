@@ -15,10 +15,15 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from .estimators import SparseAUCClassifier, SparseAUCClassifierCV
-from .metrics import auc_confidence_interval, fast_auc
+from .metrics import auc_confidence_interval
 from .scorecard import parts_of
 from .selection._path import DEFAULT_ALPHAS
-from .selection.confidence import NestedScores, permutation_test
+from .selection.confidence import (
+    NestedScores,
+    comparable_scores,
+    permutation_test,
+    pool_folds,
+)
 from .selection.stability import StabilityResult, stability_selection
 from .selection.table import column_table
 from .summary import FitSummary, ridge_of
@@ -280,35 +285,12 @@ def _nested(
     advance: Callable[[str], None],
 ) -> NestedScores:
     """Score every row by a model chosen and fitted without it, or its group."""
-    scores = np.empty(table.y.size)
-    folds = np.empty(table.y.size, np.intp)
-    fold_aucs = np.full(len(splits), np.nan)
+    parts, positive = [], table.y == 1
     for number, (train, test) in enumerate(splits):
         advance(f"Honest AUC, fold {number + 1} of {len(splits)}")
         model = _fitted(table, settings, fixed, train)
-        scores[test] = comparable_scores(model, table, train, test)
-        folds[test] = number
-        positive = table.y[test] == 1
-        if positive.any() and not positive.all():
-            fold_aucs[number] = fast_auc(scores[test], positive)
-    return NestedScores(scores, folds, fold_aucs, auc_confidence_interval(table.y, scores))
-
-
-def comparable_scores(
-    model: Any, table: Table, train: npt.NDArray[np.intp], test: npt.NDArray[np.intp]
-) -> npt.NDArray[np.float64]:
-    """Scores of test rows in units of the distance of the training classes, zero midway.
-
-    Models of different folds have different ridges and so scores of different sizes; without a
-    common unit the AUC of all rows together would compare what cannot be compared. Within a fold
-    the order of rows stays.
-    """
-    fitted = np.asarray(model.decision_function(table.X[train]), np.float64)
-    low, high = (fitted[table.y[train] == label].mean() for label in (0, 1))
-    gap = high - low
-    scores = np.asarray(model.decision_function(table.X[test]), np.float64)
-    comparable: npt.NDArray[np.float64] = (scores - (low + high) / 2) / (gap if gap > 0 else 1.0)
-    return comparable
+        parts.append(comparable_scores(model, table.X, positive, train, test))
+    return pool_folds(parts, [test for _, test in splits], positive)
 
 
 # ----------------------------------------------------------------------------------------- the rest

@@ -173,7 +173,8 @@ def _blocks(collection: Any) -> list[Any]:
     if not blocks:
         return blocks
     graph = dict(blocks[0].__dask_graph__())
-    recipes, taken = [], set()
+    recipes: list[Any] = []
+    taken: set[Any] = set()
     for block in blocks:
         steps: dict[Any, Any] = {}
         wanted = [block.key]
@@ -200,9 +201,9 @@ class _Recipe:
 
     def make(self) -> Any:
         """Follow the recipe, here and now."""
-        import dask
+        from dask.local import get_sync
 
-        return dask.get(self._graph, self._key)
+        return get_sync(self._graph, self._key)  # type: ignore[no-untyped-call]
 
 
 def _made(block: Any) -> Any:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import json
+import shlex
+import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -130,6 +135,8 @@ def fit_command(
         raise typer.BadParameter("give -k, or --cv to have it chosen, not both")
     if alpha is not None and not alpha < float("inf"):
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
+    if report is not None:
+        _need_report_libraries()
 
     from ._listing import print_card, print_notes
     from ._output import Outputs
@@ -159,7 +166,7 @@ def fit_command(
 
                 outputs.stage(out, model_bytes(summary.model, card))
             if report is not None:
-                outputs.stage(report, report_page(summary).encode())
+                outputs.stage(report, report_page(summary, _facts(table)).encode())
         written = outputs.commit()
 
     if as_json:
@@ -171,9 +178,23 @@ def fit_command(
             typer.echo(f"Written: {name}")
 
 
-def report_page(summary: FitSummary) -> str:
+def report_page(summary: FitSummary, facts: Mapping[str, str]) -> str:
     """Return the report on a fitted table, a page of HTML."""
-    from ..report.model_report import build_model_report  # type: ignore[import-not-found]
+    from ..report import build_model_report
+    from ..report.html import render
 
-    page: str = build_model_report(summary)
-    return page
+    return render(build_model_report(summary, facts))
+
+
+def _need_report_libraries() -> None:
+    """Refuse a report that could not be written, before any time is spent on the fit."""
+    for name in ("jinja2", "plotly"):
+        if importlib.util.find_spec(name) is None:
+            raise ImportError(f'--report needs {name}: pip install "sparseauc[report]"')
+
+
+def _facts(table: Path) -> dict[str, str]:
+    """What a report says of how it was made: the command, and which file it was."""
+    with table.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"sha256 of the data": digest, "command": shlex.join(["sparseauc", *sys.argv[1:]])}

@@ -400,6 +400,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 "class_moments(X, y).summary(columns)"
             )
         labels = self._column_groups()
+        if missing.size and labels is not None:
+            raise ValueError("groups need moments that carry all columns of H")
         if self.certify and labels is not None:
             raise ValueError("certify is about choices of single columns: leave groups out")
         k = self._columns_to_keep(self.k, d - excluded.size)

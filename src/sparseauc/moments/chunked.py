@@ -29,6 +29,8 @@ from .sparse import SparseMoments
 _ALL_BYTES = 2**27
 # Bytes of cross products gathered on one further reading, unless solvers ask for more.
 _BLOCK_BYTES = 2**28
+# Bytes of cross products that are gathered where nothing less will do.
+_MOST_BYTES = 2**31
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
 
@@ -117,6 +119,15 @@ class GatheredMoments:
         self._place[1, missing] = np.arange(missing.size)
         self._blocks.append((missing, products))
         self.at_hand[missing] = True
+
+    def gather_all(self) -> None:
+        """Gather all columns of H, where that can be."""
+        if self.n_features * self._row_bytes > _MOST_BYTES:
+            raise ValueError(
+                f"products of {self.n_features} columns in {len(self.parts)} parts of the rows "
+                "would fill the memory: choose among fewer columns, or leave groups out"
+            )
+        self.gather(np.arange(self.n_features))
 
     def gather_likely(self, moments: Moments, at_least: int, always: Indices) -> None:
         """Gather the columns whose class means differ most, as many as there is room for."""

@@ -43,6 +43,8 @@ class StandardisedGram:
     delta, diagonal : ndarrays of shape (d,)
     precision : float
         Relative precision of the rows.
+    candidates : int
+        How many columns that may be asked for next are worth naming.
     """
 
     def __init__(self, moments: Moments, capacity: int) -> None:
@@ -66,6 +68,8 @@ class StandardisedGram:
         self._slot: dict[int, int] = {}  # in order of use, the latest last
         # Columns that cost no reading of rows, where others do.
         self._at_hand = np.ones(d, np.bool_) if moments.at_hand is None else moments.at_hand
+        # Of many that are likely, few may not be at hand.
+        self.candidates = 2 * BATCH if self._at_hand.all() else 16 * BATCH
         if d <= _WHOLE:
             self._fetch(np.flatnonzero(self._at_hand), keep=frozenset())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .elements import Comparison, Figure, Listing, Note, Panel, Report, Section, Series
+from .model_report import build_model_report
 from .writing import write_page, write_report
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Report",
     "Section",
     "Series",
+    "build_model_report",
     "write_page",
     "write_report",
 ]

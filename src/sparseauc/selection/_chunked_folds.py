@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -58,9 +58,18 @@ def path_of_chunks(
     everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
     gathered = GatheredMoments(chunks, positive, [everything])
     moments = gathered.merged()
-    gathered.gather_likely(moments, _LIKELY * int(ks[-1]), rest["fixed"])
+    _gather_first(gathered, moments, ks, rest)
     task = partial(path_of_moments, moments, ks, alphas, **rest)
     return solve_together(gathered, [task])[0], moments
+
+
+def _gather_first(
+    gathered: GatheredMoments, moments: Moments, ks: Indices, restrictions: dict[str, Any]
+) -> None:
+    """Gather what paths are likely to ask for; those of groups ask for all columns."""
+    if restrictions["labels"] is not None:
+        gathered.gather_all()
+    gathered.gather_likely(moments, _LIKELY * int(ks[-1]), restrictions["fixed"])
 
 
 def solve_together(
@@ -242,14 +251,31 @@ def cross_validate_chunks(
     gathered = GatheredMoments(chunks, positive, plan.partitions)
     training = [gathered.merged(parts) for parts in plan.training]
     moments = gathered.merged(plan.everything)
-    gathered.gather_likely(moments, _LIKELY * int(ks[-1]), restrictions["fixed"])
-    paths = solve_together(
+    _gather_first(gathered, moments, ks, restrictions)
+    # Where columns are still to be gathered, ridges are tasks of their own: the more ask at once,
+    # the fewer the readings.
+    ridges = [alphas] if gathered.at_hand.all() else [alphas[[a]] for a in range(alphas.size)]
+    found = solve_together(
         gathered,
-        [partial(path_of_moments, m, ks, alphas, **restrictions) for m in (*training, moments)],
+        [
+            partial(path_of_moments, m, ks, some, **restrictions)
+            for m in (*training, moments)
+            for some in ridges
+        ],
         n_jobs=n_jobs,
         # Rows of H that a path keeps, and as many numbers for the support of the largest k.
         task_bytes=3 * int(ks[-1]) * chunks.shape[1] * 8,
     )
+    paths = [
+        replace(
+            found[first],
+            alphas=alphas,
+            solutions=[
+                row for path in found[first : first + len(ridges)] for row in path.solutions
+            ],
+        )
+        for first in range(0, len(found), len(ridges))
+    ]
     models = [_Models.of(path, m) for path, m in zip(paths, training, strict=False)]
     aucs, binormal, error = _judge(chunks, positive, plan.rounds, models)
     shape = alphas.size, ks.size

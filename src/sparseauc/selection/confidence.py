@@ -7,6 +7,7 @@ procedure, every choice included, so hand in the estimator that chooses, such as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
@@ -18,7 +19,6 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     StratifiedKFold,
     check_cv,
-    cross_val_predict,
     permutation_test_score,
 )
 from sklearn.utils import _safe_indexing, check_random_state, check_scalar, resample
@@ -43,7 +43,8 @@ class NestedScores:
     Attributes
     ----------
     scores : ndarray of shape (n,)
-        Score of each row by the model fitted without its fold.
+        Score of each row by the model fitted without its fold, on the scale of
+        :func:`comparable_scores`.
     folds : ndarray of shape (n,)
         Number of that fold.
     fold_aucs : ndarray of shape (n_folds,)
@@ -98,10 +99,12 @@ def nested_scores(
     -----
     The AUCs of the folds compare rows scored by the same model only, but a fold with few positives
     has a coarse AUC, and five numbers that share training rows give no interval. Pooled scores give
-    one, but also compare rows across folds, which is fair if the models score on one scale. Those
-    of this package do: the loss sets the distance between the classes, and zero lies midway. On
-    pure noise (150 rows, 100 columns, k = 5) the pooled AUC was 0.002 below the mean of the folds.
-    If the two are apart by more than the standard error, believe the folds.
+    one, but also compare rows across folds, which is fair only if the models score on one scale. A
+    model that chose a large ridge has scores a thousand times smaller than one that chose a small
+    ridge, so each fold's are put in units of the distance between its training classes, zero midway
+    (:func:`comparable_scores`). On pure noise (150 rows, 100 columns, 40 draws) the pooled AUC was
+    within 0.004 of the mean of the folds on average, with k = 5 and with k and the ridge tuned. If
+    the two are apart by more than the standard error, believe the folds.
 
     DeLong's interval takes the scores for those of one fixed model. That other rows would have led
     to other columns is not in it: where the choice is uncertain it is too narrow, in the simulation
@@ -124,20 +127,99 @@ def nested_scores(
     rng = check_random_state(random_state)
     splitter = _splitter(cv, labels, rng, grouped=groups is not None)
     splits = list(splitter.split(X, labels, groups))
-    # Not every scikit-learn classifier has a decision function.
-    decides = hasattr(estimator, "decision_function")
-    method = "decision_function" if decides else "predict_proba"
-    scores = cross_val_predict(estimator, X, labels, cv=splits, method=method, n_jobs=n_jobs)
-    scores = np.asarray(scores if decides else scores[:, 1], np.float64)
-    folds = np.empty(labels.size, np.intp)
-    fold_aucs = np.full(len(splits), np.nan)
-    for number, (_, test) in enumerate(splits):
-        folds[test] = number
-        if np.unique(positive[test]).size == 2:
-            fold_aucs[number] = fast_auc(scores[test], positive[test])
-    return NestedScores(
-        scores, folds, fold_aucs, auc_confidence_interval(labels, scores, confidence)
+    _check_partition(splits, labels.size)
+    parts = Parallel(n_jobs=n_jobs)(
+        delayed(_scores_of_fold)(estimator, X, labels, positive, train, test)
+        for train, test in splits
     )
+    return pool_folds(parts, [test for _, test in splits], positive, confidence)
+
+
+def comparable_scores(
+    model: Any, X: Any, positive: Mask, train: Indices, test: Indices
+) -> npt.NDArray[np.float64]:
+    """Score test rows in units that models of all folds share.
+
+    The unit is the distance between the mean scores of the two training classes, and zero lies
+    midway. Models of different folds may have different ridges and so scores of very different
+    sizes; without a common unit the AUC of all rows together would compare what cannot be compared.
+    Within a fold the order of rows stays. Probabilities, of a classifier without a decision
+    function, have a common unit already and stay as they are.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted to the training rows.
+    X : array-like, sparse matrix or frame of shape (n, d)
+    positive : ndarray of bool of shape (n,)
+    train, test : ndarray of int
+        Numbers of rows.
+
+    Returns
+    -------
+    ndarray of shape (n_test,)
+    """
+    scores = np.asarray(_scores(model, _safe_indexing(X, test)), np.float64)
+    if not hasattr(model, "decision_function"):
+        return scores
+    fitted = np.asarray(_scores(model, _safe_indexing(X, train)), np.float64)
+    high, low = fitted[positive[train]].mean(), fitted[~positive[train]].mean()
+    # A model that does not tell its own training rows apart has no unit; its order is kept.
+    gap = high - low if high > low else 1.0
+    comparable: npt.NDArray[np.float64] = (scores - (low + high) / 2) / gap
+    return comparable
+
+
+def pool_folds(
+    parts: Sequence[Array], tests: Sequence[Indices], positive: Mask, confidence: float = 0.95
+) -> NestedScores:
+    """Put the scores of all folds together and judge them.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray
+        Scores of each fold's test rows, from :func:`comparable_scores`.
+    tests : sequence of ndarray of int
+        Numbers of those rows; each row is in one fold.
+    positive : ndarray of bool of shape (n,)
+    confidence : float, default=0.95
+        Level of the interval.
+
+    Returns
+    -------
+    NestedScores
+    """
+    scores, folds = np.empty(positive.size), np.empty(positive.size, np.intp)
+    fold_aucs = np.full(len(tests), np.nan)
+    for number, (part, test) in enumerate(zip(parts, tests, strict=True)):
+        scores[test], folds[test] = part, number
+        if np.unique(positive[test]).size == 2:
+            fold_aucs[number] = fast_auc(part, positive[test])
+    return NestedScores(
+        scores, folds, fold_aucs, auc_confidence_interval(positive, scores, confidence)
+    )
+
+
+def _scores_of_fold(
+    estimator: Any,
+    X: Any,
+    labels: npt.NDArray[Any],
+    positive: Mask,
+    train: Indices,
+    test: Indices,
+) -> Array:
+    """Scores of test rows by a clone that was fitted to the others."""
+    model = clone(estimator).fit(_safe_indexing(X, train), labels[train])
+    return comparable_scores(model, X, positive, train, test)
+
+
+def _check_partition(splits: list[tuple[Indices, Indices]], n: int) -> None:
+    """Refuse folds that leave a row untested or test it twice."""
+    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
+    for row in np.flatnonzero(times != 1)[:1].tolist():
+        raise ValueError(
+            f"row {row} is tested {times[row]} times: cv must test each row once, as KFold does"
+        )
 
 
 # ------------------------------------------------------------------------------ better than chance?

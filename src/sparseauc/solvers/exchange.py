@@ -28,7 +28,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from .._jit import kernel
-from ..moments.gram import BATCH, StandardisedGram
+from ..moments.gram import StandardisedGram
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -413,7 +413,7 @@ class Sweeper:
         """Columns that would help most, best first, for fetching rows of H ahead of need."""
         gains = np.zeros_like(self.g)
         np.divide(self.g**2, self.q, out=gains, where=self.q > self.floor)
-        count = min(2 * BATCH, gains.size)
+        count = min(self.gram.candidates, gains.size)
         top = np.argpartition(gains, gains.size - count)[gains.size - count :]
         return top[np.argsort(-gains[top], kind="stable")]
 

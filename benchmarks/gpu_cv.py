@@ -1,0 +1,110 @@
+"""SparseAUCClassifierCV with moments computed on a GPU, beside the same on all CPU cores.
+
+Columns are chosen on the CPU in both; what the GPU does is the readings of X: means and variances,
+rows of H for all folds at once, scores of validation rows. Their rate is set against the card's
+own: bytes against a reduction of a large tensor, products against a product of double-precision
+matrices, as rows of H are summed in double precision.
+"""
+
+from common import report  # isort: skip
+
+import argparse
+import os
+import time
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
+
+from gpu import read_bandwidth, seconds
+from sparseauc import SparseAUCClassifierCV
+from sparseauc.chunks import DeviceChunks
+
+KS = range(1, 51)
+
+
+class TimedChunks(DeviceChunks):
+    """Counts the time of the readings and the numbers they multiply."""
+
+    seconds = 0.0
+    whole = 0
+
+    def run(self, work, *known, columns=None):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        state = super().run(work, *known, columns=columns)
+        torch.cuda.synchronize()
+        self.seconds += time.perf_counter() - start
+        self.whole += columns is None
+        gathered = getattr(work, "_columns", None)
+        if columns is None and gathered is not None:
+            self.products = getattr(self, "products", 0) + 2 * gathered.size * np.prod(self.shape)
+        return state
+
+
+def double_precision_rate():
+    """Floating-point operations a second of a product like those of a reading."""
+    a = torch.randn(160, 20_000, dtype=torch.float64, device="cuda")
+    b = torch.randn(20_000, 20_000, dtype=torch.float64, device="cuda")
+    best = min(seconds(lambda: a @ b)[0] for _ in range(5))
+    return 2 * 160 * 20_000**2 / best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--columns", type=int, default=20_000)
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("not measured: torch finds no GPU")
+        return
+    n, d, cores = arguments.rows, arguments.columns, os.cpu_count()
+    bandwidth, rate = read_bandwidth(), double_precision_rate()
+    torch.cuda.empty_cache()
+    generator = torch.Generator("cuda").manual_seed(0)
+    X = torch.randn(n, d, device="cuda", generator=generator)
+    # Neighbours share noise, as real columns do.
+    X[:, 1:] += 0.7 * X[:, :-1].clone()
+    y = np.arange(n) % 20 == 0
+    X[torch.from_numpy(y).cuda(), ::997] += 0.15
+    settings = {"ks": KS, "cv": 5, "n_jobs": 6}
+    # Kernels are compiled, and libraries loaded, before the clock starts.
+    SparseAUCClassifierCV(**settings).fit(X[:2000, :3000].contiguous(), y[:2000])
+    with threadpool_limits(cores):
+        chunks = TimedChunks(X, X.device)
+        on_gpu, model = seconds(lambda: SparseAUCClassifierCV(**settings).fit(chunks, y))
+        host = X.cpu().numpy()
+        del X
+        start = time.perf_counter()
+        other = SparseAUCClassifierCV(**settings).fit(host, y)
+        on_cpu = time.perf_counter() - start
+    size = host.nbytes
+    same = model.k_ == other.k_ and np.array_equal(model.get_support(), other.get_support())
+    apart = np.abs(model.coef_ - other.coef_).max() / np.abs(other.coef_).max()
+    rows = [
+        (f"5 folds × 50 k × 5 ridges, {n} × {d} float32 ({size / 1e9:.0f} GB), on the GPU",
+         f"{on_gpu:.1f} s"),
+        (f"the same on {cores} CPU cores", f"{on_cpu:.1f} s, {on_cpu / on_gpu:.1f} times as long"),
+        ("  the same columns; largest difference of coefficients",
+         f"{'yes' if same else 'NO'}; {apart:.1e} (the CPU multiplies in float32)"),
+        ("readings of all columns, and of the columns in use",
+         f"{chunks.whole} and {chunks.n_passes - chunks.whole}, {chunks.seconds:.2f} s together"),
+        ("  bytes read by them against a reduction",
+         f"{chunks.whole * size / chunks.seconds / 1e12:.2f} of {bandwidth / 1e12:.2f} TB/s"),
+        ("  products of double precision against a product alone",
+         f"{getattr(chunks, 'products', 0) / chunks.seconds / 1e12:.1f} of {rate / 1e12:.1f} "
+         "TFLOP/s"),
+        ("choosing columns, on the CPU", f"{on_gpu - chunks.seconds:.1f} s"),
+        ("chosen",
+         f"k = {model.k_}, ridge {model.alpha_:g}, validation AUC {model.best_score_:.4f}"),
+    ]  # fmt: skip
+    report(
+        "gpu_cv",
+        f"Cross-validation on one {torch.cuda.get_device_name()}, torch {torch.__version__}",
+        ["what", "measured"],
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    main()
