@@ -52,4 +52,4 @@ def test_too_large_for_the_card_says_so():
     # Expanded from one number: it takes no memory until it is copied.
     X = torch.zeros(1, dtype=torch.float32).expand(2 * free // 4 // 1000, 1000)
     with pytest.raises(MemoryError, match="GiB on the device"):
-        SparseAUCClassifier(k=1, device="cuda").fit(X, np.arange(X.shape[0]) % 2)
+        DeviceChunks(X, torch.device("cuda"), streamed=False)

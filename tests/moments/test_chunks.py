@@ -28,7 +28,7 @@ from sparseauc.chunks import (
     score_chunks,
 )
 from sparseauc.moments import chunked, class_moments
-from sparseauc.moments.chunked import GatheredMoments, NotGatheredError, Partition, chunked_moments
+from sparseauc.moments.chunked import GatheredMoments, Partition, chunked_moments
 from sparseauc.moments.gram import StandardisedGram
 
 EPS = np.finfo(np.float64).eps
@@ -147,23 +147,16 @@ def test_parts_are_merged_as_if_read_alone(home, readings):
     assert chunks.n_passes == (1 if readings == "one reading" else 2)
 
 
-def test_columns_are_gathered_once_and_asked_for_by_name(monkeypatch):
+def test_columns_are_gathered_once(monkeypatch):
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     rng = np.random.default_rng(2)
     X, positive = rng.normal(size=(100, 6)), np.arange(100) % 3 == 0
     chunks = ArrayChunks(X, chunk_bytes=500)
-    gathered = GatheredMoments(chunks, positive, [Partition(np.zeros(100, np.int16), 1)])
-    moments = gathered.merged()
-    with pytest.raises(NotGatheredError) as lack:
-        moments.columns([1, 4])
-    assert_array_equal(lack.value.columns, [1, 4])
-    gathered.gather([4, 1])
-    gathered.gather([1])
-    assert chunks.n_passes == 2
-    expected = class_moments(X, positive).columns([4, 1, 4])
-    assert_allclose(moments.columns([4, 1, 4]), expected, atol=1e-13)
-    gathered.gather([0, 1])
-    assert_allclose(moments.columns([4, 0]), class_moments(X, positive).columns([4, 0]), atol=1e-13)
+    moments = chunked_moments(chunks, positive)
+    expected = class_moments(X, positive)
+    for columns, readings in [([4, 1], 2), ([1], 2), ([4, 1, 4], 2), ([4, 0], 3), ([], 3)]:
+        assert_allclose(moments.columns(columns), expected.columns(columns), atol=1e-13)
+        assert chunks.n_passes == readings
     assert_array_equal(np.flatnonzero(moments.at_hand), [0, 1, 4])
 
 
@@ -171,16 +164,19 @@ def test_gram_prefers_what_is_at_hand(monkeypatch):
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     rng = np.random.default_rng(3)
     X, positive = rng.normal(size=(100, 30)), np.arange(100) % 3 == 0
-    gathered = GatheredMoments(ArrayChunks(X), positive, [Partition(np.zeros(100, np.int16), 1)])
+    chunks = ArrayChunks(X)
+    gathered = GatheredMoments(chunks, positive, [Partition(np.zeros(100, np.int16), 1)])
     gathered.gather([2, 5, 7])
     gram = StandardisedGram(gathered.merged(), capacity=30)
     in_memory = StandardisedGram(class_moments(X, positive), capacity=30)
     for column in (2, 5, 7):
         row = gram.row(column, lambda: np.arange(30), frozenset())
         assert_allclose(row, in_memory.row(column, lambda: np.arange(30), frozenset()), atol=1e-13)
-    with pytest.raises(NotGatheredError) as lack:
-        gram.row(3, lambda: np.arange(8), frozenset())
-    assert_array_equal(lack.value.columns, [0, 1, 3, 4, 6])
+    assert chunks.n_passes == 2
+    # What is not at hand comes with others that are not.
+    gram.row(3, lambda: np.arange(8), frozenset())
+    assert chunks.n_passes == 3
+    assert_array_equal(np.flatnonzero(gathered.at_hand), np.arange(8))
 
 
 @given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 8))

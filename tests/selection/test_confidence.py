@@ -1,10 +1,14 @@
 """Honest scores, permutation test and optimism against naive loops, on noise and on signal."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import UndefinedMetricWarning
@@ -21,6 +25,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc_confidence_interval
 from sparseauc.selection.confidence import (
     OptimismResult,
+    comparable_scores,
     nested_scores,
     optimism_bootstrap,
     permutation_test,
@@ -48,8 +53,13 @@ def test_scores_equal_a_naive_loop(signal):
     folds = StratifiedKFold(4, shuffle=True, random_state=7)
     result = nested_scores(model, X, y, cv=folds)
     for number, (train, test) in enumerate(folds.split(X, y)):
-        scores = clone(model).fit(X[train], y[train]).decision_function(X[test])
-        np.testing.assert_allclose(result.scores[test], scores)
+        fitted = clone(model).fit(X[train], y[train])
+        scores = fitted.decision_function(X[test])
+        seen = fitted.decision_function(X[train])
+        high, low = seen[y[train] > 0].mean(), seen[y[train] < 0].mean()
+        np.testing.assert_allclose(
+            result.scores[test], (scores - (high + low) / 2) / (high - low), atol=1e-12
+        )
         assert set(result.folds[test]) == {number}
         assert result.fold_aucs[number] == pytest.approx(roc_auc_score(y[test], scores))
     assert result.interval == auc_confidence_interval(y, result.scores)
@@ -72,6 +82,74 @@ def test_pooled_auc_is_near_that_of_the_folds(signal):
     interval = result.interval
     assert interval.auc == pytest.approx(result.fold_aucs.mean(), abs=interval.standard_error)
     assert 0.6 < interval.low < interval.auc < interval.high
+
+
+class AnyRidge(SparseAUCClassifier):
+    """Ridges that alternate from fold to fold: scores of one are 1000 times those of the next."""
+
+    alphas = itertools.cycle([0.1, 1000.0])
+
+    def fit(self, X, y=None):
+        self.alpha = next(self.alphas)
+        return super().fit(X, y)
+
+
+def test_folds_of_very_different_ridges_are_pooled_on_one_scale(signal):
+    X, y = signal
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    raw = np.empty(y.size)
+    for alpha, (train, test) in zip(itertools.cycle([0.1, 1000.0]), folds, strict=False):
+        model = SparseAUCClassifier(k=3, alpha=alpha).fit(X[train], y[train])
+        raw[test] = model.decision_function(X[test])
+    result = nested_scores(AnyRidge(k=3), X, y, cv=folds)
+    # Within folds nothing changes, and pooled as they come the scores are worth less.
+    for (_, test), area in zip(folds, result.fold_aucs, strict=True):
+        assert roc_auc_score(y[test], raw[test]) == area
+    within = result.fold_aucs.mean()
+    assert abs(result.interval.auc - within) < 0.02
+    assert roc_auc_score(y, raw) < within - 0.02
+    spreads = [result.scores[test].std() for _, test in folds]
+    assert max(spreads) < 2 * min(spreads)
+    assert max(raw[test].std() for _, test in folds) > 100 * min(
+        raw[test].std() for _, test in folds
+    )
+
+
+@given(st.floats(1e-6, 1e6), st.floats(-1e3, 1e3))
+def test_comparable_scores_know_no_scale_or_shift(factor, shift):
+    class Given:
+        def decision_function(self, X):
+            return factor * X[:, 0] + shift
+
+    rng = np.random.default_rng(0)
+    X, positive = rng.normal(size=(20, 1)), np.arange(20) % 2 == 0
+    X[positive] += 1
+    train, test = np.arange(14), np.arange(14, 20)
+    found = comparable_scores(Given(), X, positive, train, test)
+    high, low = X[:14][positive[:14]].mean(), X[:14][~positive[:14]].mean()
+    expected = (X[test, 0] - (high + low) / 2) / (high - low)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * (1 + abs(shift) / factor))
+
+
+def test_a_model_that_tells_nothing_apart_has_scores_nonetheless():
+    class Constant:
+        def decision_function(self, X):
+            return np.full(len(X), 3.0)
+
+    positive = np.arange(10) % 2 == 0
+    found = comparable_scores(
+        Constant(), np.zeros((10, 1)), positive, np.arange(8), np.arange(8, 10)
+    )
+    np.testing.assert_array_equal(found, [0.0, 0.0])
+
+
+def test_every_row_is_tested_once(noise):
+    X, y = noise
+    twice = [(np.arange(80, 160), np.arange(80)), (np.arange(100), np.arange(60, 160))]
+    with pytest.raises(ValueError, match="row 60 is tested 2 times"):
+        nested_scores(MODEL, X, y, cv=twice)
+    with pytest.raises(ValueError, match="row 80 is tested 0 times"):
+        nested_scores(MODEL, X, y, cv=twice[:1])
 
 
 def test_confidence_widens_the_interval(signal):
@@ -109,7 +187,7 @@ def test_any_table_labels_and_classifier(signal):
         named = np.where(y > 0, "yes", "no")
         found = nested_scores(MODEL, table, named, random_state=0)
         np.testing.assert_allclose(found.scores, expected)
-    # Without a decision function probabilities of the positive class do.
+    # Without a decision function probabilities of the positive class do, as they are.
     bayes = nested_scores(GaussianNB(), X, y, random_state=0)
     assert bayes.interval.auc > 0.7
     assert np.all((bayes.scores >= 0) & (bayes.scores <= 1))

@@ -201,7 +201,8 @@ def chunks_on_device(X: Any, device: str) -> DeviceChunks:
             "with toarray()"
         )
     if is_tensor(X):
-        return DeviceChunks(X.to(where), where)
+        # On the host it is an array like any other, and streams where it does not fit.
+        return DeviceChunks(X.detach().numpy() if X.device.type == "cpu" else X, where)
     names = get_feature_names(X)
     array = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False)
     chunks = DeviceChunks(array, where)

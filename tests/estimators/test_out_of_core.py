@@ -1,0 +1,564 @@
+"""Fits of rows that are read in chunks equal those in memory; moments accumulate and travel."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import (
+    GroupKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
+from sklearn.utils import resample
+
+from sparseauc import (
+    ClassMoments,
+    MeanDifferenceClassifier,
+    SHTAUCClassifier,
+    SOLAMClassifier,
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+    class_moments,
+)
+from sparseauc.chunks import ArrayChunks, CSRChunks, SequentialChunks, open_table
+from sparseauc.datasets import make_outbreak
+from sparseauc.moments import chunked
+from sparseauc.moments.chunked import GatheredMoments, Partition
+from sparseauc.selection import _chunked_folds
+from sparseauc.selection._chunked_folds import SplitPlan, _auc_of_cells, solve_together
+
+GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0]}
+
+
+@pytest.fixture(scope="module")
+def outbreak():
+    return make_outbreak(n=900, d=30, k=5, mu=0.5, r=0.15, random_state=0)
+
+
+@pytest.fixture(params=["one reading", "several readings"])
+def readings(request, monkeypatch):
+    """With few columns one reading gives all moments; pretend that they are many."""
+    if request.param == "several readings":
+        monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+        monkeypatch.setattr(chunked, "_BLOCK_BYTES", 0)
+    return request.param
+
+
+def dense_chunks(X, rows=100):
+    return ArrayChunks(X, chunk_bytes=rows * X.shape[1] * X.itemsize)
+
+
+def sparse_chunks(X):
+    matrix = sp.csr_array(X)
+    return CSRChunks(matrix.data, matrix.indices, matrix.indptr, X.shape[1], chunk_bytes=20_000)
+
+
+def assert_same_fit(actual, expected, tol=1e-9):
+    assert_array_equal(actual.get_support(), expected.get_support())
+    assert_allclose(actual.coef_, expected.coef_, rtol=tol, atol=tol)
+    assert_allclose(actual.intercept_, expected.intercept_, atol=tol)
+    assert_allclose(actual.scale_, expected.scale_, rtol=tol)
+    assert actual.objective_ == pytest.approx(expected.objective_, rel=tol)
+    assert_array_equal(actual.classes_, expected.classes_)
+
+
+def assert_same_search(actual, expected):
+    assert_same_fit(actual, expected)
+    for name, values in expected.cv_results_.items():
+        if name.startswith("param"):
+            assert_array_equal(actual.cv_results_[name], values)
+        elif name != "rank_test_score":
+            assert_allclose(actual.cv_results_[name], values, atol=1e-9)
+    assert_allclose(actual.out_of_fold_scores_, expected.out_of_fold_scores_, atol=1e-9)
+    assert (actual.k_, actual.alpha_) == (expected.k_, expected.alpha_)
+    assert actual.n_repeats_ == expected.n_repeats_
+    assert len(actual.path_.solutions) == len(expected.path_.solutions) == 1
+
+
+# ------------------------------------------------------------------------------------------ fit
+
+
+@pytest.mark.parametrize("chunks", [dense_chunks, sparse_chunks])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_fit_equals_that_in_memory(outbreak, readings, chunks, weighted):
+    X, y = outbreak
+    weight = np.random.default_rng(0).integers(0, 4, y.size) if weighted else None
+    model = SparseAUCClassifier(k=8, alpha=0.1)
+    expected = clone(model).fit(X, y, weight)
+    actual = clone(model).fit(chunks(X), y, weight)
+    assert_same_fit(actual, expected)
+    assert actual.n_passes_ == 1 if readings == "one reading" else 2 <= actual.n_passes_ <= 4
+    assert_allclose(actual.decision_function(chunks(X)), expected.decision_function(X), atol=1e-9)
+    assert_array_equal(actual.predict(chunks(X)), expected.predict(X))
+
+
+def test_restrictions_hold_on_chunks(outbreak, readings):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=6, always_include=[20, 29], exclude=[0, 1])
+    assert_same_fit(clone(model).fit(dense_chunks(X), y), clone(model).fit(X, y))
+    grouped = SparseAUCClassifier(k=6, groups=np.arange(30) // 2)
+    actual = clone(grouped).fit(dense_chunks(X), y)
+    assert_same_fit(actual, clone(grouped).fit(X, y))
+    assert actual.n_passes_ == (1 if readings == "one reading" else 2)
+
+
+def test_groups_of_too_many_columns(outbreak, monkeypatch):
+    X, y = outbreak
+    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    monkeypatch.setattr(chunked, "_MOST_BYTES", 1000)
+    with pytest.raises(ValueError, match="products of 30 columns in 1 parts"):
+        SparseAUCClassifier(groups=np.arange(30) // 2).fit(dense_chunks(X), y)
+
+
+def test_float32_stays_float32_and_is_computed_in_double(outbreak):
+    X, y = outbreak.X.astype(np.float32), outbreak.y
+    model = SparseAUCClassifier(k=5).fit(dense_chunks(X), y)
+    assert model.coef_.dtype == np.float32
+    exact = SparseAUCClassifier(k=5).fit(X.astype(np.float64), y)
+    assert_allclose(model.coef_, exact.coef_, rtol=1e-6)
+
+
+def test_large_memory_maps(outbreak, tmp_path, monkeypatch):
+    X, y = outbreak
+    monkeypatch.setattr("sparseauc.chunks._MAPPED", 0)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    expected = SparseAUCClassifierCV(**GRID).fit(X, y)
+    actual = SparseAUCClassifierCV(**GRID).fit(mapped, y)
+    # Moments, AUCs and out-of-fold scores; of the rarer class single rows are read.
+    assert actual.n_passes_ == 3
+    assert_same_search(actual, expected)
+    assert_allclose(actual.decision_function(mapped), expected.decision_function(X), atol=1e-9)
+
+
+def test_tables_with_their_labels(outbreak, tmp_path):
+    X, y = outbreak
+    labels = np.where(y > 0, "ill", "healthy")
+    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(30)])
+    pq.write_table(pa.table(frame.assign(state=labels)), tmp_path / "t.parquet", row_group_size=200)
+    model = SparseAUCClassifierCV(**GRID, always_include=["gene3"])
+    expected = clone(model).fit(frame, labels)
+    table = open_table(tmp_path / "t.parquet", target="state", chunk_bytes=10_000)
+    actual = clone(model).fit(table)
+    assert_same_search(actual, expected)
+    assert_array_equal(actual.feature_names_in_, expected.feature_names_in_)
+    assert_array_equal(actual.get_feature_names_out(), expected.get_feature_names_out())
+    dataset = ds.dataset(tmp_path / "t.parquet")
+    assert_same_search(clone(model).fit(dataset, "state"), expected)
+    assert_array_equal(actual.predict(table), expected.predict(frame))
+    renamed = ds.dataset(pa.table(frame.rename(columns={"gene0": "other"})))
+    with pytest.raises(ValueError, match="column 0 is 'other', but was 'gene0'"):
+        actual.predict(renamed)
+
+
+def test_certificate_where_all_columns_are_at_hand(outbreak, monkeypatch):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=3, certify=True)
+    expected, actual = clone(model).fit(X, y), clone(model).fit(dense_chunks(X), y)
+    assert actual.certificate_status_ == "optimal"
+    assert actual.lower_bound_ == pytest.approx(expected.lower_bound_, rel=1e-9)
+    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    monkeypatch.setattr(chunked, "_BLOCK_BYTES", 0)
+    with pytest.raises(ValueError, match="certify needs all columns of H"):
+        clone(model).fit(dense_chunks(X), y)
+
+
+# -------------------------------------------------------------------------------- bad input
+
+
+def test_entries_that_are_no_numbers_are_named(outbreak):
+    X, y = outbreak.X.copy(), outbreak.y
+    X[456, 7] = np.inf
+    for model in (SparseAUCClassifier(), SparseAUCClassifierCV(**GRID), SHTAUCClassifier()):
+        with pytest.raises(ValueError, match="contains infinity: first at row 456, column 7"):
+            model.fit(dense_chunks(X), y)
+        with pytest.raises(ValueError, match="first at row 456, column 7"):
+            model.fit(sparse_chunks(X), y)
+    fitted = SparseAUCClassifier(k=2, always_include=[7]).fit(outbreak.X, y)
+    with pytest.raises(ValueError, match="first at row 456, column 7"):
+        fitted.predict(dense_chunks(X))
+
+
+def test_labels_are_checked(outbreak):
+    X, y = outbreak
+    chunks = dense_chunks(X)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        SparseAUCClassifier().fit(chunks)
+    with pytest.raises(ValueError, match="X has 900 rows but y has 899"):
+        SparseAUCClassifier().fit(chunks, y[1:])
+    with pytest.raises(ValueError, match="one class only"):
+        SparseAUCClassifier().fit(chunks, np.ones(900))
+    with pytest.raises(ValueError, match="y contains NaN"):
+        SparseAUCClassifier().fit(chunks, np.where(np.arange(900) == 3, np.nan, y))
+    with pytest.raises(ValueError, match="labels are given twice"):
+        SparseAUCClassifier().fit(ArrayChunks(X, y), y)
+    with pytest.raises(ValueError, match="no positives among its validation rows"):
+        SparseAUCClassifierCV(cv=[(np.arange(899), np.flatnonzero(y < 0)[:3])]).fit(chunks, y)
+    fitted = SparseAUCClassifier(k=2).fit(chunks, y)
+    with pytest.raises(ValueError, match="X has 3 features, but SparseAUCClassifier is expecting"):
+        fitted.predict(dense_chunks(X[:, :3]))
+
+
+@pytest.mark.parametrize("estimator", [SOLAMClassifier(), MeanDifferenceClassifier()])
+def test_others_say_that_they_need_rows_in_memory(outbreak, estimator):
+    X, y = outbreak
+    with pytest.raises(ValueError, match="needs the rows in memory"):
+        estimator.fit(dense_chunks(X), y)
+
+
+# ------------------------------------------------------------------------------ cross-validation
+
+
+def splitters(y):
+    rng = np.random.default_rng(0)
+    whole = StratifiedKFold(3, shuffle=True, random_state=0)
+    bootstrap = []
+    for seed in range(2):
+        train = resample(np.arange(y.size), random_state=seed, stratify=y)
+        bootstrap.append((train, np.setdiff1d(np.arange(y.size), train)))
+    return {
+        "default": (None, None),
+        "folds": (whole, None),
+        "repeated": (RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0), None),
+        "random parts": (ShuffleSplit(2, test_size=0.3, random_state=0), None),
+        "bootstrap": (bootstrap, None),
+        "folds and others": ([*whole.split(y, y), *bootstrap], None),
+        "unfinished folds": (list(whole.split(y, y))[:2], None),
+        "groups": (GroupKFold(3), rng.integers(0, 20, y.size)),
+    }
+
+
+@pytest.mark.parametrize("kind", splitters(np.arange(900) % 3))
+@pytest.mark.parametrize("chunks", [dense_chunks, sparse_chunks])
+def test_search_equals_that_in_memory(outbreak, readings, chunks, kind):
+    X, y = outbreak
+    cv, groups = splitters(y)[kind]
+    weight = None if kind == "folds" else np.random.default_rng(0).choice([0.5, 1.0], y.size)
+    model = SparseAUCClassifierCV(**GRID, cv=cv)
+    expected = clone(model).fit(X, y, weight, groups)
+    actual = clone(model).fit(chunks(X), y, weight, groups)
+    assert_same_search(actual, expected)
+    assert actual.auc_error_ == 0.0
+
+
+def test_readings_are_few(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifierCV(**GRID).fit(sparse_chunks(X), y)
+    # Moments, rows of the rarer class, AUCs, out-of-fold scores.
+    assert model.n_passes_ == 4
+
+
+def test_answer_does_not_depend_on_jobs_or_chunks(outbreak):
+    X, y = outbreak
+    models = [
+        SparseAUCClassifierCV(**GRID, n_jobs=jobs).fit(dense_chunks(X, rows), y)
+        for jobs, rows in [(1, 100), (2, 100), (1, 17), (1, 900)]
+    ]
+    assert_array_equal(models[1].coef_, models[0].coef_)
+    for model in models[2:]:
+        assert_same_search(model, models[0])
+
+
+@pytest.mark.parametrize(("n_jobs", "task_bytes"), [(1, 0), (2, 0), (4, 0), (1, 2**60)])
+def test_what_all_lack_is_read_at_once(outbreak, monkeypatch, n_jobs, task_bytes):
+    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    X, y = outbreak
+    chunks = dense_chunks(X)
+    gathered = GatheredMoments(chunks, y > 0, [Partition(np.zeros(900, np.int16), 1)])
+    moments = gathered.merged()
+    wishes = [[[0], [1, 2]], [[3], [1], [4]], [[5], [], [6], [7]]]
+
+    def task(columns):
+        return [moments.columns(some) for some in columns]
+
+    tasks = [partial(task, columns) for columns in wishes]
+    found = solve_together(gathered, tasks, n_jobs=n_jobs, task_bytes=task_bytes)
+    expected = class_moments(X, y)
+    for results, columns in zip(found, wishes, strict=True):
+        for result, some in zip(results, columns, strict=True):
+            assert_allclose(result, expected.columns(some), atol=1e-12)
+    # 0, 3 and 5; 1, 2 and 6; 4 and 7. Where tasks come one after the other: each wish but one.
+    assert chunks.n_passes - 1 == (3 if task_bytes == 0 else 7)
+
+
+def test_a_failure_reaches_whoever_waits(outbreak, monkeypatch):
+    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    X, y = outbreak
+    gathered = GatheredMoments(dense_chunks(X), y > 0, [Partition(np.zeros(900, np.int16), 1)])
+    moments = gathered.merged()
+
+    def fail():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        solve_together(gathered, [lambda: moments.columns([0]), fail])
+    assert gathered.at_hand[0]
+    monkeypatch.setattr(gathered, "_chunks", None)  # nothing can be read any more
+    with pytest.raises(AttributeError):
+        solve_together(gathered, [lambda: moments.columns([1]), lambda: moments.columns([2])])
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("values", ["continuous", "counts"])
+def test_aucs_are_exact_with_ties_and_whichever_class_is_rarer(share, values):
+    rng = np.random.default_rng(1)
+    y = rng.random(600) < share
+    X = rng.normal(size=(600, 4)) + 0.4 * y[:, None]
+    if values == "counts":
+        X = np.round(X)
+    model = SparseAUCClassifierCV(ks=[1, 2], alphas=[1.0], cv=StratifiedKFold(2))
+    model.fit(dense_chunks(X, 70), y)
+    for number, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
+        for place, k in enumerate([1, 2]):
+            fitted = SparseAUCClassifier(k=k, alpha=1.0).fit(X[train], y[train])
+            # Rounded, so that what is equal is equal however it was summed.
+            expected = roc_auc_score(y[test], np.round(fitted.decision_function(X[test]), 9))
+            found = model.cv_results_[f"split{number}_test_score"][place]
+            assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_many_rows_of_the_rarer_class(outbreak, monkeypatch):
+    """A few rows divide the scores; AUCs are then known within ``auc_error_``."""
+    X, y = outbreak
+    monkeypatch.setattr(SequentialChunks, "luggage", 0)
+    model = SparseAUCClassifierCV(**GRID, cv=3)
+    expected = clone(model).fit(X, y)
+    last = 0.5
+    for dividers in (4, 16, 40):
+        monkeypatch.setattr(_chunked_folds, "_DIVIDERS", dividers)
+        actual = clone(model).fit(dense_chunks(X), y)
+        assert 0 < actual.auc_error_ < last
+        last = actual.auc_error_
+        for split in range(3):
+            found = actual.cv_results_[f"split{split}_test_score"]
+            off = np.abs(found - expected.cv_results_[f"split{split}_test_score"])
+            assert 0 < off.max() <= actual.auc_error_
+    monkeypatch.setattr(_chunked_folds, "_DIVIDERS", 1000)  # all of them
+    actual = clone(model).fit(dense_chunks(X), y)
+    assert actual.auc_error_ == 0.0
+    assert_same_search(actual, expected)
+
+
+@given(st.data())
+def test_aucs_of_cells_bound_the_exact_ones(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    n = data.draw(st.integers(4, 60))
+    scores = rng.normal(size=n) if data.draw(st.booleans()) else rng.integers(0, 5, n) * 1.0
+    positive = rng.random(n) < 0.5
+    positive[:2] = True, False
+    dividers = np.sort(rng.choice(scores[positive], data.draw(st.integers(1, 8))))
+    counts = np.zeros((1, 2, 2 * dividers.size + 1), np.int32)
+    _chunked_folds._count_cells(dividers, scores, positive, counts[0])
+    assert counts.sum() == n
+    auc, error = _auc_of_cells(counts)
+    assert abs(auc[0] - roc_auc_score(positive, scores)) <= error + 1e-12
+    below = _chunked_folds._twice_below(np.sort(scores[positive]), scores, ~positive)
+    pairs = 2 * positive.sum() * (~positive).sum()
+    assert 1 - below / pairs == pytest.approx(roc_auc_score(positive, scores))
+
+
+@given(
+    ascending=st.lists(st.floats(-1e300, 1e300) | st.sampled_from([0.0, 1.0]), min_size=1),
+    scores=st.lists(st.floats(-1e308, 1e308) | st.sampled_from([0.0, 1.0]), min_size=1),
+)
+def test_looking_up_in_buckets_is_searching(ascending, scores):
+    ascending, scores = np.sort(ascending), np.array(scores)
+    expected = np.searchsorted(ascending, scores) + np.searchsorted(ascending, scores, "right")
+    found = _chunked_folds._twice_below(ascending, scores, np.ones(scores.size, np.bool_))
+    assert found == expected.sum()
+
+
+def test_plan_of_splits():
+    folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
+    plan = SplitPlan.of([*folds, (np.array([0, 0, 3]), np.array([1]))], 4, None)
+    assert plan.training == [[1], [0], [2]]
+    assert plan.everything == [0, 1]
+    assert [p.part.tolist() for p in plan.partitions] == [[0, 0, 1, 1], [0, -1, -1, 0]]
+    assert_array_equal(plan.partitions[1].weight, [2, 0, 0, 1])
+    assert [numbers.tolist() for numbers in plan.rounds] == [[0, 0, 1, 1], [-1, 2, -1, -1]]
+    assert SplitPlan.of(folds[:1], 4, None).everything == [1]
+
+
+# ----------------------------------------------------------------------------------- partial_fit
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_give_what_the_whole_gives(outbreak, storage, weighted):
+    X, y = outbreak
+    order = np.argsort(y, kind="stable")  # first parts of one class
+    X, y = X[order], y[order]
+    weight = np.random.default_rng(0).random(y.size) if weighted else None
+    model = SparseAUCClassifier(k=6, alpha=0.1)
+    for low in range(0, 900, 250):
+        part = slice(low, low + 250)
+        w = None if weight is None else weight[part]
+        model.partial_fit(storage(X[part]), y[part], classes=[-1, 1], sample_weight=w)
+    assert "coef_" not in vars(model)  # nothing is chosen before it is asked for
+    assert_same_fit(model, SparseAUCClassifier(k=6, alpha=0.1).fit(X, y, weight))
+    assert "coef_" in vars(model)
+
+
+def test_more_rows_after_choosing(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=4).partial_fit(X[:300], y[:300])
+    first = model.coef_.copy()
+    model.partial_fit(X[300:], y[300:])
+    assert_same_fit(model, SparseAUCClassifier(k=4).fit(X, y))
+    assert not np.array_equal(first, model.coef_)
+    # A later fit begins afresh, and so does what follows it.
+    model.fit(X[:500], y[:500])
+    assert not hasattr(model, "moments_")
+    model.partial_fit(X[500:], y[500:])
+    assert_same_fit(model, SparseAUCClassifier(k=4).fit(X[500:], y[500:]))
+
+
+def test_parameters_may_change_between_parts_and_choosing(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=2).partial_fit(X, y).set_params(k=7)
+    assert model.get_support().sum() == 7
+
+
+def test_one_class_so_far_is_not_fitted(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifier().partial_fit(X[y < 0], y[y < 0], classes=[-1, 1])
+    with pytest.raises(NotFittedError, match="no positive rows"):
+        model.predict(X)
+    assert not hasattr(model, "coef_")
+    with pytest.raises(AttributeError, match="no attribute 'lower_bound_'"):
+        SparseAUCClassifier(k=2).partial_fit(X, y).lower_bound_  # noqa: B018
+
+
+def test_partial_fit_survives_pickling_and_cloning(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=4).partial_fit(X[:450], y[:450])
+    restored = pickle.loads(pickle.dumps(model)).partial_fit(X[450:], y[450:])
+    assert_same_fit(restored, SparseAUCClassifier(k=4).fit(X, y))
+    assert not hasattr(clone(model), "moments_")
+
+
+def test_partial_fit_refuses_what_does_not_belong(outbreak):
+    X, y = outbreak
+    with pytest.raises(ValueError, match="name both with partial_fit"):
+        SparseAUCClassifier().partial_fit(X[y < 0], y[y < 0])
+    model = SparseAUCClassifier().partial_fit(X, y)
+    with pytest.raises(ValueError, match="y holds 7"):
+        model.partial_fit(X[:3], [1, -1, 7])
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :4], y)
+    with pytest.raises(ValueError, match="at row 1; give 0 or more"):
+        model.partial_fit(X[:2], y[:2], sample_weight=[1, -1])
+    with pytest.raises(ValueError, match="5000 columns are too many for partial_fit"):
+        SparseAUCClassifier().partial_fit(np.ones((4, 5000)), [0, 1, 0, 1])
+    assert not hasattr(SparseAUCClassifierCV(), "partial_fit")
+    assert not hasattr(SparseAUCClassifierCV(), "fit_moments")
+
+
+# ----------------------------------------------------------------------------------- fit_moments
+
+
+def test_hospitals_send_moments_and_no_rows(outbreak, tmp_path):
+    X, y = outbreak
+    for number, rows in enumerate(np.array_split(np.random.default_rng(0).permutation(900), 10)):
+        class_moments(X[rows], y[rows]).summary(range(30)).save(tmp_path / f"{number}.npz")
+    merged = ClassMoments.merge(ClassMoments.load(path) for path in sorted(tmp_path.iterdir()))
+    model = SparseAUCClassifier(k=6).fit_moments(merged, classes=(-1, 1))
+    assert_same_fit(model, SparseAUCClassifier(k=6).fit(X, y))
+    assert_array_equal(model.predict(X), SparseAUCClassifier(k=6).fit(X, y).predict(X))
+    # And go on with rows.
+    model.partial_fit(X[:50], y[:50])
+    rows = np.r_[np.arange(900), np.arange(50)]
+    assert_same_fit(model, SparseAUCClassifier(k=6).fit(X[rows], y[rows]))
+
+
+def test_moments_of_a_file_are_those_of_its_rows(outbreak, readings):
+    X, y = outbreak
+    moments = class_moments(ArrayChunks(X, y, chunk_bytes=5000)).summary(range(30))
+    model = SparseAUCClassifier(k=6).fit_moments(moments, classes=(-1, 1))
+    assert_same_fit(model, SparseAUCClassifier(k=6).fit(X, y))
+
+
+def test_only_columns_that_were_taken_along_are_chosen(outbreak):
+    X, y = outbreak
+    taken = [1, 4, 8, 15, 16, 23]
+    moments = class_moments(X, y).summary(taken)
+    model = SparseAUCClassifier(k=3).fit_moments(moments, classes=(-1, 1))
+    others = np.setdiff1d(np.arange(30), taken)
+    assert_same_fit(model, SparseAUCClassifier(k=3, exclude=others).fit(X, y))
+    with pytest.raises(ValueError, match="always_include names column 2"):
+        SparseAUCClassifier(k=3, always_include=[2]).fit_moments(moments)
+    with pytest.raises(ValueError, match="groups need moments that carry all columns"):
+        SparseAUCClassifier(k=3, groups=np.arange(30)).fit_moments(moments)
+    with pytest.raises(ValueError, match="carry no column of H"):
+        SparseAUCClassifier(k=3).fit_moments(class_moments(X, y).summary())
+    with pytest.warns(UserWarning, match="k=10 is greater than n_features=6"):
+        SparseAUCClassifier(k=10).fit_moments(moments)
+
+
+def test_names_and_labels_of_moments(outbreak):
+    X, y = outbreak
+    moments = class_moments(X, y).summary(range(30))
+    names = [f"gene{j}" for j in range(30)]
+    model = SparseAUCClassifier(k=3, always_include=["gene7"])
+    model.fit_moments(moments, classes=("well", "ill"), feature_names=names)
+    assert "gene7" in model.get_feature_names_out()
+    assert set(model.predict(pd.DataFrame(X, columns=names))) == {"well", "ill"}
+    with pytest.raises(ValueError, match="two different labels"):
+        model.fit_moments(moments, classes=(1, 1))
+    with pytest.raises(ValueError, match="feature_names has shape"):
+        model.fit_moments(moments, feature_names=names[1:])
+    one_class = class_moments(X[y > 0], y[y > 0]).summary(range(30))
+    with pytest.raises(ValueError, match="no negative rows"):
+        model.fit_moments(one_class)
+
+
+# --------------------------------------------------------------------------------------- SHT-AUC
+
+
+@pytest.mark.parametrize("block_order", ["replacement", "permutation", "cyclic"])
+@pytest.mark.parametrize("step_size", ["auto", 0.02])
+@pytest.mark.parametrize("chunks", ["dense", "sparse files"])
+def test_a_block_is_a_chunk(outbreak, tmp_path, block_order, step_size, chunks):
+    X, y = outbreak
+    common = {"k": 5, "block_order": block_order, "step_size": step_size, "random_state": 0}
+    expected = SHTAUCClassifier(batch_size=90, shuffle=False, **common).fit(X, y)
+    table = dense_chunks(X, 90)
+    if chunks == "sparse files":
+        paths = [tmp_path / f"{number}.npz" for number in range(10)]
+        for number, path in enumerate(paths):
+            sp.save_npz(path, sp.csr_array(X[90 * number : 90 * number + 90]))
+        table = open_table(paths, y)
+        common["max_epochs"] = 3
+        expected.set_params(max_epochs=3).fit(X, y)
+    actual = SHTAUCClassifier(**common).fit(table, None if chunks == "sparse files" else y)
+    assert_allclose(actual.coef_, expected.coef_, atol=1e-10)
+    assert_allclose(actual.intercept_, expected.intercept_, atol=1e-10)
+    assert actual.objective_ == pytest.approx(expected.objective_, rel=1e-10)
+    for name, values in expected.history_.items():
+        assert_allclose(actual.history_[name], values, rtol=1e-9)
+
+
+def test_weights_and_early_stopping_on_chunks(outbreak):
+    X, y = outbreak
+    weight = np.random.default_rng(0).random(900) + 0.1
+    common = {"k": 5, "random_state": 0, "record_history": False}
+    expected = SHTAUCClassifier(batch_size=90, shuffle=False, **common).fit(X, y, weight)
+    actual = SHTAUCClassifier(**common).fit(dense_chunks(X, 90), y, weight)
+    assert_allclose(actual.coef_, expected.coef_, atol=1e-10)
+    stopped = SHTAUCClassifier(k=5, early_stopping=True, random_state=0).fit(dense_chunks(X), y)
+    assert len(stopped.history_["validation_auc"]) == stopped.n_iter_
+    with pytest.raises(ValueError, match="device='cpu' needs rows in memory"):
+        SHTAUCClassifier(device="cpu").fit(dense_chunks(X), y)
