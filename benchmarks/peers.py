@@ -5,8 +5,9 @@ on training rows. The peers are tuned by five folds, ours by its default, which 
 rows are few. Real data: repeated 5-fold. The paper's synthetic task: trained on 1000 rows (5 %
 positive, independent columns), judged on 10 000 fresh ones.
 
-Seeds start at 1000: our defaults were settled by comparing variants on other splits of the same
-data and other draws (seeds below 200). The splits here had no part in it, the rows did.
+Seeds start at 2000: our defaults were settled by comparing variants on other splits of the same
+data and other draws (seeds below 200, and a rule that was given up after its results on 1000 to
+1005 were seen). The splits here had no part in it, the rows did.
 """
 
 from common import report  # isort: skip
@@ -109,7 +110,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=10, help="of 5-fold on the real data")
     parser.add_argument("--draws", type=int, default=10, help="of the synthetic task")
-    parser.add_argument("--first-seed", type=int, default=1000)
+    parser.add_argument("--first-seed", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument(
         "--cache", type=Path, help="keep what is finished here; delete it when methods change"

@@ -60,11 +60,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         rows are few repeated, up to five times, until a hundred rows of the rarer class have been
         validated.
     rule : {"best", "1se"}, default="best"
-        "best": of the models that cannot be told from the best, the one with the fewest columns.
-        With few rows many models have nearly the same AUC, and the largest is luck; so among those
-        within half a standard error of it the scores that separate the classes most clearly (the
-        best binormal AUC) set the mark, and the fewest columns within a quarter of a standard error
-        of the mark win. AUCs that differ by less than 0.003 are always taken as equal.
+        "best": with few rows many models have nearly the same AUC, and the largest is luck; so of
+        those within half a standard error of it, the one whose scores separate the classes most
+        clearly (the best binormal AUC) sets the mark. From there, at the same ridge, k goes down as
+        long as it loses no more than 0.003, which nobody who pays for columns would notice.
         "1se": the smallest k within one standard error, the shorter list that is as good as can be
         told.
     always_include, exclude : array-like of column names or numbers, optional
@@ -95,7 +94,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     cv_results_ : dict of str to ndarray
         As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``,
         ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``, ``rank_test_score``; and
-        ``mean_test_binormal_auc`` and its ``std``.
+        ``mean_test_binormal_auc``.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold, the mean where several folds
         validate it; NaN where none does.
@@ -311,7 +310,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         param_k = np.repeat(ks, alphas.size)
         param_alpha = np.tile(alphas[alpha_order], ks.size)
         mean, deviation = scores.mean(axis=0), scores.std(axis=0)
-        binormal = np.array([result.binormal_aucs[alpha_order].T.ravel() for result in results])
+        binormal = np.mean(
+            [result.binormal_aucs[alpha_order].T.ravel() for result in results], axis=0
+        )
         self.n_splits_ = len(results)
         self.n_repeats_ = repeats
         self.cv_results_ = {
@@ -323,29 +324,27 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
             "mean_test_score": mean,
             "std_test_score": deviation,
-            "mean_test_binormal_auc": binormal.mean(axis=0),
-            "std_test_binormal_auc": binormal.std(axis=0),
+            "mean_test_binormal_auc": binormal,
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
 
-        def error(values: Array) -> float:
-            """Return the standard error of a mean over the splits."""
-            # Repeats judge the same rows again: they add no independent folds.
-            folds = len(results) / repeats
-            return float(values.std(ddof=1) / np.sqrt(folds)) if len(results) > 1 else 0.0
-
         top = int(np.argmax(mean))
+        error = 0.0
+        if len(results) > 1:
+            # Repeats judge the same rows again: they add no independent folds.
+            error = float(scores[:, top].std(ddof=1) / np.sqrt(len(results) / repeats))
         if self.rule == "1se":
-            near = mean >= mean[top] - max(error(scores[:, top]), _SAME_AUC)
+            near = mean >= mean[top] - max(error, _SAME_AUC)
             fewest = param_k == param_k[near].min()
             best = int(np.argmax(np.where(fewest, mean, -np.inf)))
         else:
-            near = mean >= mean[top] - max(error(scores[:, top]) / 2, _SAME_AUC)
-            clarity = np.where(near, binormal.mean(axis=0), -np.inf)
-            mark = int(np.argmax(clarity))
-            near = clarity >= clarity[mark] - max(error(binormal[:, mark]) / 4, _SAME_AUC)
-            fewest = param_k == param_k[near].min()
-            best = int(np.argmax(np.where(fewest, clarity, -np.inf)))
+            near = mean >= mean[top] - max(error / 2, _SAME_AUC)
+            clarity = np.where(near, binormal, -np.inf)
+            best = int(np.argmax(clarity))
+            enough = clarity[best] - _SAME_AUC
+            # The model of the next smaller k at the same ridge stands that many places before.
+            while best >= alphas.size and clarity[best - alphas.size] >= enough:
+                best -= alphas.size
         self.best_index_ = best
         self.best_score_ = float(mean[best])
         self.k_, self.alpha_ = int(param_k[best]), float(param_alpha[best])
