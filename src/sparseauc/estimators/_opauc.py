@@ -7,18 +7,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import validate_data
 
 from ..objective import AUCObjective, Floats
 from ..rows import as_table
 from ..solvers.opauc import OPAUCState
-from ._base import SparseLinearClassifier, check_finite, name_text_columns
+from ._base import SparseLinearClassifier
 from ._stochastic import EpochMonitor
 
 
@@ -224,8 +221,9 @@ class OPAUCClassifier(SparseLinearClassifier):
         -------
         self
         """
-        X, positive = self._check_part(X, y, classes)
-        if not hasattr(self, "_state"):
+        first = not hasattr(self, "_state")
+        X, positive = self._check_more_rows(X, y, classes, first=first)
+        if first:
             self._start(X, None)
             self.n_iter_ = 1
         self._state.partial_fit(as_table(X), positive)
@@ -246,32 +244,6 @@ class OPAUCClassifier(SparseLinearClassifier):
             rng=np.random.default_rng(seeds[0]),
         )
         return np.random.default_rng(seeds[1])
-
-    def _check_part(self, X: Any, y: Any, classes: Any) -> tuple[Any, npt.NDArray[np.bool_]]:
-        """Return the rows of a part and the mask of positives, or say what is wrong with them."""
-        first = not hasattr(self, "_state")
-        name_text_columns(X)
-        X, y = validate_data(
-            self, X, y, reset=first, accept_sparse="csr", dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )  # fmt: skip
-        check_finite(self, X)
-        if first:
-            labels = np.unique(y if classes is None else classes)
-            if labels.size != 2:
-                raise ValueError(
-                    f"the first rows hold {labels.size} kind(s) of labels: "
-                    "name both with partial_fit(X, y, classes=[negative, positive])"
-                )
-        else:
-            _check_partial_fit_first_call(self, classes)
-            labels = self.classes_
-        for row in np.flatnonzero(~np.isin(y, labels))[:1]:
-            raise ValueError(
-                f"y holds {y.tolist()[row]!r}, not among the classes {labels.tolist()} (row {row})"
-            )
-        self.classes_ = labels
-        return X, y == labels[1]
 
     def _set_coefficients(self) -> None:
         coef = self._state.w.copy()
