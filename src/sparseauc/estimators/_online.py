@@ -11,8 +11,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import validate_data
 
 from ..objective import AUCObjective
 from ..rows import Table, as_table
@@ -20,7 +18,7 @@ from ..solvers import SolverResult, fsauc, solam, spam
 from ..solvers.fsauc import FSAUCState
 from ..solvers.solam import SOLAMState
 from ..solvers.spam import SPAMState
-from ._base import Floats, check_finite
+from ._base import Floats
 from ._stochastic import StochasticClassifier
 
 
@@ -73,28 +71,14 @@ class OnlineClassifier(StochasticClassifier):
         self
         """
         first = not hasattr(self, "_stream")
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
-            ensure_all_finite=False, reset=first,
-        )  # fmt: skip
-        check_finite(self, X)
+        X, positive = self._check_more_rows(X, y, classes, first=first)
         if first:
-            if hasattr(self, "classes_"):
-                del self.classes_  # of an earlier fit
-            _check_partial_fit_first_call(self, np.unique(y) if classes is None else classes)
-            if self.classes_.size != 2:
-                raise ValueError(
-                    f"the first rows hold {self.classes_.size} kind(s) of labels: "
-                    "name both with partial_fit(X, y, classes=[negative, positive])"
-                )
             step = _safe_step(X) if isinstance(self.step_size, str) else float(self.step_size)
             self._stream = self._new_state(X.shape[1], X.dtype, step)
             self.n_iter_ = 1
-        for label in np.setdiff1d(y, self.classes_)[:1].tolist():
-            raise ValueError(f"y holds {label!r}, not among the classes {self.classes_.tolist()}")
         # A stream keeps the type of its first rows.
         X = X.astype(self._stream.coef.dtype, copy=False)
-        self._stream.partial_fit(as_table(X), y == self.classes_[1])
+        self._stream.partial_fit(as_table(X), positive)
         means = (mean.astype(X.dtype) for mean in self._stream.sums.means)
         return self._set_fitted(self._cut(self._stream.coef), *means)
 
