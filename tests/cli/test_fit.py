@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import re
@@ -180,7 +181,7 @@ def test_two_outputs_of_one_name(table, tmp_path):
 
 
 def test_a_report_that_fails_leaves_no_model(table, tmp_path, monkeypatch):
-    def fail(summary):
+    def fail(summary, facts):
         raise MemoryError
 
     monkeypatch.setattr(fit, "report_page", fail)
@@ -199,11 +200,39 @@ def test_a_report_that_fails_leaves_no_model(table, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
-def test_the_report_gets_the_summary(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(fit, "report_page", lambda summary: f"<p>{summary.k} größer</p>")
+def test_a_report_is_one_whole_page_and_is_not_replaced(table, tmp_path, monkeypatch):
     report = tmp_path / "r.html"
-    assert run(table, "-t", "outcome", *FAST, "--report", report).exit_code == 0
-    assert report.read_text(encoding="utf-8") == "<p>2 größer</p>"
+    arguments = (table, "-t", "outcome", *FAST, "--report", report)
+    monkeypatch.setattr(sys, "argv", ["sparseauc", "fit", "my table.csv", "--quick"])
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert f"Written: {report}" in result.stdout
+    page = report.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.rstrip().endswith("</html>")
+    for part in (
+        "outcome: which columns rank yes above no",
+        "x0",
+        hashlib.sha256(table.read_bytes()).hexdigest(),
+        "sparseauc fit &#39;my table.csv&#39; --quick",
+    ):
+        assert part in page
+    report.write_text("mine")
+    again = run(*arguments)
+    assert (again.exit_code, report.read_text()) == (5, "mine")
+    assert "--force replaces it" in again.stderr
+    assert run(*arguments, "--force").exit_code == 0
+    assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "table.csv"]
+
+
+@pytest.mark.parametrize("library", ["plotly", "jinja2"])
+def test_what_a_report_needs_is_found_missing_before_the_fit(tmp_path, monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    # The table is not even there: nobody has looked for it.
+    result = run(tmp_path / "absent.csv", "-t", "outcome", "--report", tmp_path / "r.html")
+    assert result.exit_code == 1
+    assert f'--report needs {library}: pip install "sparseauc[report]"' in result.stderr
 
 
 def test_without_pyarrow(table, monkeypatch):

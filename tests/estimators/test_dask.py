@@ -89,6 +89,7 @@ def collections(X, y):
         "labels in memory": (rows, y),
         "labels as a column": (rows, labels[:, None]),
         "frames": (frames.drop(columns="y"), frames["y"]),
+        "labels by name": (frames, "y"),
         "unknown sizes": (some.drop(columns="y").to_dask_array(), some["y"].to_dask_array()),
         "unknown sizes, labels in memory": (some.drop(columns="y"), y),
         "empty partitions": (with_empty.drop(columns="y"), with_empty["y"]),
@@ -106,7 +107,7 @@ def test_fit_equals_that_in_memory(cluster, outbreak, kind):
     for name in ("coef_", "intercept_", "scale_", "objective_"):
         assert_allclose(getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
     assert actual.n_passes_ == (1 if kind == "labels in memory" else 2)
-    if kind in ("frames", "empty partitions"):
+    if kind in ("frames", "labels by name", "empty partitions"):
         assert_array_equal(actual.feature_names_in_, [f"gene{j}" for j in range(D)])
 
 
@@ -250,6 +251,8 @@ def test_bad_input_is_named(cluster, outbreak):
     rows = da.from_array(X, chunks=(ROWS, D))
     with pytest.raises(ValueError, match="requires y to be passed"):
         SparseAUCClassifier().fit(rows)
+    with pytest.raises(ValueError, match="X has no column 'y' to take the labels from"):
+        SparseAUCClassifier().fit(rows, "y")
     with pytest.raises(ValueError, match="X has 600 rows but y has 480"):
         SparseAUCClassifier().fit(rows, labels[ROWS:])
     with pytest.raises(ValueError, match="X has 600 rows but y has 599"):

@@ -155,11 +155,15 @@ def open_table(
 def as_chunks(X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
     """View X as chunks if it is a table read in chunks; None for tables in memory.
 
-    With a ``pyarrow.dataset.Dataset`` as X, y may be the name of a column.
+    With a ``pyarrow.dataset.Dataset`` or a Dask dataframe as X, y may be the name of a column.
     """
     if isinstance(X, Chunks):
         return X
     if hasattr(X, "__dask_graph__"):
+        if isinstance(y, str):
+            if y not in getattr(X, "columns", ()):
+                raise ValueError(f"X has no column {y!r} to take the labels from")
+            return DaskChunks(X.drop(columns=y), X[y], sample_weight)
         return DaskChunks(X, y, sample_weight)
     if is_tensor(X):
         return DeviceChunks(X, X.device)

@@ -63,28 +63,31 @@ class ArrowChunks(SequentialChunks):
 
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
         """Give batches; only the columns asked for are read from the files."""
-        import pyarrow.dataset as ds
-
         names = self._names if columns is None else [self._names[j] for j in columns]
         rows = max(1, self._chunk_bytes // (max(1, len(names)) * self.dtype.itemsize))
-        options: dict[str, Any] = {}
-        if isinstance(getattr(self._dataset, "format", None), ds.ParquetFileFormat):
-            # Neither a whole row group nor files ahead in memory.
-            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
-                use_buffered_stream=True, pre_buffer=False
-            )
-        scanner = self._dataset.scanner(
-            columns=names,
-            batch_size=rows,
-            batch_readahead=1,
-            fragment_readahead=1,
-            use_threads=False,
-            **options,
-        )
-        for batch in scanner.to_batches():
+        for batch in self._batches(names, rows):
             # A batch may be as large as its file made it.
             for start in range(0, batch.num_rows, rows):
                 yield self._as_array(batch.slice(start, rows))
+
+    def _batches(self, names: list[str], rows: int) -> Iterator[Any]:
+        """Batches of about so many rows.
+
+        Parquet and Arrow files are read by their own readers: scans of a dataset read ahead without
+        a bound on memory. Tables in memory, and those with columns that only the names of folders
+        hold, are scanned all the same.
+        """
+        import pyarrow.dataset as ds
+
+        kind = getattr(self._dataset, "format", None)
+        for fragment in self._dataset.get_fragments():
+            if kind is None or not set(names) <= set(fragment.physical_schema.names):
+                yield from self._dataset.scanner(columns=names, batch_size=rows).to_batches()
+                return
+            if isinstance(kind, ds.ParquetFileFormat):
+                yield from _parquet_batches(fragment, names, rows)
+            else:
+                yield from _ipc_batches(fragment, names)
 
     def _as_array(self, batch: Any) -> npt.NDArray[Any]:
         by_column = np.empty((batch.num_columns, batch.num_rows), self.dtype)
@@ -94,6 +97,29 @@ class ArrowChunks(SequentialChunks):
             numbers = column.cast("uint8") if str(column.type) == "bool" else column
             values[:] = numbers.to_numpy(zero_copy_only=False)
         return np.ascontiguousarray(by_column.T)
+
+
+def _parquet_batches(fragment: Any, names: list[str], rows: int) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    # Read in small pieces: a row group may be as large as the file.
+    with fragment.open() as source:
+        file = pq.ParquetFile(source, buffer_size=2**16, pre_buffer=False)
+        for batch in file.iter_batches(rows, columns=names, use_threads=False):
+            yield batch.select(names)
+
+
+def _ipc_batches(fragment: Any, names: list[str]) -> Iterator[Any]:
+    import pyarrow.ipc as ipc
+
+    with fragment.open() as source:
+        place = {name: j for j, name in enumerate(fragment.physical_schema.names)}
+        options = ipc.IpcReadOptions(
+            included_fields=sorted(place[name] for name in names), use_threads=False
+        )
+        with ipc.open_file(source, options=options) as file:
+            for number in range(file.num_record_batches):
+                yield file.get_batch(number).select(names)
 
 
 def _float_of(field: Any) -> np.dtype[Any]:

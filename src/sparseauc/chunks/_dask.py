@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ._base import Chunks, Indices, Pass, State, add_chunk, float_dtype
 
-# Results combined at a time, on the workers.
-_MERGED_AT_ONCE = 4
+# Results combined at a time, on the workers: the fewer, the fewer wait for others in memory.
+_MERGED_AT_ONCE = 2
 
 
 class DaskChunks(Chunks):

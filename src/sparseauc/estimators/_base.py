@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import (
     _check_partial_fit_first_call,
@@ -30,6 +31,7 @@ from ..chunks import (
     labels_and_weights,
     score_chunks,
 )
+from ._short_list import short_list_html
 
 Floats = npt.NDArray[np.floating]
 
@@ -77,6 +79,24 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         check_is_fitted(self)
         mask: npt.NDArray[np.bool_] = self.coef_[0] != 0
         return mask
+
+    def _repr_html_inner(self) -> str:
+        diagram: str = super()._repr_html_inner()
+        return diagram + self._short_list()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._short_list()
+        return bundle
+
+    def _short_list(self) -> str:
+        """Chosen columns, for a notebook; nothing before there are any."""
+        try:
+            check_is_fitted(self, "coef_")
+        except NotFittedError:
+            return ""
+        return short_list_html(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -187,7 +187,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
             chunks.
         y : array-like of shape (n,)
             Two kinds of labels; the one that sorts last is positive. Not needed for tables opened
-            with their labels; for an Arrow dataset the name of a column will do.
+            with their labels; of an Arrow dataset or a Dask dataframe the name of a column will do.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; a pair of rows counts with the product of theirs.
 

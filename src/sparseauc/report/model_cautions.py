@@ -133,22 +133,20 @@ def _of_the_columns(summary: FitSummary, copies: Copies | None) -> Iterator[str]
             if share < UNSTABLE
         ]
         if unstable:
-            these = "that column" if len(unstable) == 1 else "those columns"
             yield (
-                f"{len(unstable)} of the {len(names)} columns are chosen by fewer than half of the "
-                f"refits on half of the rows: {listed(unstable)}. With other rows others may well "
-                f"take the place of {these}."
+                f"Fewer than half of the refits on half of the rows chose {listed(unstable)}. With "
+                "other rows, other columns may well take their place."
             )
-    same = [
-        f"{name!r} and {str(table.columns[other])!r}"
+    same = {
+        frozenset((str(name), str(table.columns[other])))
         for name, others in zip(names, copies or [], strict=False)
         for other, correlation in others
         if abs(correlation) > SAME
-    ]
+    }
     if same:
         yield (
-            f"Columns that are the same but for their scale: {listed(same)}. Which of them is "
-            "chosen says nothing."
+            f"Columns that are the same but for their scale: {listed(_pairs(same))}. Which of them "
+            "is chosen says nothing."
         )
     rows = table.y.size
     sources = {one.name: one.column for one in table.inputs}
@@ -159,3 +157,7 @@ def _of_the_columns(summary: FitSummary, copies: Copies | None) -> Iterator[str]
             f"Chosen, though many of the values were missing and filled in: {listed(holes)}. If "
             "that a value is missing depends on the outcome, the column tells less than it seems."
         )
+
+
+def _pairs(same: set[frozenset[str]]) -> list[str]:
+    return sorted(" and ".join(repr(name) for name in sorted(pair)) for pair in same)

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from scipy.stats import beta
+
+from ..tables.columns import is_sparse
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 # Points of a ROC curve that a page can show.
-_MOST_POINTS = 400
+_MOST_POINTS = 1000
+# Places of its limits, and draws that these are quantiles of.
+_LIMITS_AT, _DRAWS = 101, 2000
 # Multiplications that looking for near copies may take: about a second.
 _MOST_PRODUCTS = 1e9
 
@@ -28,24 +31,29 @@ class ROC:
     Attributes
     ----------
     false_positive, true_positive : ndarray
-        Share of negatives and of positives that score at least a threshold, falling.
-    upper, lower : ndarray of shape (2, m)
-        Both rates on the upper and on the lower limit.
+        Share of negatives and of positives that score at least a threshold, for falling thresholds.
+    at : ndarray of shape (m,)
+        Shares of negatives at which there are limits.
+    low, high : ndarray of shape (m,)
+        Limits of the share of positives there.
     """
 
     false_positive: Array
     true_positive: Array
-    upper: Array
-    lower: Array
+    at: Array
+    low: Array
+    high: Array
 
 
 def roc_with_limits(scores: Array, positive: Mask, confidence: float = 0.95) -> ROC:
-    """Trace the ROC curve, and limits that hold the true rates of any one threshold.
+    """Trace the ROC curve, with limits of its height at each share of negatives.
 
-    At each threshold both rates are shares of independent rows. Exact binomial limits of each, at a
-    level of √confidence, span a rectangle that holds the true pair with this confidence or more;
-    the limits are the outer corners of all rectangles. They are wide apart where rows are few, and
-    where all are ranked rightly too.
+    Two things are uncertain at a share t of negatives: which threshold lets it pass, and what share
+    of positives lies above that. The first is drawn as the bootstrap would: of n₋ negatives drawn
+    with replacement, the m-th largest is the original of rank n₋·B with B ~ Beta(m, n₋ − m + 1),
+    which takes no resampling. The second is drawn from the Beta distribution of a share under
+    Jeffreys' prior, which unlike the bootstrap does not vanish where all rows are ranked rightly.
+    Limits are quantiles of the draws.
 
     Parameters
     ----------
@@ -53,11 +61,12 @@ def roc_with_limits(scores: Array, positive: Mask, confidence: float = 0.95) -> 
     positive : ndarray of bool of shape (n,)
         Both classes must occur.
     confidence : float, default=0.95
+        Of the limits at any one share of negatives, not of all together.
 
     Returns
     -------
     ROC
-        Of a few hundred points at most, each of them on the curve.
+        The curve has a few hundred points at most, all of them on it.
     """
     order = np.argsort(-scores, kind="stable")
     ranked = positive[order]
@@ -66,16 +75,33 @@ def roc_with_limits(scores: Array, positive: Mask, confidence: float = 0.95) -> 
     above = np.r_[0, np.cumsum(ranked)[last]]
     wrongly = np.r_[0, np.cumsum(~ranked)[last]]
     n_positive, n_negative = int(above[-1]), int(wrongly[-1])
-    way = above / n_positive + wrongly / n_negative
-    shown = np.unique(np.searchsorted(way, np.linspace(0, way[-1], _MOST_POINTS)))
-    above, wrongly = above[shown], wrongly[shown]
-    tpr_low, tpr_high = binomial_limits(above, n_positive, np.sqrt(confidence))
-    fpr_low, fpr_high = binomial_limits(wrongly, n_negative, np.sqrt(confidence))
+    shown = np.arange(above.size)
+    if shown.size > _MOST_POINTS:
+        way = above / n_positive + wrongly / n_negative
+        shown = np.unique(np.searchsorted(way, np.linspace(0, way[-1], _MOST_POINTS)))
+
+    # Positives above the negative of each rank, largest first; below the last come all.
+    negatives = np.sort(scores[~positive])[::-1]
+    passed = np.searchsorted(np.sort(-scores[positive]), -negatives, side="left")
+    passed = np.r_[passed, n_positive]
+    at = np.linspace(0, 1, _LIMITS_AT)
+    rank = np.floor(at * n_negative + 1e-9).astype(np.intp)
+    rng = np.random.default_rng(0)
+    drawn = rng.beta(rank + 1, np.maximum(n_negative - rank, 1), size=(_DRAWS, at.size))
+    drawn_rank = np.minimum((n_negative * drawn).astype(np.intp), n_negative - 1)
+    drawn_rank[:, rank == n_negative] = n_negative
+    caught = passed[drawn_rank]
+    shares = rng.beta(caught + 0.5, n_positive - caught + 0.5)
+    tail = (1.0 - confidence) / 2
+    low, high = np.quantile(shares, [tail, 1.0 - tail], axis=0)
+    height = passed[rank] / n_positive
+    low, high = np.minimum(low, height), np.maximum(high, height)
     return ROC(
-        false_positive=wrongly / n_negative,
-        true_positive=above / n_positive,
-        upper=np.array([np.r_[fpr_low, 1.0], np.r_[tpr_high, 1.0]]),
-        lower=np.array([np.r_[0.0, fpr_high], np.r_[0.0, tpr_low]]),
+        false_positive=wrongly[shown] / n_negative,
+        true_positive=above[shown] / n_positive,
+        at=at,
+        low=np.maximum.accumulate(low),
+        high=np.maximum.accumulate(high),
     )
 
 
@@ -113,17 +139,23 @@ class Histogram:
 def score_histogram(scores: Array, positive: Mask) -> Histogram:
     """Count rows of each class by score, as shares of the class: a rare one is seen as well."""
     low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75])
-    reach = 4 * (high - low)
-    ends = [float(scores.min()), float(scores.max())]
-    if reach > 0:
-        ends = [max(ends[0], middle - reach), min(ends[1], middle + reach)]
-    if not ends[0] < ends[1]:
-        ends = [ends[0] - 0.5, ends[0] + 0.5]
-    few = min(np.count_nonzero(positive), np.count_nonzero(~positive))
-    edges = np.linspace(*ends, int(np.clip(2 * np.sqrt(few), 8, 20)) + 1)
+    reach = 4 * (high - low) or np.inf
+    ends = max(scores.min(), middle - reach), min(scores.max(), middle + reach)
+    few = int(min(positive.sum(), (~positive).sum()))
+    width = _round_width((ends[1] - ends[0]) / np.clip(2 * np.sqrt(few), 8, 20))
+    edges = np.arange(np.floor(ends[0] / width), np.floor(ends[1] / width) + 2) * width
     inside = np.clip(scores, *ends)
     shares = [np.histogram(inside[of], edges)[0] / of.sum() for of in (positive, ~positive)]
-    return Histogram((edges[:-1] + edges[1:]) / 2, *shares, cut=bool(np.any(inside != scores)))
+    cut = bool(np.any(inside != scores))
+    return Histogram((edges[:-1] + edges[1:]) / 2, shares[0], shares[1], cut)
+
+
+def _round_width(width: float) -> float:
+    """Nearest of 1, 2 and 5 times a power of ten, or 1 for nothing: ends a person can read."""
+    if not width > 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(width))
+    return float(min((1, 2, 5, 10), key=lambda times: abs(np.log(times * power / width))) * power)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +177,11 @@ class Bins:
 def calibration_bins(scores: Array, positive: Mask) -> Bins:
     """Count positives among rows of similar score, with exact binomial limits.
 
-    There are up to ten bins of twenty rows or more, three at least. Equal scores share a bin.
+    There are three to ten bins: so many that they hold fifteen rows or more, of the rarer class
+    three on average. Equal scores share a bin.
     """
-    wanted = int(np.clip(scores.size // 20, 3, 10))
+    few = int(min(positive.sum(), (~positive).sum()))
+    wanted = int(np.clip(min(scores.size // 15, few // 3), 3, 10))
     edges = np.unique(np.quantile(scores, np.linspace(0, 1, wanted + 1)[1:-1], method="lower"))
     place = np.searchsorted(edges, scores, side="left")
     rows = np.bincount(place)
@@ -183,7 +217,7 @@ def near_copies(
         return None
     count = min(n, 1000, room)
     part = X[np.unique(np.linspace(0, n - 1, count).astype(np.intp))]
-    part = part.tocsc() if sp.issparse(part) else part
+    part = part.tocsc() if is_sparse(part) else part
     own = _standardised(part[:, list(chosen)])
     found: list[list[tuple[int, float]]] = [[] for _ in chosen]
     width = max(1, 4_000_000 // count)
@@ -197,7 +231,7 @@ def near_copies(
 
 def _standardised(X: Any) -> Array:
     """Columns of mean 0 and length 1; constant ones are 0."""
-    dense = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+    dense = np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
     centred = dense - dense.mean(axis=0)
     lengths = np.linalg.norm(centred, axis=0)
     # What rounding leaves of a constant column is no variation.

@@ -49,8 +49,8 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
     >>> names = tuple(Input(f"gene {j}") for j in range(20))
     >>> table = Table(X, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
     >>> report = build_model_report(fit_table(table, FitSettings(k=2, alpha=1.0)))
-    >>> print(report.lead[:76])
-    2 of 20 columns rank a random row whose state is ill above one whose state i
+    >>> print(report.title)
+    state: which columns rank ill above well
     """
     copies = _copies(summary)
     sections = [
@@ -74,25 +74,25 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
 
 def _lead(summary: FitSummary) -> str:
     table = summary.table
-    tried = len(table.inputs)
-    they = f"{summary.k} of {tried} columns {'ranks' if summary.k == 1 else 'rank'}"
-    pair = (
-        f"a random row whose {table.target} is {table.positive} above one whose {table.target} is "
+    what = (
+        f"{summary.k} of {len(table.inputs)} columns {'ranks' if summary.k == 1 else 'rank'} a row "
+        f"whose {table.target} is {table.positive} above one whose {table.target} is "
         f"{table.negative}"
     )
     if summary.nested is None:
         return (
-            f"{they} {pair} {_percent(summary.training_auc.auc)} of the time on the very rows they "
-            "were chosen by, which flatters. How well they rank other rows was not estimated."
+            f"In {_percent(summary.training_auc.auc)} of pairs {what}. But these are the very rows "
+            "that the columns were chosen by, which flatters; how well they rank other rows was "
+            "not estimated."
         )
     interval = summary.nested.interval
     text = (
-        f"{they} {pair} {_percent(interval.auc)} of the time "
-        f"({100 * interval.confidence:g} % interval {_percent(interval.low)} to "
-        f"{_percent(interval.high)}), estimated on rows the model had not seen."
+        f"In {_percent(interval.auc)} of pairs ({100 * interval.confidence:g} % interval "
+        f"{_percent(interval.low)} to {_percent(interval.high)}) {what}, estimated on rows the "
+        "model had not seen."
     )
     if interval.low <= 0.5:
-        text += " Guessing, which is right half of the time, is not ruled out."
+        text += " Guessing, which is right in half of them, is not ruled out."
     return text
 
 
@@ -123,19 +123,17 @@ def _columns(summary: FitSummary, copies: Any) -> Listing:
     shown["Weight per SD"] = [_significant(value, 3) for value in columns["standardised"]]
     shown["AUC alone"] = columns["auc"]
     caption = [
-        "The weightiest first. "
-        f"In {positive}: whether {positive} rows have higher or lower values than {negative} "
-        "rows. Weight per SD: by how much the score rises when the column rises by one standard "
+        f"The weightiest first. In {positive}: whether values are higher or lower there than in "
+        f"{negative}. Weight per SD: change of the score when the column rises by one standard "
         "deviation, which compares columns of different units. AUC alone: how well the column "
-        "ranks by itself, in its better direction; it was picked for ranking these rows, so this "
-        "flatters."
+        "ranks by itself; it was picked by these very rows, so this flatters."
     ]
     if "frequency" in columns:
         shown["In halves, %"] = np.round(100 * columns["frequency"].to_numpy()).astype(int)
         assert summary.stability is not None
         caption[0] += (
-            f" In halves: of {2 * summary.stability.n_pairs} fits to half of the rows, how many "
-            "chose it again; above 80 % it does not owe its place to a few rows."
+            f" In halves: share of {2 * summary.stability.n_pairs} fits to half of the rows that "
+            "chose it again; the higher, the less it owes its place to a few rows."
         )
     if copies is not None and any(copies):
         shown["Near copies"] = [
@@ -143,8 +141,8 @@ def _columns(summary: FitSummary, copies: Any) -> Listing:
             for others in copies
         ]
         caption[0] += (
-            " Near copies: other columns that go along with it (correlation beyond ±0.9) and "
-            "might have been chosen in its place."
+            " Near copies: columns that could stand in for it, with their correlation (beyond "
+            "±0.9)."
         )
     if table.missing and table.imputation is not None:
         sources = {one.name: one.column for one in table.inputs}
@@ -262,17 +260,14 @@ def _roc(summary: FitSummary) -> Figure:
     positive, negative = _classes(table)
     level = nested.interval.confidence
     roc = roc_with_limits(nested.scores, table.y == 1, level)
-    limits = f"{100 * level:g} % limits"
-    # So many points that none of them is marked.
-    line = np.linspace(0, 1, MOST_MARKERS + 1)
     series = [
         Series("rows not seen", roc.false_positive.tolist(), roc.true_positive.tolist()),
         *(
-            Series(limits, *_fine(edge), style="dashed")
-            for edge in (roc.upper, roc.lower)
+            Series(f"{100 * level:g} % limits", roc.at.tolist(), edge.tolist(), style="dashed")
+            for edge in (roc.low, roc.high)
         ),
-        Series("guessing", line.tolist(), line.tolist(), style="dashed"),
-    ]  # fmt: skip
+        Series("guessing", *_straight(0, 1, 0, 1), style="dashed"),
+    ]
     panel = Panel(
         "",
         f"share of {negative} rows above the threshold",
@@ -286,19 +281,16 @@ def _roc(summary: FitSummary) -> Figure:
         "ROC: what each threshold catches, and what it costs",
         f"Each point is a threshold on the score of rows that the model had not seen: how many "
         f"{positive} rows it catches (upwards) at the cost of how many {negative} rows (to the "
-        f"right). The true pair of shares of any one threshold lies between the limits "
-        f"with {100 * level:g} % confidence at least.",
+        f"right). At any one share of {negative} rows the limits hold the true share of "
+        f"{positive} rows with {100 * level:g} % confidence.",
         [panel],
     )
 
 
-def _fine(edge: Any) -> tuple[list[float], list[float]]:
-    """A line through the same points and enough others between them that none is marked."""
-    x, y = edge
-    between = np.linspace(0, x.size - 1, max(x.size, MOST_MARKERS + 1))
-    between = np.union1d(between, np.arange(x.size))
-    places = np.arange(x.size)
-    return np.interp(between, places, x).tolist(), np.interp(between, places, y).tolist()
+def _straight(x0: float, x1: float, y0: float, y1: float) -> tuple[list[float], list[float]]:
+    """A line of so many points that none of them is marked."""
+    x, y = np.linspace((x0, y0), (x1, y1), MOST_MARKERS + 1).T
+    return x.tolist(), y.tolist()
 
 
 def _distributions(summary: FitSummary) -> Figure:
@@ -375,17 +367,20 @@ def _calibration(summary: FitSummary) -> list[Element]:
     bins = calibration_bins(nested.scores, positive)
     name = _classes(table)[0]
     rate = float(positive.mean())
-    gap = [float("nan")] * bins.rows.size
-    x = np.column_stack([bins.scores, bins.scores, gap]).ravel()
-    y = np.column_stack([bins.low, bins.high, gap]).ravel()
-    ends = np.linspace(nested.scores.min(), nested.scores.max(), MOST_MARKERS + 1)
+    x: list[float] = []
+    y: list[float] = []
+    for score, low, high in zip(bins.scores, bins.low, bins.high, strict=True):
+        along, up = _straight(score, score, 100 * low, 100 * high)
+        x, y = [*x, *along, float("nan")], [*y, *up, float("nan")]
+    ends = float(nested.scores.min()), float(nested.scores.max())
     series = [
+        Series("95 % interval", x, y),
         Series(f"{name} among rows of similar score", bins.scores.tolist(),
                (100 * bins.share).tolist(), style="points"),
-        Series("95 % interval", x.tolist(), (100 * y).tolist()),
-        Series(f"all rows: {_percent(rate)}", ends.tolist(), [100 * rate] * ends.size,
+        Series(f"all rows: {_percent(rate)}", *_straight(*ends, 100 * rate, 100 * rate),
                style="dashed"),
     ]  # fmt: skip
+    top = 100 * max(rate, float(bins.high.max()))
     most, fewest = int(bins.rows.max()), int(bins.rows.min())
     size = f"{most} rows" if most == fewest else f"{fewest} to {most} rows"
     figure = Figure(
@@ -394,7 +389,7 @@ def _calibration(summary: FitSummary) -> list[Element]:
         f"Rows that the model had not seen, in order of their score, in "
         f"{_number(bins.rows.size)} bins of {size}: the share of {name} in each, with "
         "its exact binomial interval. The share should rise from left to right.",
-        [Panel("", "score", f"{name}, %", series, y_range=(-2, 102))],
+        [Panel("", "score", f"{name}, %", series, y_range=(-0.02 * top, 1.02 * top))],
     )
     maker = "SparseAUCClassifierCV()"
     if summary.cv_results is None:
@@ -554,7 +549,8 @@ def _classes(table: Table) -> tuple[str, str]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.{0 if 0.01 <= share <= 0.99 else 1}f} %"
+    near_an_end = 0 < share < 0.01 or 0.99 < share < 1
+    return f"{100 * share:.{1 if near_an_end else 0}f} %"
 
 
 def _number(count: int) -> str:
@@ -576,8 +572,8 @@ def _significant(value: float, digits: int) -> str:
     Examples
     --------
     >>> _significant(0.012345, 3), _significant(-1.5e-7, 3), _significant(123456.0, 4)
-    ('0.0123', '−1.5×10⁻⁷', '1.235×10⁵')
+    ('0.0123', '−1.50×10⁻⁷', '1.235×10⁵')
     """
-    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    mantissa, _, exponent = f"{value:#.{digits}g}".removesuffix(".").partition("e")
     power = f"×10{str(int(exponent)).translate(_SUPERSCRIPTS)}" if exponent else ""
     return _signed(mantissa) + power

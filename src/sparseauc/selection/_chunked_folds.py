@@ -4,7 +4,7 @@ Training moments of all splits are gathered together (``moments/chunked.py``). F
 the rows of the rarer class are fetched first, a few columns of them, and scored by every model;
 then one reading counts, for every other row, how many of those scores lie below its own. So AUCs
 are exact, and nothing of size n × models is ever kept. Where even the rarer class has too many rows
-for that, a thousand of them divide the scores of a model into cells, and only pairs that fall into
+for that, some hundred rows divide the scores of a model into cells, and only pairs that fall into
 one cell are not told apart: they count one half.
 """
 
@@ -40,10 +40,10 @@ Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Result = TypeVar("Result")
 
-# Rows that divide the scores of a model where the rarer class is too large to be kept.
-_DIVIDERS = 1024
+# Rows of a fold that divide the scores of a model where the rarer class is too large to be kept.
+_DIVIDERS = 512
 # Numbers scored at a time.
-_TILE_NUMBERS = 2**21
+_TILE_NUMBERS = 2**20
 _ROWS_AT_A_TIME = 256
 # Memory for paths that are computed at the same time, and wait for one another.
 _TASK_BYTES = 2**29
@@ -355,17 +355,18 @@ def _judge(
     """AUC and binormal AUC of all models of each split, and how far the AUCs may be off."""
     used, narrowed = _narrow(models)
     rarer = positive if 2 * np.count_nonzero(positive) <= positive.size else ~positive
-    kept = [
-        np.flatnonzero((validated == number) & rarer)
+    validating = [
+        validated == number
         for validated in rounds
         for number in np.unique(validated[validated >= 0]).tolist()
     ]
+    kept = [np.flatnonzero(rows & rarer) for rows in validating]
     exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, models, strict=True))
     exactly = exact <= chunks.luggage
     if not exactly:
         kept = [
-            rows[np.arange(min(rows.size, _DIVIDERS)) * rows.size // min(rows.size, _DIVIDERS)]
-            for rows in kept
+            _dividing_rows(few, np.flatnonzero(rows & ~rarer))
+            for few, rows in zip(kept, validating, strict=True)
         ]
     every = np.unique(np.concatenate(kept))
     values = chunks.take(every, used)
@@ -389,6 +390,15 @@ def _judge(
             aucs.append(auc)
             errors.append(error)
     return aucs, [_binormal(tally) for tally in tallies], max(errors)
+
+
+def _dividing_rows(few: Indices, many: Indices) -> Indices:
+    """Rows whose scores divide those of a fold: all of the rarer class, or some of either."""
+    if few.size <= _DIVIDERS:
+        return few
+    half = _DIVIDERS // 2
+    parts = [rows[np.arange(half) * rows.size // half] for rows in (few, many)]
+    return np.sort(np.concatenate(parts))
 
 
 class _Tally(NamedTuple):
@@ -477,7 +487,7 @@ class _Exact(_Count):
 
 
 class _Divided(_Count):
-    """Some rows of the rarer class divide the scores into cells."""
+    """Some rows divide the scores into cells."""
 
     def _nothing(self, number: int) -> npt.NDArray[np.int64]:
         models, dividers = self._dividers[number].shape
