@@ -14,6 +14,7 @@ from sklearn.base import _fit_context
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from ..chunks import Chunks, NotFiniteError
 from ..moments import class_moments
@@ -38,6 +39,8 @@ _EVERY_SIZE = np.arange(1, 51)
 _LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
 # AUCs so close are the same to anybody who pays for columns.
 _SAME_AUC = 0.003
+# Numbers in a table from which on several threads of BLAS are worth their while.
+_LARGE = 2**25
 
 
 class SparseAUCClassifierCV(SparseAUCClassifier):
@@ -212,10 +215,14 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         splits = list(splitter.split(X, positive, groups))
         check_splits(splits, positive, weight)
         moments = training_moments(X, positive, weight, splits)
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=max(0, self.verbose - 1))(
-            delayed(run_fold)(X, positive, split, training, ks, alphas, **restrictions)
-            for split, training in zip(splits, moments, strict=True)
-        )
+        folds = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=max(0, self.verbose - 1))
+        # Small products are quicker on one thread: others would only wait for each other.
+        small = X.shape[0] * X.shape[1] < _LARGE
+        with threadpool_limits(1 if small else None, user_api="blas"):
+            results = folds(
+                delayed(run_fold)(X, positive, split, training, ks, alphas, **restrictions)
+                for split, training in zip(splits, moments, strict=True)
+            )
         times_validated = np.zeros(X.shape[0])
         for _, test in splits:
             times_validated[test] += 1
