@@ -38,7 +38,7 @@ Indices = npt.NDArray[np.int64]
 _EVERY_SIZE = np.arange(1, 51)
 _LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
 # AUCs so close are the same to anybody who pays for columns.
-_SAME_AUC = 0.003
+_SAME_AUC = 0.005
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
 
@@ -66,7 +66,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "best": with few rows many models have nearly the same AUC, and the largest is luck; so of
         those within half a standard error of it, the one whose scores separate the classes most
         clearly (the best binormal AUC) sets the mark. From there, at the same ridge, k goes down as
-        long as it loses no more than 0.003, which nobody who pays for columns would notice.
+        long as it loses no more than 0.005, which nobody who pays for columns would notice.
         "1se": the smallest k within one standard error, the shorter list that is as good as can be
         told.
     always_include, exclude : array-like of column names or numbers, optional
