@@ -43,7 +43,8 @@ def files(report: Report) -> dict[str, bytes]:
 def to_csv(table: Comparison | Listing) -> str:
     """Write a table with all its digits: a line for each cell of a comparison, the frame else."""
     frame = table.cells if isinstance(table, Comparison) else table.frame
-    return frame.to_csv(index=False, lineterminator="\n")
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def to_markdown(table: Comparison | Listing) -> str:
