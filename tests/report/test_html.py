@@ -258,7 +258,8 @@ def test_listing_with_a_column_twice():
     assert [c.values for c in tables.columns(Listing("l", "L", "C", frame))] == [["1"], ["2"]]
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 6))
+# Above 1.7e308 what is shown, rounded to two digits, is more than a float can be read back to.
+@given(st.floats(-1.7e308, 1.7e308), st.integers(0, 6))
 def test_a_shown_number_is_near_the_number(value, digits):
     text = tables.number(value, digits).replace("−", "-")
     plain = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")).replace("×10", "e")
