@@ -44,7 +44,7 @@ class NestedScores:
     ----------
     scores : ndarray of shape (n,)
         Score of each row by the model fitted without its fold, on the scale of
-        :func:`comparable_scores`.
+        ``comparable_scores``.
     folds : ndarray of shape (n,)
         Number of that fold.
     fold_aucs : ndarray of shape (n_folds,)
@@ -102,7 +102,7 @@ def nested_scores(
     one, but also compare rows across folds, which is fair only if the models score on one scale. A
     model that chose a large ridge has scores a thousand times smaller than one that chose a small
     ridge, so each fold's are put in units of the distance between its training classes, zero midway
-    (:func:`comparable_scores`). On pure noise (150 rows, 100 columns, 40 draws) the pooled AUC was
+    (``comparable_scores``). On pure noise (150 rows, 100 columns, 40 draws) the pooled AUC was
     within 0.004 of the mean of the folds on average, with k = 5 and with k and the ridge tuned. If
     the two are apart by more than the standard error, believe the folds.
 
@@ -178,7 +178,7 @@ def pool_folds(
     Parameters
     ----------
     parts : sequence of ndarray
-        Scores of each fold's test rows, from :func:`comparable_scores`.
+        Scores of each fold's test rows, from ``comparable_scores``.
     tests : sequence of ndarray of int
         Numbers of those rows; each row is in one fold.
     positive : ndarray of bool of shape (n,)
