@@ -1,16 +1,25 @@
-"""A table larger than memory ought to be: anonymous memory of a fit, and its time.
+"""A table about as large as the memory: anonymous memory of a fit, and its time.
 
-A file of random rows is made chunk by chunk, fitted through ``numpy.memmap`` and deleted. Anonymous
-memory (RssAnon: what the process itself allocated, without pages of the file that the system may
-drop at any time) is sampled while the fit runs, beyond that before it. Time is given as a multiple
-of reading the file once, measured just before: its sum, slice by slice through the same map. Part
-of the file may be in the system's cache in either case; both read the whole file from its
-beginning, so a file larger than the cache comes from the disk every time.
+A file of random rows is made chunk by chunk, fitted through ``numpy.memmap`` and deleted. Each line
+is measured in a process of its own, so that nothing an earlier fit left behind counts for or
+against it. Memory is the largest anonymous memory of the whole process (RssAnon: all it allocated,
+the interpreter and its libraries included, without pages of the file that the system may drop at
+any time).
+
+Before each measurement the file is put out of the system's cache, and the table says how much of it
+was still there. Reading it once, its sum slice by slice through the same map, is then what the disk
+gives. A fit that reads it several times finds on later readings what the memory could hold, which
+is said as well: the part of the file in the cache at the end.
 """
 
 from common import report, verdict  # isort: skip
 
 import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -23,6 +32,15 @@ from sparseauc.chunks import ArrayChunks
 
 INFORMATIVE, SHARE, SHIFT = 30, 0.05, 0.15
 LIMIT = 2.0  # GB of anonymous memory
+READ = "reading it once"
+MODELS = {
+    "SparseAUCClassifier(k=50)": lambda: SparseAUCClassifier(k=50),
+    "SparseAUCClassifierCV(ks=1 … 50), 5 folds": lambda: SparseAUCClassifierCV(ks=range(1, 51)),
+    "SHTAUCClassifier(k=50), 3 epochs in order": lambda: SHTAUCClassifier(
+        k=50, batch_size=2000, shuffle=False, block_order="cyclic", max_epochs=3,
+        record_history=False, random_state=0,
+    ),
+}  # fmt: skip
 
 
 def make_file(path, n, d):
@@ -40,30 +58,37 @@ def make_file(path, n, d):
         part[:, :INFORMATIVE] += np.float32(SHIFT) * y[start:stop, None]
         X[start:stop] = part
     X.flush()
-    del X
     return y
 
 
-def read_once(path):
-    """Seconds for the sum of all numbers, slice by slice."""
-    chunks = ArrayChunks(np.load(path, mmap_mode="r"))
-    start = time.perf_counter()
-    for chunk in chunks.read():
-        chunk.sum()
-    return time.perf_counter() - start
+def put_out_of_cache(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)
 
 
-def memory(kind):
+def share_in_cache(path):
+    """Part of a file that is in the system's cache, by util-linux's fincore; NaN without it."""
+    if shutil.which("fincore") is None:
+        return float("nan")
+    command = ["fincore", "--bytes", "--noheadings", "--output", "RES", str(path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return int(found) / path.stat().st_size
+
+
+def anonymous_memory():
     lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(kind)).split()[1]) * 1024
+    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) * 1024
 
 
 class Watch:
-    """Largest anonymous memory while it is open, beyond that at its start."""
+    """Largest anonymous memory of this process while it is open."""
 
     def __init__(self):
         self._stop = threading.Event()
-        self._first = memory("RssAnon")
         self.most = 0
 
     def __enter__(self):
@@ -77,63 +102,92 @@ class Watch:
 
     def _look(self):
         while not self._stop.wait(0.01):
-            self.most = max(self.most, memory("RssAnon") - self._first)
+            self.most = max(self.most, anonymous_memory())
 
 
-def measure(name, model, path, y, once):
+def measure(name, folder):
+    """Measure one line in this process, and print what was found."""
+    path, y = folder / "X.npy", np.load(folder / "y.npy")
+    if name != READ:
+        few = np.array(np.load(path, mmap_mode="r")[:2000])
+        MODELS[name]().set_params(**small(name)).fit(rows(name, few), y[:2000])  # compiles
+    put_out_of_cache(path)
+    before = share_in_cache(path)
+    found = {}
     with Watch() as watch:
         start = time.perf_counter()
-        model.fit(np.load(path, mmap_mode="r"), y)
+        if name == READ:
+            for chunk in ArrayChunks(np.load(path, mmap_mode="r")).read():
+                chunk.sum()
+        else:
+            model = MODELS[name]().fit(np.load(path, mmap_mode="r"), y)
+            support = model.get_support(indices=True)
+            found["readings"] = getattr(model, "n_passes_", "")
+            found["chosen"] = f"{np.count_nonzero(support < INFORMATIVE)} of {support.size}"
         seconds = time.perf_counter() - start
-    peak = watch.most / 1e9
-    passes = getattr(model, "n_passes_", "")
-    found = np.count_nonzero(model.get_support(indices=True) < INFORMATIVE)
-    return (
-        name,
-        passes,
-        f"{peak:.2f}",
-        verdict(peak, LIMIT),
-        f"{seconds:.0f}",
-        f"{seconds / once:.1f}",
-        f"{found} of {int(model.get_support().sum())}",
-    )
+    found |= {"s": seconds, "peak": watch.most, "before": before, "after": share_in_cache(path)}
+    print(json.dumps(found))
+
+
+def small(name):
+    if "SHT" in name:
+        return {"max_epochs": 1}
+    return {"ks": [1, 2]} if "CV" in name else {"k": 2}
+
+
+def rows(name, few):
+    return few if "SHT" in name else ArrayChunks(few)
+
+
+def in_own_process(name, folder):
+    command = [sys.executable, __file__, "--measure", name, "--folder", str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=float, default=20.0, help="GB of the file")
     parser.add_argument("--folder", type=Path, default=None, help="where to make it")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    rows = []
+    if arguments.measure:
+        measure(arguments.measure, arguments.folder)
+        return
+    table = []
     for d in (500, 20_000):
         n = int(arguments.size * 1e9 / (4 * d))
-        with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-            path = Path(folder) / "X.npy"
-            y = make_file(path, n, d)
-            few = np.load(path, mmap_mode="r")[:2000]
-            for model in (SparseAUCClassifier(k=2), SparseAUCClassifierCV(ks=[1, 2])):
-                model.fit(ArrayChunks(few), y[:2000])  # loads and compiles
-            once = read_once(path)
-            table = f"{n:,} × {d:,}, {path.stat().st_size / 1e9:.1f} GB"
-            rows.append((f"{table}: reading it once", 1, "", "", f"{once:.0f}", "1", ""))
-            rows.append(
-                measure("SparseAUCClassifier(k=50)", SparseAUCClassifier(k=50), path, y, once)
-            )
-            name = "SparseAUCClassifierCV(ks=1 … 50), 5 folds"
-            rows.append(measure(name, SparseAUCClassifierCV(ks=range(1, 51)), path, y, once))
-            if d == 500:
-                stochastic = SHTAUCClassifier(
-                    k=50, batch_size=2000, shuffle=False, block_order="cyclic", max_epochs=3,
-                    record_history=False, random_state=0,
-                )  # fmt: skip
-                name = "SHTAUCClassifier(k=50), 3 epochs in order"
-                rows.append(measure(name, stochastic, path, y, once))
+        with tempfile.TemporaryDirectory(dir=arguments.folder) as name_of_folder:
+            folder = Path(name_of_folder)
+            np.save(folder / "y.npy", make_file(folder / "X.npy", n, d))
+            once = None
+            # With many columns an epoch of SHT-AUC is no different.
+            for name in (READ, *list(MODELS)[: 3 if d == 500 else 2]):
+                found = in_own_process(name, folder)
+                once = found["s"] if name == READ else once
+                peak = found["peak"] / 1e9
+                table.append(
+                    (
+                        f"{n:,} × {d:,}, {n * d * 4 / 1e9:.1f} GB: {name}",
+                        found.get("readings", 1),
+                        f"{peak:.2f}",
+                        "" if name == READ else verdict(peak, LIMIT),
+                        f"{found['s']:.0f}",
+                        f"{found['s'] / once:.1f}",
+                        f"{found['before']:.0%} → {found['after']:.0%}",
+                        found.get("chosen", ""),
+                    )
+                )
+                print(table[-1], flush=True)
     report(
         "out_of_core",
         "Fits of a memory map",
-        ["", "readings", "anonymous memory, GB", "limit", "s", "× reading once", "informative"],
-        rows,
-    )
+        [
+            "", "readings", "peak anonymous memory of the process, GB", "limit", "s",
+            "× reading once", "file in cache, before → after", "informative among chosen",
+        ],
+        table,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

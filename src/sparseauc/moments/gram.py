@@ -63,11 +63,14 @@ class StandardisedGram:
         self.diagonal: Array = moments.diagonal * self._inverse_scale**2
         self.delta[constant] = 0.0
         self.diagonal[constant] = 0.0
-        self._capacity = min(d, max(capacity, _ALWAYS_KEPT // d))
-        self._rows = np.empty((self._capacity, d))
-        self._slot: dict[int, int] = {}  # in order of use, the latest last
         # Columns that cost no reading of rows, where others do.
         self._at_hand = np.ones(d, np.bool_) if moments.at_hand is None else moments.at_hand
+        # Where only some are at hand the moments keep them: once is enough.
+        if self._at_hand.all() or d <= _WHOLE:
+            capacity = max(capacity, _ALWAYS_KEPT // d)
+        self._capacity = min(d, capacity)
+        self._rows = np.empty((self._capacity, d))
+        self._slot: dict[int, int] = {}  # in order of use, the latest last
         # Of many that are likely, few may not be at hand.
         self.candidates = 2 * BATCH if self._at_hand.all() else 16 * BATCH
         if d <= _WHOLE:
@@ -91,7 +94,9 @@ class StandardisedGram:
             Columns whose rows must not be dropped to make room.
         """
         if column not in self._slot:
-            room = min(BATCH, self._capacity - len(keep))
+            # What costs a reading is then kept for all folds: fewer come along.
+            batch = BATCH if self._at_hand[column] else BATCH // 2
+            room = min(batch, self._capacity - len(keep))
             wanted = [column]
             for other in likeliest().tolist():
                 if len(wanted) >= room:

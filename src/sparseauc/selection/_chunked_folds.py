@@ -46,7 +46,7 @@ _DIVIDERS = 512
 _TILE_NUMBERS = 2**20
 _ROWS_AT_A_TIME = 256
 # Memory for paths that are computed at the same time, and wait for one another.
-_TASK_BYTES = 2**29
+_TASK_BYTES = 2**28
 # Of the columns of H gathered first, there should be some more than the largest support has.
 _LIKELY = 3
 
