@@ -27,9 +27,9 @@ from sparseauc.plotting import (
     ROCBandDisplay,
     ScoreDistributionDisplay,
     StabilityPathDisplay,
-    _roc_band,
-    _spread,
 )
+from sparseauc.plotting._axes import _spread
+from sparseauc.plotting.roc_band import _roc_band
 from sparseauc.selection.stability import stability_selection
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..plotting import _COLOURS
+from ..plotting._axes import COLOURS
 from .elements import Figure
 
 
@@ -41,7 +41,7 @@ LIGHT = Theme(
     caution_surface="#fdf3e7",
     finding="#0f6146",
     finding_surface="#ecf6f1",
-    series=_COLOURS,
+    series=COLOURS,
 )
 
 # The same hues, lighter: on a dark page the colours of a white one are too dim to follow.

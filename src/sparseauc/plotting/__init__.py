@@ -1,0 +1,20 @@
+"""Plots, in the shape of scikit-learn's displays: ``from_estimator``, ``from_…``, ``plot(ax=…)``.
+
+matplotlib is needed only when something is drawn: ``pip install sparseauc[plot]``.
+"""
+
+from .auc_path import AUCPathDisplay
+from .coefficient_path import CoefficientPathDisplay
+from .convergence import ConvergenceDisplay
+from .roc_band import ROCBandDisplay
+from .score_distribution import ScoreDistributionDisplay
+from .stability_path import StabilityPathDisplay
+
+__all__ = [
+    "AUCPathDisplay",
+    "CoefficientPathDisplay",
+    "ConvergenceDisplay",
+    "ROCBandDisplay",
+    "ScoreDistributionDisplay",
+    "StabilityPathDisplay",
+]

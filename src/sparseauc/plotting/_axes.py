@@ -1,0 +1,122 @@
+"""Axes to draw on, and lines with their names beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+# Okabe and Ito's colours, told apart by readers with any kind of colour vision; yellow, too pale
+# for a line, is left out.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_STYLES = ("-", "--", "-.")
+
+
+def one_panel(ax: Any, *, square: bool = False) -> Any:
+    """The Axes given, or those of a new figure."""
+    need_matplotlib()
+    if ax is None:
+        # Only a new figure needs pyplot, which sets up a window system where there is one.
+        from matplotlib import pyplot as plt
+
+        width, height = plt.rcParams["figure.figsize"]
+        size = (height, height) if square else (width, height)
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    return ax
+
+
+def count_columns(ax: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_xlabel("number of columns k")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+
+
+def need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install sparseauc[plot]") from error
+
+
+def draw_columns(
+    ax: Axes,
+    ks: npt.NDArray[Any],
+    values: npt.NDArray[np.float64],
+    names: list[str],
+    named: list[int],
+    kwargs: dict[str, Any],
+) -> dict[str, Line2D]:
+    """Draw a line a column; those ``named`` in colour with their name at the right end."""
+    lines: dict[str, Line2D] = {}
+    rest = [j for j in range(values.shape[1]) if j not in set(named)]
+    for j in rest:
+        style = {"color": "0.8", "linewidth": 1, "marker": ".", "markersize": 3, "zorder": 1.5}
+        (lines[names[j]],) = ax.plot(ks, values[:, j], **{**style, **kwargs})
+    for place, j in enumerate(named):
+        style = {
+            "color": COLOURS[place % len(COLOURS)],
+            "linestyle": _STYLES[place // len(COLOURS) % len(_STYLES)],
+            "linewidth": 1.6, "marker": "o", "markersize": 3,
+        }  # fmt: skip
+        (lines[names[j]],) = ax.plot(ks, values[:, j], **{**style, **kwargs})
+    _name_at_right(ax, [(lines[names[j]], names[j]) for j in named])
+    ax.margins(x=0.02)
+    return lines
+
+
+def _name_at_right(ax: Axes, entries: list[tuple[Line2D, str]]) -> None:
+    """Write names beside the right ends of lines, moved apart where they would overlap."""
+    ends = []
+    for line, name in entries:
+        x, y = (np.asarray(data, np.float64) for data in line.get_data())
+        last = int(np.flatnonzero(np.isfinite(y))[-1])
+        ends.append((y[last], x[last], line, name))
+    if not ends:
+        return
+    ends.sort(key=lambda end: end[0])
+    low, high = ax.get_ylim()
+    figure = ax.figure
+    # The height of a line of small print, in units of y.
+    height = ax.get_window_extent().height * 72.0 / figure.dpi
+    gap = (high - low) * 11.0 / height
+    places = _spread([end[0] for end in ends], gap, low, high)
+    for place, (y_end, x_end, line, name) in zip(places, ends, strict=True):
+        ax.annotate(
+            name, (x_end, y_end), xytext=(1.03, place),
+            textcoords=ax.get_yaxis_transform(), color=line.get_color(), fontsize="small",
+            va="center", ha="left", annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-", "color": line.get_color(), "linewidth": 0.6, "alpha": 0.6,
+                "shrinkA": 1, "shrinkB": 3,
+            },
+        )  # fmt: skip
+
+
+def _spread(wanted: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Places near those wanted, ascending, no two nearer than ``gap``, in bounds if they fit."""
+    # Names that would overlap form a block, centred on what its members want.
+    blocks: list[list[float]] = []
+    for value in wanted:
+        blocks.append([value])
+        while len(blocks) > 1 and _end(blocks[-2], gap, 1) + gap > _end(blocks[-1], gap, -1):
+            last = blocks.pop()
+            blocks[-1] += last
+    places = [_end(block, gap, -1) + gap * i for block in blocks for i in range(len(block))]
+    for i in reversed(range(len(places))):
+        above = places[i + 1] - gap if i + 1 < len(places) else high
+        places[i] = min(places[i], above)
+    for i in range(len(places)):
+        below = places[i - 1] + gap if i > 0 else low
+        places[i] = max(places[i], below)
+    return places
+
+
+def _end(block: list[float], gap: float, side: int) -> float:
+    """Lowest (-1) or highest (1) place of a block."""
+    return float(np.mean(block)) + side * gap * (len(block) - 1) / 2

@@ -1,0 +1,192 @@
+"""Coefficients against the number of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._axes import count_columns, draw_columns, one_panel
+from ._given import fitted_step, names_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+
+class CoefficientPathDisplay:
+    """Standardised coefficients against the number of columns: who joins, and who gives way?
+
+    Make one with :meth:`from_estimator` or :meth:`from_path`. A line is drawn where its column is
+    among the k chosen. The weightiest columns are named, the others are grey.
+
+    Parameters
+    ----------
+    ks : array-like of shape (n_ks,)
+        Numbers of columns, ascending.
+    coefs : array-like of shape (n_ks, n_columns)
+        Coefficients of the standardised columns, zero or NaN where a column is not chosen.
+    names : sequence of str of length n_columns
+    chosen : int, optional
+        The k that the fit chose, marked by a vertical line; the columns named are the weightiest
+        there, otherwise those at the largest k.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : dict of str to matplotlib Line2D
+        By name of the column.
+    line_ : matplotlib Line2D or None
+        The vertical line at the k chosen.
+
+    Examples
+    --------
+    >>> from sparseauc import sparse_auc_path
+    >>> from sparseauc.datasets import make_outbreak
+    >>> from sparseauc.plotting import CoefficientPathDisplay
+    >>> X, y = make_outbreak(n=500, d=50, k=5, mu=1.0, random_state=0)
+    >>> path = sparse_auc_path(X, y, ks=range(1, 11))
+    >>> display = CoefficientPathDisplay.from_path(path)
+    >>> len(display.lines_) >= 10
+    True
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    lines_: dict[str, Line2D]
+    line_: Line2D | None
+
+    def __init__(
+        self,
+        *,
+        ks: npt.ArrayLike,
+        coefs: npt.ArrayLike,
+        names: Sequence[str],
+        chosen: int | None = None,
+    ) -> None:
+        self.ks = ks
+        self.coefs = coefs
+        self.names = names
+        self.chosen = chosen
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, n_labels: int = 8, ax: Any = None, **kwargs: Any
+    ) -> CoefficientPathDisplay:
+        """Draw the path of a ``SparseAUCClassifierCV``, at the ridge it chose.
+
+        Parameters
+        ----------
+        estimator : SparseAUCClassifierCV
+            Fitted; or a pipeline that ends in one.
+        n_labels : int, default=8
+            Columns named.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        CoefficientPathDisplay
+        """
+        model = fitted_step(
+            estimator, "path_", "keeps no path: pass sparse_auc_path(…) to from_path"
+        )
+        return cls.from_path(
+            model.path_,
+            names=getattr(model, "feature_names_in_", None),
+            chosen=getattr(model, "k_", None),
+            n_labels=n_labels,
+            ax=ax,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_path(
+        cls,
+        path: Any,
+        *,
+        alpha: float | None = None,
+        names: Sequence[str] | None = None,
+        chosen: int | None = None,
+        n_labels: int = 8,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> CoefficientPathDisplay:
+        """Draw a path.
+
+        Parameters
+        ----------
+        path : SparseAUCPath
+        alpha : float, optional
+            Ridge to draw; by default the only one of the path.
+        names : sequence of str, optional
+            Names of all columns of the table; x0, x1 … by default.
+        chosen : int, optional
+            A k to mark by a vertical line.
+        n_labels : int, default=8
+            Columns named.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        CoefficientPathDisplay
+        """
+        if alpha is None:
+            if len(path.alphas) > 1:
+                raise ValueError(f"the path has several ridges: pass one of {list(path.alphas)}")
+            alpha = float(path.alphas[0])
+        supports = [path.support(k, alpha) for k in path.ks]
+        used = np.unique(np.concatenate(supports))
+        coefs = np.zeros((len(path.ks), used.size))
+        for row, k, support in zip(coefs, path.ks, supports, strict=True):
+            standardised = path.coef(k, alpha) * path.scale
+            row[np.searchsorted(used, support)] = standardised[support]
+        display = cls(ks=path.ks, coefs=coefs, names=names_of(used, names), chosen=chosen)
+        return display.plot(ax=ax, n_labels=n_labels, **kwargs)
+
+    def plot(self, ax: Any = None, *, n_labels: int = 8, **kwargs: Any) -> CoefficientPathDisplay:
+        """Draw the lines and name the weightiest.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        n_labels : int, default=8
+            Columns named.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        CoefficientPathDisplay
+            This display, with its fitted attributes set.
+        """
+        ax = one_panel(ax)
+        ks = np.asarray(self.ks)
+        coefs = np.nan_to_num(np.asarray(self.coefs, np.float64))
+        judged = coefs[-1] if self.chosen is None else coefs[np.searchsorted(ks, self.chosen)]
+        named = [j for j in np.argsort(-np.abs(judged), kind="stable")[:n_labels] if judged[j] != 0]
+        ax.axhline(0.0, color="0.6", linewidth=0.8, zorder=1)
+        shown = np.where(coefs == 0, np.nan, coefs)
+        self.lines_ = draw_columns(ax, ks, shown, list(self.names), named, kwargs)
+        self.line_ = None
+        if self.chosen is not None:
+            self.line_ = ax.axvline(self.chosen, color="0.3", linestyle="--", linewidth=1, zorder=1)
+            ax.annotate(
+                f"k = {self.chosen}", (self.chosen, 1), xycoords=("data", "axes fraction"),
+                xytext=(0, 3), textcoords="offset points", ha="center", va="bottom", color="0.3",
+                fontsize="small",
+            )  # fmt: skip
+        count_columns(ax)
+        ax.set(ylabel="standardised coefficient")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,229 @@
+"""How the objective and the training AUC went, epoch by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ._axes import need_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+
+class ConvergenceDisplay:
+    """Course of a fit: the objective F, and under it the AUC, against epochs.
+
+    Make one with :meth:`from_estimator` or :meth:`from_history`. F says whether the solver has
+    finished; the AUC of training rows, and of held-out rows where the fit recorded them, whether
+    finishing was worth it.
+
+    Parameters
+    ----------
+    epoch : array-like of shape (n_epochs,)
+        Numbers of the epochs.
+    objective : array-like of shape (n_epochs,)
+        F after each.
+    auc : array-like of shape (n_epochs,)
+        AUC of the training rows after each.
+    validation_auc : array-like of shape (n_epochs,), optional
+        AUC of the held-out rows after each.
+    name : str, optional
+        Name of the run in the legend.
+
+    Attributes
+    ----------
+    ax_ : ndarray of two matplotlib Axes
+        The panel of F and the panel of the AUC.
+    figure_ : matplotlib Figure
+        The figure they are in.
+    lines_ : dict of str to matplotlib Line2D
+        By ``"objective"``, ``"auc"`` and, where recorded, ``"validation_auc"``.
+
+    Examples
+    --------
+    >>> from sparseauc import SHTAUCClassifier
+    >>> from sparseauc.datasets import make_outbreak
+    >>> from sparseauc.plotting import ConvergenceDisplay
+    >>> X, y = make_outbreak(n=500, d=50, k=5, random_state=0)
+    >>> model = SHTAUCClassifier(k=5, early_stopping=True, random_state=0).fit(X, y)
+    >>> display = ConvergenceDisplay.from_estimator(model)
+    >>> sorted(display.lines_)
+    ['auc', 'objective', 'validation_auc']
+
+    A second run is drawn over the first by handing it the same panels:
+
+    >>> longer = SHTAUCClassifier(k=10, random_state=0).fit(X, y)
+    >>> _ = ConvergenceDisplay.from_estimator(longer, ax=display.ax_, name="k = 10")
+    """
+
+    ax_: npt.NDArray[np.object_]
+    figure_: Figure | SubFigure
+    lines_: dict[str, Line2D]
+
+    def __init__(
+        self,
+        *,
+        epoch: npt.ArrayLike,
+        objective: npt.ArrayLike,
+        auc: npt.ArrayLike,
+        validation_auc: npt.ArrayLike | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.epoch = epoch
+        self.objective = objective
+        self.auc = auc
+        self.validation_auc = validation_auc
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, name: str | None = None, ax: Any = None, **kwargs: Any
+    ) -> ConvergenceDisplay:
+        """Draw the fit of a classifier.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with a ``history_``; or a pipeline that ends in one.
+        name : str, optional
+            Name of the run in the legend.
+        ax : Axes or pair of Axes, optional
+            Where to draw; see :meth:`plot`.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        check_is_fitted(model)
+        history = getattr(model, "history_", None)
+        if history is None:
+            raise ValueError(f"{type(model).__name__} has no history_: it records no epochs")
+        return cls.from_history(history, name=name, ax=ax, **kwargs)
+
+    @classmethod
+    def from_history(
+        cls,
+        history: Mapping[str, Sequence[float]],
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> ConvergenceDisplay:
+        """Draw a recorded history.
+
+        Parameters
+        ----------
+        history : mapping of str to sequence
+            With ``epoch``, ``objective``, ``auc`` and perhaps ``validation_auc``, as a
+            classifier's ``history_`` has them.
+        name : str, optional
+            Name of the run in the legend.
+        ax : Axes or pair of Axes, optional
+            Where to draw; see :meth:`plot`.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        for key in ("epoch", "objective", "auc"):
+            if key not in history:
+                raise ValueError(f"the history has no {key!r}, only {sorted(history)}")
+        if len(history["epoch"]) == 0:
+            raise ValueError("the history is empty: fit with record_history=True")
+        display = cls(
+            epoch=history["epoch"],
+            objective=history["objective"],
+            auc=history["auc"],
+            validation_auc=history.get("validation_auc"),
+            name=name,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ConvergenceDisplay:
+        """Draw the two panels.
+
+        Parameters
+        ----------
+        ax : Axes or pair of Axes, optional
+            The panels of F and of the AUC, for instance the ``ax_`` of another display; or one
+            Axes, whose place is divided in two. By default a new figure.
+        name : str, optional
+            Name of the run in the legend; by default the one the display was made with.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            This display, with ``ax_``, ``figure_`` and ``lines_`` set.
+        """
+        top, bottom = _two_panels(ax)
+        name = self.name if name is None else name
+        prefix = "" if name is None else f"{name}, "
+        styles = {"label": name, **kwargs}
+        # One colour a run, in both panels; dashes tell held-out rows from training rows.
+        (objective,) = top.plot(self.epoch, self.objective, **styles)
+        styles = {"color": objective.get_color(), **styles}
+        (training,) = bottom.plot(
+            self.epoch, self.auc, **{**styles, "label": kwargs.get("label", f"{prefix}training")}
+        )
+        self.lines_ = {"objective": objective, "auc": training}
+        if self.validation_auc is not None:
+            # The point marks the epoch whose coefficients early stopping returns.
+            best = int(np.argmax(self.validation_auc))
+            style = {"linestyle": "--", "marker": "o", "markevery": [best], **styles}
+            style["label"] = f"{prefix}held out"
+            (self.lines_["validation_auc"],) = bottom.plot(self.epoch, self.validation_auc, **style)
+            bottom.legend()
+        if objective.get_label() and not str(objective.get_label()).startswith("_"):
+            top.legend()
+        self.ax_ = np.array([top, bottom], dtype=object)
+        self.figure_ = top.figure
+        return self
+
+
+def _two_panels(ax: Any) -> tuple[Axes, Axes]:
+    """Panels for F and the AUC: those given, one Axes divided, or a new figure's."""
+    need_matplotlib()
+    from matplotlib.axes import Axes
+    from matplotlib.gridspec import GridSpecFromSubplotSpec
+    from matplotlib.ticker import MaxNLocator
+
+    if ax is None:
+        # Only a new figure needs pyplot, which sets up a window system where there is one.
+        from matplotlib import pyplot as plt
+
+        _, panels = plt.subplots(2, 1, sharex=True, layout="constrained")
+    elif isinstance(ax, Axes):
+        place = ax.get_subplotspec()
+        if place is None:
+            raise ValueError("ax is not part of a grid and cannot be divided: give a pair of axes")
+        ax.set_axis_off()
+        grid = GridSpecFromSubplotSpec(2, 1, subplot_spec=place)
+        figure = ax.figure
+        first = figure.add_subplot(grid[0])
+        panels = [first, figure.add_subplot(grid[1], sharex=first)]
+        first.tick_params(labelbottom=False)
+    else:
+        panels = list(ax)
+        if len(panels) != 2 or not all(isinstance(panel, Axes) for panel in panels):
+            raise ValueError("ax must be one matplotlib Axes or a pair of them: F, AUC")
+    top, bottom = panels
+    top.set_ylabel("F")
+    bottom.set_ylabel("AUC")
+    bottom.set_xlabel("epoch")
+    bottom.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    return top, bottom

@@ -1,0 +1,301 @@
+"""The ROC curve and how far it may be off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import beta, binom
+from sklearn.metrics import roc_curve
+
+from ..metrics import auc, auc_confidence_interval
+from ._axes import one_panel
+from ._given import scores_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+
+class ROCBandDisplay:
+    """ROC curve with a confidence band, and the AUC with its DeLong interval in the legend.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    fpr, tpr : array-like of shape (n_thresholds,)
+        Points of the curve.
+    band_fpr, band_low, band_high : array-like of shape (n_points,)
+        False positive rates, and the limits of the true positive rate there.
+    band : {"pointwise", "simultaneous"}
+        What the band promises; it is told in the legend.
+    confidence : float
+        Level of band and interval.
+    auc : float
+    interval : pair of float, optional
+        DeLong interval of the AUC; undefined when a class has a single row.
+    name : str, optional
+        Name of the curve in the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection
+    chance_line_ : matplotlib Line2D
+
+    Notes
+    -----
+    Both bands hold for any continuous scores at any number of rows, and both are wide when rows of
+    a class are few, as they must be. Let c be the threshold whose false positive rate is t. How
+    many negatives exceed c says between which negatives c lies; how many positives exceed those
+    says what the true positive rate at t may be. The classes are independent, so each takes the
+    square root of the level.
+
+    *Pointwise*: the number of negatives above c is binomial, and the limits for the positives are
+    those of Clopper and Pearson. At any one t the band covers the truth with the level stated;
+    somewhere along the curve it will more often fail.
+
+    *Simultaneous*: both distribution functions lie within Massart's bound √(log(2/a)/2n) of the
+    empirical ones everywhere at once, and so the whole true curve lies in the band with the level
+    stated.
+
+    Rows scored must not be those fitted to: curve, band and interval would be too good.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseauc.plotting import ROCBandDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], [200, 50])
+    >>> display = ROCBandDisplay.from_predictions(y, rng.standard_normal(250) + y)
+    >>> display.line_.get_label()
+    'AUC 0.71 (0.62–0.78)'
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    line_: Line2D
+    band_: Any
+    chance_line_: Line2D
+
+    def __init__(
+        self,
+        *,
+        fpr: npt.ArrayLike,
+        tpr: npt.ArrayLike,
+        band_fpr: npt.ArrayLike,
+        band_low: npt.ArrayLike,
+        band_high: npt.ArrayLike,
+        band: Literal["pointwise", "simultaneous"],
+        confidence: float,
+        auc: float,
+        interval: tuple[float, float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.fpr = fpr
+        self.tpr = tpr
+        self.band_fpr = band_fpr
+        self.band_low = band_low
+        self.band_high = band_high
+        self.band = band
+        self.confidence = confidence
+        self.auc = auc
+        self.interval = interval
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        *,
+        band: Literal["pointwise", "simultaneous"] = "pointwise",
+        confidence: float = 0.95,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> ROCBandDisplay:
+        """Draw the curve of a fitted classifier on rows it was not fitted to.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with ``decision_function`` or ``predict_proba``.
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Two kinds of labels; the one that sorts last is positive.
+        band : {"pointwise", "simultaneous"}, default="pointwise"
+        confidence : float, default=0.95
+            Level of band and interval.
+        name : str, optional
+            Name of the curve in the legend.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``plot`` for the curve.
+
+        Returns
+        -------
+        ROCBandDisplay
+        """
+        return cls.from_predictions(
+            y, scores_of(estimator, X), band=band, confidence=confidence, name=name, ax=ax, **kwargs
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike,
+        y_score: npt.ArrayLike,
+        *,
+        band: Literal["pointwise", "simultaneous"] = "pointwise",
+        confidence: float = 0.95,
+        name: str | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> ROCBandDisplay:
+        """Draw the curve of scores.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Two kinds of labels; the one that sorts last is positive.
+        y_score : array-like of shape (n,)
+            Scores, higher for rows thought positive.
+        band : {"pointwise", "simultaneous"}, default="pointwise"
+        confidence : float, default=0.95
+            Level of band and interval.
+        name : str, optional
+            Name of the curve in the legend.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``plot`` for the curve.
+
+        Returns
+        -------
+        ROCBandDisplay
+        """
+        if band not in ("pointwise", "simultaneous"):
+            raise ValueError(f"band must be 'pointwise' or 'simultaneous', got {band!r}")
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+        area = auc(y_true, y_score)  # which checks both
+        labels, scores = np.asarray(y_true), np.asarray(y_score, np.float64)
+        positive = labels == np.unique(labels)[1]
+        fpr, tpr, _ = roc_curve(positive, scores)
+        interval = None
+        if min(positive.sum(), (~positive).sum()) > 1:
+            limits = auc_confidence_interval(y_true, y_score, confidence)
+            interval = limits.low, limits.high
+        grid, low, high = _roc_band(
+            scores[positive], scores[~positive], confidence, simultaneous=band == "simultaneous"
+        )
+        display = cls(
+            fpr=fpr, tpr=tpr, band_fpr=grid, band_low=low, band_high=high, band=band,
+            confidence=confidence, auc=area, interval=interval, name=name,
+        )  # fmt: skip
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ROCBandDisplay:
+        """Draw the curve, its band and the line of chance.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        name : str, optional
+            Name of the curve in the legend; by default the one the display was made with.
+        **kwargs
+            Passed to matplotlib's ``plot`` for the curve.
+
+        Returns
+        -------
+        ROCBandDisplay
+            This display, with its fitted attributes set.
+        """
+        ax = one_panel(ax, square=True)
+        name = self.name if name is None else name
+        level = f"{100 * self.confidence:g} %"
+        label = f"{'' if name is None else name + ': '}AUC {self.auc:.2f}"
+        if self.interval is not None:
+            label += f" ({self.interval[0]:.2f}–{self.interval[1]:.2f})"
+        # Steps, as the curve of finitely many rows is one; ties make it slant.
+        (self.line_,) = ax.plot(self.fpr, self.tpr, **{"label": label, **kwargs})
+        self.band_ = ax.fill_between(
+            np.asarray(self.band_fpr), np.asarray(self.band_low), np.asarray(self.band_high),
+            color=self.line_.get_color(), alpha=0.2, linewidth=0,
+            label=f"{level}: DeLong interval, {self.band} band",
+        )  # fmt: skip
+        (self.chance_line_,) = ax.plot(
+            [0, 1], [0, 1], color="0.5", linestyle=":", linewidth=1, zorder=1
+        )
+        ax.set(
+            xlabel="false positive rate", ylabel="true positive rate", aspect="equal",
+            xlim=(-0.01, 1.01), ylim=(-0.01, 1.01),
+        )  # fmt: skip
+        ax.legend(loc="lower right", fontsize="small")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _roc_band(
+    positives: npt.NDArray[np.float64],
+    negatives: npt.NDArray[np.float64],
+    confidence: float,
+    *,
+    simultaneous: bool,
+    n_points: int = 501,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Limits of the true positive rate at evenly spaced false positive rates.
+
+    Parameters
+    ----------
+    positives, negatives : ndarray
+        Scores of each class.
+    confidence : float
+        Level, of each point or of the whole curve.
+    simultaneous : bool
+        Whether the level is that of the whole curve; see :class:`ROCBandDisplay`.
+    n_points : int, default=501
+
+    Returns
+    -------
+    fpr, low, high : ndarrays of shape (n_points,)
+    """
+    n_positive, n_negative = positives.size, negatives.size
+    fpr = np.linspace(0.0, 1.0, n_points)
+    miss = 1.0 - np.sqrt(confidence)  # of each class
+    # How many negatives exceed the threshold whose false positive rate is t: from fewest to most.
+    if simultaneous:
+        margin = np.sqrt(np.log(2.0 / miss) / (2 * n_negative))
+        fewest = np.ceil(np.maximum(fpr - margin, 0.0) * n_negative)
+        most = np.floor(np.minimum(fpr + margin, 1.0) * n_negative)
+    else:
+        fewest = binom.ppf(miss / 2, n_negative, fpr)
+        most = binom.ppf(1 - miss / 2, n_negative, fpr)
+    # So it lies below the `fewest`-th and not below the one after the `most`-th largest negative.
+    bounded = np.concatenate([[np.inf], np.sort(negatives)[::-1], [-np.inf]])
+    ascending = np.sort(positives)
+    upper, lower = (bounded[np.clip(c, 0, n_negative + 1).astype(int)] for c in (fewest, most + 1))
+    at_least = n_positive - ascending.searchsorted(upper, "left")
+    at_most = n_positive - ascending.searchsorted(lower, "right")
+    if simultaneous:
+        margin = np.sqrt(np.log(2.0 / miss) / (2 * n_positive))
+        low = np.maximum(at_least / n_positive - margin, 0.0)
+        high = np.minimum(at_most / n_positive + margin, 1.0)
+    else:
+        low = np.zeros(n_points)
+        some = at_least > 0
+        low[some] = beta.ppf(miss / 2, at_least[some], n_positive - at_least[some] + 1)
+        high = np.ones(n_points)
+        some = at_most < n_positive
+        high[some] = beta.ppf(1 - miss / 2, at_most[some] + 1, n_positive - at_most[some])
+    return fpr, low, high

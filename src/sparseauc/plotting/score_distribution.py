@@ -1,0 +1,192 @@
+"""How the scores of the classes lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..metrics import auc
+from ._axes import COLOURS, one_panel
+from ._given import scores_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+
+class ScoreDistributionDisplay:
+    """Scores of each class, and where the threshold falls.
+
+    Make one with :meth:`from_estimator` or :meth:`from_predictions`. Each class is drawn as shares
+    of its own rows, so that a rare class is as visible as a common one.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,)
+    positive : array-like of bool of shape (n,)
+    threshold : float, optional
+        Scores above it are predicted positive.
+    labels : pair of str, default=("negative", "positive")
+        Names of the classes in the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    patches_ : dict of str to matplotlib Polygon
+        The outlines, by label of the class.
+    line_ : matplotlib Line2D or None
+        The threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseauc.plotting import ScoreDistributionDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(["healthy", "sick"], [200, 50])
+    >>> scores = rng.standard_normal(250) + (y == "sick")
+    >>> display = ScoreDistributionDisplay.from_predictions(y, scores, threshold=0.5)
+    >>> sorted(display.patches_)
+    ['healthy', 'sick']
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    patches_: dict[str, Any]
+    line_: Line2D | None
+
+    def __init__(
+        self,
+        *,
+        scores: npt.ArrayLike,
+        positive: npt.ArrayLike,
+        threshold: float | None = None,
+        labels: tuple[str, str] = ("negative", "positive"),
+    ) -> None:
+        self.scores = scores
+        self.positive = positive
+        self.threshold = threshold
+        self.labels = labels
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: npt.ArrayLike, *, ax: Any = None, **kwargs: Any
+    ) -> ScoreDistributionDisplay:
+        """Draw the scores of a fitted classifier, and its own threshold.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with ``decision_function`` or ``predict_proba``.
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Two kinds of labels; the one that sorts last is positive.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``hist`` for both classes.
+
+        Returns
+        -------
+        ScoreDistributionDisplay
+        """
+        threshold = 0.0 if hasattr(estimator, "decision_function") else 0.5
+        return cls.from_predictions(
+            y, scores_of(estimator, X), threshold=threshold, ax=ax, **kwargs
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike,
+        y_score: npt.ArrayLike,
+        *,
+        threshold: float | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> ScoreDistributionDisplay:
+        """Draw scores.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Two kinds of labels; the one that sorts last is positive.
+        y_score : array-like of shape (n,)
+            Scores, higher for rows thought positive.
+        threshold : float, optional
+            Scores above it are predicted positive.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``hist`` for both classes.
+
+        Returns
+        -------
+        ScoreDistributionDisplay
+        """
+        auc(y_true, y_score)  # which checks both
+        labels = np.asarray(y_true)
+        classes = np.unique(labels)
+        display = cls(
+            scores=np.asarray(y_score, np.float64),
+            positive=labels == classes[1],
+            threshold=threshold,
+            labels=(str(classes[0]), str(classes[1])),
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> ScoreDistributionDisplay:
+        """Draw both classes and the threshold.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``hist`` for both classes.
+
+        Returns
+        -------
+        ScoreDistributionDisplay
+            This display, with its fitted attributes set.
+        """
+        ax = one_panel(ax)
+        scores, positive = np.asarray(self.scores), np.asarray(self.positive, np.bool_)
+        bins = kwargs.pop("bins", None)
+        if bins is None:
+            # As many as the smaller class can fill, the same for both.
+            fewer = min(positive.sum(), (~positive).sum())
+            bins = int(np.clip(2 * np.sqrt(fewer), 12, 40))
+        edges = np.histogram_bin_edges(scores, bins)
+        self.patches_ = {}
+        for label, mask, colour, style in (
+            (self.labels[0], ~positive, COLOURS[0], "-"),
+            (self.labels[1], positive, COLOURS[1], "--"),
+        ):
+            above = ""
+            if self.threshold is not None:
+                above = f", {100 * np.mean(scores[mask] > self.threshold):.0f} % above"
+            _, _, (patch,) = ax.hist(
+                scores[mask],
+                **{
+                    "bins": edges, "weights": np.full(mask.sum(), 1.0 / mask.sum()),
+                    "histtype": "stepfilled", "facecolor": (colour, 0.3), "edgecolor": colour,
+                    "linestyle": style, "linewidth": 1.5,
+                    "label": f"{label} (n = {mask.sum()}{above})", **kwargs,
+                },
+            )  # fmt: skip
+            self.patches_[label] = patch
+        self.line_ = None
+        if self.threshold is not None:
+            self.line_ = ax.axvline(
+                self.threshold, color="0.2", linestyle=":", linewidth=1.5,
+                label=f"threshold {self.threshold:.3g}",
+            )  # fmt: skip
+        ax.set(xlabel="score", ylabel="share of the class")
+        ax.margins(y=0.3)  # room for the legend
+        ax.legend(fontsize="small")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,188 @@
+"""How often columns are chosen, against their number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._axes import count_columns, draw_columns, one_panel
+from ._given import names_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+
+class StabilityPathDisplay:
+    """How often each column is chosen from half of the rows, against the number of columns.
+
+    Make one with :meth:`from_result` or :meth:`from_frequencies`. Columns that reach the threshold
+    at any k are named, the others are grey.
+
+    Parameters
+    ----------
+    ks : array-like of shape (n_ks,)
+        Numbers of columns, ascending.
+    frequencies : array-like of shape (n_ks, n_columns)
+        Share of the halves in which the column was among the k chosen.
+    names : sequence of str of length n_columns
+    threshold : float, default=0.6
+        Frequency from which a column counts as stable, marked by a horizontal line.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : dict of str to matplotlib Line2D
+        By name of the column.
+    line_ : matplotlib Line2D
+        The threshold.
+
+    Examples
+    --------
+    >>> from sparseauc.plotting import StabilityPathDisplay
+    >>> display = StabilityPathDisplay.from_frequencies(
+    ...     ks=[1, 2, 3], frequencies=[[0.9, 0.1], [1.0, 0.3], [1.0, 0.4]], names=["age", "height"]
+    ... )
+    >>> sorted(display.lines_)
+    ['age', 'height']
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    lines_: dict[str, Line2D]
+    line_: Line2D
+
+    def __init__(
+        self,
+        *,
+        ks: npt.ArrayLike,
+        frequencies: npt.ArrayLike,
+        names: Sequence[str],
+        threshold: float = 0.6,
+    ) -> None:
+        self.ks = ks
+        self.frequencies = frequencies
+        self.names = names
+        self.threshold = threshold
+
+    @classmethod
+    def from_result(
+        cls,
+        result: Any,
+        *,
+        names: Sequence[str] | None = None,
+        threshold: float = 0.6,
+        n_labels: int = 12,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> StabilityPathDisplay:
+        """Draw what ``stability_selection`` returned.
+
+        Parameters
+        ----------
+        result : StabilityResult
+        names : sequence of str, optional
+            Names of all columns of the table; x0, x1 … by default.
+        threshold : float, default=0.6
+            Frequency from which a column counts as stable.
+        n_labels : int, default=12
+            Stable columns named at most, the most frequent first.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        StabilityPathDisplay
+        """
+        display = cls(
+            ks=result.ks,
+            frequencies=result.path,
+            names=names_of(result.columns, names),
+            threshold=threshold,
+        )
+        return display.plot(ax=ax, n_labels=n_labels, **kwargs)
+
+    @classmethod
+    def from_frequencies(
+        cls,
+        ks: npt.ArrayLike,
+        frequencies: npt.ArrayLike,
+        *,
+        names: Sequence[str] | None = None,
+        threshold: float = 0.6,
+        n_labels: int = 12,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> StabilityPathDisplay:
+        """Draw frequencies.
+
+        Parameters
+        ----------
+        ks : array-like of shape (n_ks,)
+            Numbers of columns, ascending.
+        frequencies : array-like of shape (n_ks, n_columns)
+        names : sequence of str of length n_columns, optional
+            x0, x1 … by default.
+        threshold : float, default=0.6
+            Frequency from which a column counts as stable.
+        n_labels : int, default=12
+            Stable columns named at most, the most frequent first.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        StabilityPathDisplay
+        """
+        table = np.asarray(frequencies, np.float64)
+        if table.ndim != 2 or table.shape[0] != np.size(ks):
+            raise ValueError(
+                f"frequencies must have a row for each of the {np.size(ks)} ks, "
+                f"got shape {table.shape}"
+            )
+        known = names_of(np.arange(table.shape[1]), names)
+        display = cls(ks=ks, frequencies=table, names=known, threshold=threshold)
+        return display.plot(ax=ax, n_labels=n_labels, **kwargs)
+
+    def plot(self, ax: Any = None, *, n_labels: int = 12, **kwargs: Any) -> StabilityPathDisplay:
+        """Draw the lines, the threshold, and the names of the stable columns.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        n_labels : int, default=12
+            Stable columns named at most, the most frequent first.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
+
+        Returns
+        -------
+        StabilityPathDisplay
+            This display, with its fitted attributes set.
+        """
+        ax = one_panel(ax)
+        ks, table = np.asarray(self.ks), np.asarray(self.frequencies, np.float64)
+        stable = np.flatnonzero((table >= self.threshold).any(axis=0))
+        # Of equally frequent columns, those that are so from fewer columns on.
+        order = np.lexsort((-table[:, stable].sum(axis=0), -table[:, stable].max(axis=0)))
+        named = stable[order][:n_labels].tolist()
+        self.line_ = ax.axhline(
+            self.threshold, color="0.3", linestyle="--", linewidth=1, zorder=1,
+            label=f"threshold {self.threshold:g}: {stable.size} columns reach it",
+        )  # fmt: skip
+        self.lines_ = draw_columns(ax, ks, table, list(self.names), named, kwargs)
+        count_columns(ax)
+        ax.set(ylabel="selection frequency", ylim=(0.0, 1.04))
+        ax.legend(handles=[self.line_], loc="lower right")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
