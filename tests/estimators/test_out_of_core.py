@@ -246,7 +246,7 @@ def splitters(y):
 def test_search_equals_that_in_memory(outbreak, readings, chunks, kind):
     X, y = outbreak
     cv, groups = splitters(y)[kind]
-    weight = None if kind == "folds" else np.random.default_rng(0).choice([0.5, 1.0], y.size)
+    weight = None if kind == "folds" else np.random.default_rng(0).choice([0.0, 0.5, 1.0], y.size)
     model = SparseAUCClassifierCV(**GRID, cv=cv)
     expected = clone(model).fit(X, y, weight, groups)
     actual = clone(model).fit(chunks(X), y, weight, groups)
@@ -330,16 +330,18 @@ def test_aucs_are_exact_with_ties_and_whichever_class_is_rarer(share, values):
             assert found == pytest.approx(expected, abs=1e-12)
 
 
-def test_many_rows_of_the_rarer_class(outbreak, monkeypatch):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_of_the_rarer_class(outbreak, monkeypatch, weighted):
     """A few rows divide the scores; AUCs are then known within ``auc_error_``."""
     X, y = outbreak
+    weight = np.random.default_rng(0).random(y.size) if weighted else None
     monkeypatch.setattr(SequentialChunks, "luggage", 0)
     model = SparseAUCClassifierCV(**GRID, cv=3)
-    expected = clone(model).fit(X, y)
+    expected = clone(model).fit(X, y, weight)
     last = 0.5
     for dividers in (4, 16, 40):
         monkeypatch.setattr(_chunked_folds, "_DIVIDERS", dividers)
-        actual = clone(model).fit(dense_chunks(X), y)
+        actual = clone(model).fit(dense_chunks(X), y, weight)
         assert 0 < actual.auc_error_ < last
         last = actual.auc_error_
         for split in range(3):
@@ -347,7 +349,7 @@ def test_many_rows_of_the_rarer_class(outbreak, monkeypatch):
             off = np.abs(found - expected.cv_results_[f"split{split}_test_score"])
             assert 0 < off.max() <= actual.auc_error_
     monkeypatch.setattr(_chunked_folds, "_DIVIDERS", 1000)  # all of them
-    actual = clone(model).fit(dense_chunks(X), y)
+    actual = clone(model).fit(dense_chunks(X), y, weight)
     assert actual.auc_error_ == 0.0
     assert_same_search(actual, expected)
 
@@ -360,14 +362,25 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
     positive = rng.random(n) < 0.5
     positive[:2] = True, False
     dividers = np.sort(rng.choice(scores[positive], data.draw(st.integers(1, 8))))
-    counts = np.zeros((1, 2, 2 * dividers.size + 1), np.int32)
-    _chunked_folds._count_cells(dividers, scores, positive, counts[0])
-    assert counts.sum() == n
-    auc, error = _auc_of_cells(counts)
-    assert abs(auc[0] - roc_auc_score(positive, scores)) <= error + 1e-12
+    weight = rng.random(n) + 0.1
+    for counted, kind in ((np.empty(0), np.int32), (weight, np.float64)):
+        counts = np.zeros((1, 2, 2 * dividers.size + 1), kind)
+        _chunked_folds._count_cells(dividers, scores, positive, counted, counts[0])
+        assert counts.sum() == pytest.approx(counted.sum() if counted.size else n)
+        auc, error = _auc_of_cells(counts)
+        expected = roc_auc_score(positive, scores, sample_weight=counted if counted.size else None)
+        assert abs(auc[0] - expected) <= error + 1e-12
     below = _chunked_folds._twice_below(np.sort(scores[positive]), scores, ~positive)
     pairs = 2 * positive.sum() * (~positive).sum()
     assert 1 - below / pairs == pytest.approx(roc_auc_score(positive, scores))
+    order = np.argsort(scores[positive], kind="stable")
+    before = _chunked_folds._weight_before(weight[positive][None, order])[0]
+    below = _chunked_folds._twice_weight_below(
+        np.sort(scores[positive]), before, scores, ~positive, weight
+    )
+    pairs = 2 * weight[positive].sum() * weight[~positive].sum()
+    expected = roc_auc_score(positive, scores, sample_weight=weight)
+    assert 1 - below / pairs == pytest.approx(expected)
 
 
 @given(

@@ -429,8 +429,9 @@ def test_validation_rows_do_not_leak_into_the_fit(monkeypatch, merged, spoil):
         }  # fmt: skip
         # Scores of the unspoiled validation rows tell the models.
         return run_fold(
-            X, y > 0, splits[fold], moments, np.arange(1, 7), np.array([0.0, 1.0]), **restrictions
-        ).scores
+            X, y > 0, None, splits[fold], moments, np.arange(1, 7), np.array([0.0, 1.0]),
+            **restrictions,
+        ).scores  # fmt: skip
 
     assert_array_equal(coefficients(spoiled), coefficients(X))
 
@@ -527,17 +528,34 @@ def test_one_standard_error_rule(seed):
     assert model.best_score_ == same_k["mean_test_score"].max()
     plain = SparseAUCClassifierCV(range(1, 13), (0.1, 10.0), cv=5).fit(X, y)
     assert model.k_ <= plain.k_
-    # "best": down from the clearest of the good, while it loses nothing to speak of.
-    good = table[table["mean_test_score"] >= splits[best].mean() - max(error / 2, 0.005)]
-    clearest = good.loc[good["mean_test_binormal_auc"].idxmax()]
-    chosen = clearest["param_k"]
-    enough = good[
-        (good["param_alpha"] == clearest["param_alpha"])
-        & (good["mean_test_binormal_auc"] >= clearest["mean_test_binormal_auc"] - 0.005)
-    ]["param_k"]
-    while chosen - 1 in set(enough):
-        chosen -= 1
-    assert (plain.k_, plain.alpha_) == (chosen, clearest["param_alpha"])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_best_rule_takes_the_middle_of_what_cannot_be_told_from_the_best(seed):
+    ks, alphas = [1, 2, 3, 5, 8, 13, 21], [0.0, 0.1, 10.0]
+    X, y = make_outbreak(150, 30, 6, mu=0.5, r=0.3, random_state=seed)
+    model = SparseAUCClassifierCV(ks, alphas, cv=5).fit(X, y)
+    table = pd.DataFrame(model.cv_results_).set_index(["param_k", "param_alpha"])
+    splits = table[[f"split{i}_test_score" for i in range(5)]]
+    error = splits.loc[splits.mean(axis=1).idxmax()].std(ddof=1) / np.sqrt(5)
+    merit = table["mean_test_binormal_auc"] - 0.002 * np.log2(table.index.get_level_values(0))
+    # One k after the other, the weight of a model times half the way between its neighbours.
+    way = dict(zip(ks, np.gradient(np.log(ks)), strict=True))
+    weights = {
+        (k, alpha): np.exp(-0.5 * ((merit.max() - merit[k, alpha]) / error) ** 2) * way[k]
+        for k in ks
+        for alpha in alphas
+    }
+    half, so_far = sum(weights.values()) / 2, 0.0
+    for middle in ks:
+        so_far += sum(weights[middle, alpha] for alpha in alphas)
+        if so_far >= half:
+            break
+    logs = {0.0: np.log(0.01), 0.1: np.log(0.1), 10.0: np.log(10.0)}
+    ridge = sum(w * logs[alpha] for (_, alpha), w in weights.items()) / (2 * half)
+    near = [at for at in weights if merit[at] >= merit.max() - error]
+    chosen = min(near, key=lambda at: np.log(at[0] / middle) ** 2 + (logs[at[1]] - ridge) ** 2 / 4)
+    assert (model.k_, model.alpha_) == chosen
 
 
 @pytest.mark.parametrize(
@@ -551,6 +569,16 @@ def test_more_rows_more_columns_are_tried(n, d, largest):
     assert tried.max() == largest
 
 
+def test_weights_count_in_validation(outbreak):
+    X, y = outbreak
+    weight = np.random.default_rng(0).integers(0, 4, y.size)
+    model = SparseAUCClassifierCV([2, 4], [1.0], cv=StratifiedKFold(3)).fit(X, y, weight)
+    for i, (_, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        scores = model.out_of_fold_scores_[test]
+        found = model.cv_results_[f"split{i}_test_score"][model.best_index_]
+        assert found == pytest.approx(roc_auc_score(y[test], scores, sample_weight=weight[test]))
+
+
 def test_binormal_auc_is_that_of_normal_scores(outbreak, searched):
     X, y = outbreak
     expected = []
@@ -562,11 +590,11 @@ def test_binormal_auc_is_that_of_normal_scores(outbreak, searched):
     assert found == pytest.approx(np.mean(expected))
 
 
-def test_among_equals_fewer_columns_and_more_shrinkage():
+def test_among_equals_fewer_columns_and_the_ridge_in_the_middle():
     X, y = small_table(3)
     X[:, 2] = y  # every model that has it is perfect
     model = SparseAUCClassifierCV([1, 2, 3], [0.1, 1.0, 10.0], cv=3).fit(X, y)
-    assert (model.k_, model.alpha_, model.best_score_) == (1, 10.0, 1.0)
+    assert (model.k_, model.alpha_, model.best_score_) == (1, 1.0, 1.0)
 
 
 # --------------------------------------------------------------- cross-validation: any splitter

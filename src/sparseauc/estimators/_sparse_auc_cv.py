@@ -37,8 +37,12 @@ Indices = npt.NDArray[np.int64]
 # Numbers of columns tried by default: each, and then some, where rows can tell so many apart.
 _EVERY_SIZE = np.arange(1, 51)
 _LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
-# AUCs so close are the same to anybody who pays for columns.
+# AUCs so close are the same to a lab that pays for columns.
 _SAME_AUC = 0.005
+# What twice as many columns must add to the AUC.
+_PRICE_OF_DOUBLING = 0.002
+# AUCs so close cannot be told apart, whatever the folds say.
+_LEAST_ERROR = 0.001
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
 
@@ -63,10 +67,11 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         rows are few repeated, up to five times, until a hundred rows of the rarer class have been
         validated.
     rule : {"best", "1se"}, default="best"
-        "best": with few rows many models have nearly the same AUC, and the largest is luck; so of
-        those within half a standard error of it, the one whose scores separate the classes most
-        clearly (the best binormal AUC) sets the mark. From there, at the same ridge, k goes down as
-        long as it loses no more than 0.005, which nobody who pays for columns would notice.
+        "best": with few rows many models have nearly the same AUC, and the largest is luck. So the
+        middle one is taken of all that cannot be told from the best: each counts the less the more
+        standard errors it lies below, k in the middle is the median, and the model within one
+        standard error that is nearest to it is chosen. What is compared is how clearly scores
+        separate the classes (the binormal AUC), less 0.002 for every doubling of k.
         "1se": the smallest k within one standard error, the shorter list that is as good as can be
         told.
     always_include, exclude : array-like of column names or numbers, optional
@@ -176,7 +181,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             and groups only.
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            Weights in fitting; validation AUCs count every row once.
+            Weights, in fitting and in validation: a row of weight 2 counts as two.
         groups : array-like of shape (n,), optional
             For splitters that keep groups together, such as ``StratifiedGroupKFold``.
 
@@ -220,7 +225,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         small = X.shape[0] * X.shape[1] < _LARGE
         with threadpool_limits(1 if small else None, user_api="blas"):
             results = folds(
-                delayed(run_fold)(X, positive, split, training, ks, alphas, **restrictions)
+                delayed(run_fold)(X, positive, weight, split, training, ks, alphas, **restrictions)
                 for split, training in zip(splits, moments, strict=True)
             )
         times_validated = np.zeros(X.shape[0])
@@ -345,13 +350,35 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             fewest = param_k == param_k[near].min()
             best = int(np.argmax(np.where(fewest, mean, -np.inf)))
         else:
-            near = mean >= mean[top] - max(error / 2, _SAME_AUC)
-            clarity = np.where(near, binormal, -np.inf)
-            best = int(np.argmax(clarity))
-            enough = clarity[best] - _SAME_AUC
-            # The model of the next smaller k at the same ridge stands that many places before.
-            while best >= alphas.size and clarity[best - alphas.size] >= enough:
-                best -= alphas.size
+            merit = binormal - _PRICE_OF_DOUBLING * np.log2(param_k)
+            best = _middle(param_k, param_alpha, merit, max(error, _LEAST_ERROR))
         self.best_index_ = best
         self.best_score_ = float(mean[best])
         self.k_, self.alpha_ = int(param_k[best]), float(param_alpha[best])
+
+
+def _middle(param_k: Array, param_alpha: Array, merit: Array, error: float) -> int:
+    """Place of the middle one of the models that cannot be told from the best.
+
+    Parameters
+    ----------
+    param_k, param_alpha, merit : ndarrays of shape (n_models,)
+        Models of every k and every ridge, k ascending.
+    error : float
+        Standard error of the merits.
+    """
+    short_of_best = (merit.max() - merit) / error
+    weight = np.exp(-0.5 * short_of_best**2)
+    # All factors between two k count the same, however many k were tried between them.
+    ks, of_k = np.unique(param_k, return_inverse=True)
+    log_k = np.log(ks)
+    weight *= np.gradient(log_k)[of_k] if ks.size > 1 else 1.0
+    so_far = np.cumsum(np.bincount(of_k, weight))
+    middle_k = log_k[np.searchsorted(so_far, so_far[-1] / 2)]
+    # A ridge of nothing is taken for a tenth of the smallest.
+    positive = param_alpha[param_alpha > 0]
+    log_alpha = np.log(np.maximum(param_alpha, positive.min() / 10 if positive.size else 1.0))
+    middle_alpha = np.average(log_alpha, weights=weight)
+    # Ten times the ridge changes a model less than ten times the columns.
+    distance = np.hypot(log_k[of_k] - middle_k, (log_alpha - middle_alpha) / 2)
+    return int(np.argmin(np.where(short_of_best <= 1, distance, np.inf)))

@@ -354,7 +354,7 @@ def _by_k(summary: FitSummary) -> list[Element]:
 def _rule_in_words(summary: FitSummary) -> str:
     if summary.settings["rule"] == "1se":
         return "Chosen was the smallest number within one standard error of the best."
-    return "Chosen was, of the models that cannot be told from the best, the one with the fewest."
+    return "Chosen was the middle one of the models that cannot be told from the best."
 
 
 # -------------------------------------------------------------------------------------- calibration

@@ -168,12 +168,15 @@ class SplitPlan:
         The parts that make up all rows.
     rounds : list of int16 ndarrays of shape (n,)
         Number of the split that validates a row, −1 for none: a row is validated once a round.
+    weight : float64 ndarray of shape (n,) or None
+        What rows count in training and validation, once each by default.
     """
 
     partitions: list[Partition]
     training: list[list[int]]
     everything: list[int]
     rounds: list[npt.NDArray[np.int16]]
+    weight: Array | None
 
     @classmethod
     def of(cls, splits: list[Split], n: int, weight: Array | None) -> SplitPlan:
@@ -209,7 +212,7 @@ class SplitPlan:
         if not everything:
             partitions.append(Partition(np.zeros(n, np.int16), 1, weight))
             everything = [first]
-        return cls(partitions, training, everything, rounds)
+        return cls(partitions, training, everything, rounds, weight)
 
 
 class ChunkedFolds(NamedTuple):
@@ -277,7 +280,7 @@ def cross_validate_chunks(
         for first in range(0, len(found), len(ridges))
     ]
     models = [_Models.of(path, m) for path, m in zip(paths, training, strict=False)]
-    aucs, binormal, error = _judge(chunks, positive, plan.rounds, models)
+    aucs, binormal, error = _judge(chunks, positive, plan, models)
     shape = alphas.size, ks.size
     results = [
         FoldResult(a.reshape(shape), b.reshape(shape), np.empty((0, *shape)))
@@ -349,10 +352,11 @@ def _narrow(models: Sequence[_Models]) -> tuple[Indices, list[_Models]]:
 def _judge(
     chunks: Chunks,
     positive: Mask,
-    rounds: Sequence[npt.NDArray[np.int16]],
+    plan: SplitPlan,
     models: Sequence[_Models],
 ) -> tuple[list[Array], list[Array], float]:
     """AUC and binormal AUC of all models of each split, and how far the AUCs may be off."""
+    rounds, weight = plan.rounds, plan.weight
     used, narrowed = _narrow(models)
     rarer = positive if 2 * np.count_nonzero(positive) <= positive.size else ~positive
     validating = [
@@ -362,7 +366,7 @@ def _judge(
     ]
     kept = [np.flatnonzero(rows & rarer) for rows in validating]
     exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, models, strict=True))
-    exactly = exact <= chunks.luggage
+    exactly = (exact if weight is None else 2 * exact) <= chunks.luggage
     if not exactly:
         kept = [
             _dividing_rows(few, np.flatnonzero(rows & ~rarer))
@@ -370,26 +374,41 @@ def _judge(
         ]
     every = np.unique(np.concatenate(kept))
     values = chunks.take(every, used)
-    dividers = []
+    dividers, heavier = [], []
     for rows, model in zip(kept, narrowed, strict=True):
         scores = model.scores(values[np.searchsorted(every, rows)])
+        if weight is not None and exactly:
+            order = np.argsort(scores, axis=1, kind="stable")
+            heavier.append(_weight_before(weight[rows][order]))
         scores.sort(axis=1)
         dividers.append(scores)
-    work = _Exact(narrowed, dividers) if exactly else _Divided(narrowed, dividers)
-    tallies: list[_Tally] = chunks.run(work, positive, rarer, *rounds, columns=used)
+    weighted = weight is not None
+    work = (
+        _Exact(narrowed, dividers, weighted, heavier)
+        if exactly
+        else _Divided(narrowed, dividers, weighted)
+    )
+    known = [positive, rarer, *([] if weight is None else [weight]), *rounds]
+    tallies: list[_Tally] = chunks.run(work, *known, columns=used)
     few_are_positive = rarer is positive
     aucs, errors = [], [0.0]
-    for tally, rows in zip(tallies, kept, strict=True):
+    for tally in tallies:
         if exactly:
-            others = tally.sums[0, 0, 0] + tally.sums[1, 0, 0] - rows.size
-            pairs = 2.0 * rows.size * others
-            below = tally.counts / pairs
+            pairs = tally.sums[0, 0, 0] * tally.sums[1, 0, 0]
+            below = tally.counts / (2.0 * pairs)
             aucs.append(1.0 - below if few_are_positive else below)
         else:
             auc, error = _auc_of_cells(tally.counts)
             aucs.append(auc)
             errors.append(error)
     return aucs, [_binormal(tally) for tally in tallies], max(errors)
+
+
+def _weight_before(ordered: Array) -> Array:
+    """Sums of all weights before each place, and of all; of shape (n_models, n + 1)."""
+    sums = np.zeros((ordered.shape[0], ordered.shape[1] + 1))
+    np.cumsum(ordered, axis=1, out=sums[:, 1:])
+    return sums
 
 
 def _dividing_rows(few: Indices, many: Indices) -> Indices:
@@ -407,10 +426,10 @@ class _Tally(NamedTuple):
     Attributes
     ----------
     sums : ndarray of shape (2, n_models, 3)
-        Number of rows, sums of scores and of their squares; positives, then negatives.
+        Weight of rows, sums of scores and of their squares; positives, then negatives.
     counts : ndarray
-        Of all others, twice the number of rarer rows below (ties once), by model; or by model,
-        class and cell.
+        Of all others, twice the weight of rarer rows below (ties once), by model; or weight by
+        model, class and cell. Without weights every row counts one.
     """
 
     sums: Array
@@ -420,9 +439,12 @@ class _Tally(NamedTuple):
 class _Count(Pass[list[_Tally]]):
     """Score validation rows and count."""
 
-    def __init__(self, models: Sequence[_Models], dividers: Sequence[Array]) -> None:
+    def __init__(
+        self, models: Sequence[_Models], dividers: Sequence[Array], weighted: bool
+    ) -> None:
         self._models = models
         self._dividers = dividers
+        self._weighted = weighted
 
     def add(
         self,
@@ -434,6 +456,7 @@ class _Count(Pass[list[_Tally]]):
         """Score and count the validation rows of a chunk."""
         del start
         positive, rarer, *rounds = known
+        weight = rounds.pop(0) if self._weighted else None
         if state is None:
             state = [
                 _Tally(np.zeros((2, len(model), 3)), self._nothing(number))
@@ -447,8 +470,9 @@ class _Count(Pass[list[_Tally]]):
                 for low in range(0, rows.size, size):
                     part = rows[low : low + size]
                     scores = model.scores(X[part])
-                    _add_sums(scores, positive[part], tally.sums)
-                    self._count(number, scores, positive[part], rarer[part], tally.counts)
+                    counted = np.empty(0) if weight is None else weight[part]
+                    _add_sums(scores, positive[part], counted, tally.sums)
+                    self._count(number, scores, positive[part], rarer[part], counted, tally.counts)
         return state
 
     def merge(self, first: list[_Tally], second: list[_Tally]) -> list[_Tally]:
@@ -462,16 +486,32 @@ class _Count(Pass[list[_Tally]]):
         raise NotImplementedError
 
     def _count(
-        self, number: int, scores: Array, positive: Mask, rarer: Mask, counts: npt.NDArray[Any]
+        self,
+        number: int,
+        scores: Array,
+        positive: Mask,
+        rarer: Mask,
+        weight: Array,
+        counts: npt.NDArray[Any],
     ) -> None:
         raise NotImplementedError
 
 
 class _Exact(_Count):
-    """All rows of the rarer class are known."""
+    """All rows of the rarer class are known, and with weights what those before each weigh."""
 
-    def _nothing(self, number: int) -> npt.NDArray[np.int64]:
-        return np.zeros(len(self._models[number]), np.int64)
+    def __init__(
+        self,
+        models: Sequence[_Models],
+        dividers: Sequence[Array],
+        weighted: bool,
+        before: Sequence[Array],
+    ) -> None:
+        super().__init__(models, dividers, weighted)
+        self._before = before
+
+    def _nothing(self, number: int) -> npt.NDArray[Any]:
+        return np.zeros(len(self._models[number]), np.float64 if self._weighted else np.int64)
 
     def _count(
         self,
@@ -479,19 +519,26 @@ class _Exact(_Count):
         scores: Array,
         positive: Mask,
         rarer: Mask,
+        weight: Array,
         counts: npt.NDArray[Any],
     ) -> None:
         del positive
         for model, ascending in enumerate(self._dividers[number]):
-            counts[model] += _twice_below(ascending, scores[model], ~rarer)
+            if self._weighted:
+                counts[model] += _twice_weight_below(
+                    ascending, self._before[number][model], scores[model], ~rarer, weight
+                )
+            else:
+                counts[model] += _twice_below(ascending, scores[model], ~rarer)
 
 
 class _Divided(_Count):
     """Some rows divide the scores into cells."""
 
-    def _nothing(self, number: int) -> npt.NDArray[np.int64]:
+    def _nothing(self, number: int) -> npt.NDArray[Any]:
         models, dividers = self._dividers[number].shape
-        return np.zeros((models, 2, 2 * dividers + 1), np.int32)
+        kind = np.float64 if self._weighted else np.int32
+        return np.zeros((models, 2, 2 * dividers + 1), kind)
 
     def _count(
         self,
@@ -499,15 +546,16 @@ class _Divided(_Count):
         scores: Array,
         positive: Mask,
         rarer: Mask,
+        weight: Array,
         counts: npt.NDArray[Any],
     ) -> None:
         del rarer
         for model, ascending in enumerate(self._dividers[number]):
-            _count_cells(ascending, scores[model], positive, counts[model])
+            _count_cells(ascending, scores[model], positive, weight, counts[model])
 
 
 def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
-    """AUCs of models from the rows of each class by cell, (n_models, 2, cells).
+    """AUCs of models from the weight of each class by cell, (n_models, 2, cells).
 
     Even cells lie between dividers; odd ones hold what equals a divider, whose ties are real.
     """
@@ -580,15 +628,16 @@ def _score(by_column, starts, columns, values, middle, scores):  # type: ignore[
 
 
 @kernel
-def _add_sums(scores, positive, sums):  # type: ignore[no-untyped-def]
-    """Add the number of rows, their scores and squared scores by class and model."""
+def _add_sums(scores, positive, weight, sums):  # type: ignore[no-untyped-def]
+    """Add the weight of rows, their scores and squared scores by class and model."""
     for m in range(scores.shape[0]):
         row = scores[m]
         for i in range(row.size):
+            w = weight[i] if weight.size else 1.0
             total = sums[0, m] if positive[i] else sums[1, m]
-            total[0] += 1.0
-            total[1] += row[i]
-            total[2] += row[i] * row[i]
+            total[0] += w
+            total[1] += w * row[i]
+            total[2] += w * row[i] * row[i]
 
 
 @kernel
@@ -662,8 +711,22 @@ def _twice_below(ascending, scores, counted):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count_cells(ascending, scores, positive, counts):  # type: ignore[no-untyped-def]
-    """Count rows of each class by cell: between dividers, or at one."""
+def _twice_weight_below(ascending, before, scores, counted, weight):  # type: ignore[no-untyped-def]
+    """The same with weights; ``before`` are the sums of those of the ascending numbers."""
+    low, per_unit, starts = _look_up_table(ascending)
+    total = 0.0
+    for i in range(scores.size):
+        if counted[i]:
+            b = _bucket(scores[i], low, per_unit, starts.size - 1)
+            less = _below(ascending, starts[b], starts[b + 1], scores[i])
+            upto = _not_above(ascending, less, starts[b + 1], scores[i])
+            total += weight[i] * (before[less] + before[upto])
+    return total
+
+
+@kernel
+def _count_cells(ascending, scores, positive, weight, counts):  # type: ignore[no-untyped-def]
+    """Add up the weight of rows of each class by cell: between dividers, or at one."""
     low, per_unit, starts = _look_up_table(ascending)
     for i in range(scores.size):
         b = _bucket(scores[i], low, per_unit, starts.size - 1)
@@ -671,4 +734,4 @@ def _count_cells(ascending, scores, positive, counts):  # type: ignore[no-untype
         upto = _not_above(ascending, less, starts[b + 1], scores[i])
         # Equal dividers share the cell of the first of them.
         cell = 2 * less + (1 if upto > less else 0)
-        counts[0 if positive[i] else 1, cell] += 1
+        counts[0 if positive[i] else 1, cell] += weight[i] if weight.size else 1

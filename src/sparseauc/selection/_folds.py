@@ -113,6 +113,7 @@ def _all_but_one(parts: list[ClassMoments], others: ClassMoments | None) -> Iter
 def run_fold(
     X: Any,
     positive: Mask,
+    weight: Array | None,
     split: Split,
     moments: Moments,
     ks: Indices,
@@ -126,9 +127,14 @@ def run_fold(
     means = np.array(moments.means)[:, used]
     scores = np.asarray(X[test][:, used] @ coefficients - means.mean(axis=0) @ coefficients)
     mask = positive[test]
-    aucs = np.array([fast_auc(column, mask) for column in scores.T])
-    gap = scores[mask].mean(axis=0) - scores[~mask].mean(axis=0)
-    spread = np.sqrt(scores[mask].var(axis=0) + scores[~mask].var(axis=0))
+    counted = None if weight is None else weight[test]
+    aucs = np.array([fast_auc(column, mask, counted) for column in scores.T])
+    (mean, variance), (mean_negative, variance_negative) = (
+        _mean_and_variance(scores[side], None if counted is None else counted[side])
+        for side in (mask, ~mask)
+    )
+    gap = mean - mean_negative
+    spread = np.sqrt(variance + variance_negative)
     # Without spread any gap is complete separation, and none, as without columns, is chance.
     apart = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
     distance = np.divide(gap, spread, out=apart, where=spread > 0)
@@ -138,11 +144,17 @@ def run_fold(
     )
 
 
+def _mean_and_variance(scores: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Of each column, with weights."""
+    mean = np.average(scores, axis=0, weights=weight)
+    return mean, np.average((scores - mean) ** 2, axis=0, weights=weight)
+
+
 def check_splits(splits: list[Split], positive: Mask, weight: Array | None) -> None:
     """Refuse a split in which training or validation rows are of one class."""
     for number, parts in enumerate(splits):
         for name, rows in zip(("training", "validation"), parts, strict=True):
-            counted = rows if weight is None or name == "validation" else rows[weight[rows] > 0]
+            counted = rows if weight is None else rows[weight[rows] > 0]
             kinds = np.unique(positive[counted])
             if kinds.size < 2:
                 missing = (
