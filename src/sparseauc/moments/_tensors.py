@@ -36,12 +36,23 @@ def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassP
     return ClassPart(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
 
 
+def no_products(X: Any, columns: Indices) -> Any:
+    """Zeros for the products of some columns with all, where X lies."""
+    torch = import_torch()
+    return torch.zeros((columns.size, X.shape[1]), dtype=torch.float64, device=X.device)
+
+
 def add_products(
-    X: Any, rows: Indices, weight: Array, mean: Array, columns: Indices, total: Array
+    X: Any, rows: Indices, weight: Array, mean: Array, columns: Indices, total: Any
 ) -> None:
-    """Add Σ w (x_c − mean_c)(x − mean) to ``total``."""
-    about = import_torch().from_numpy(mean).to(X.device)
-    total += to_host(_centred_sums(X, rows, weight, about, columns)[2])
+    """Add Σ w (x_c − mean_c)(x − mean) to ``total``, which lies where X does."""
+    torch = import_torch()
+    about, index = (torch.from_numpy(array).to(X.device) for array in (mean, columns))
+    for part, w in _tiles(X, rows, weight):
+        part -= about
+        if w is not None:
+            part *= w.sqrt()[:, None]
+        total.addmm_(part.index_select(1, index).T, part)
 
 
 def _centred_sums(
@@ -51,7 +62,7 @@ def _centred_sums(
     torch = import_torch()
     index = torch.from_numpy(columns).to(X.device)
     scatter, drift = torch.zeros_like(mean), torch.zeros_like(mean)
-    cross = torch.zeros((columns.size, X.shape[1]), dtype=torch.float64, device=X.device)
+    cross = no_products(X, columns)
     for part, w in _tiles(X, rows, weight):
         part -= mean
         drift += part.sum(dim=0) if w is None else w @ part

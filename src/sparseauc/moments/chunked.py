@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg.blas import dgemm, dsyrk
 
-from .._arrays import is_tensor
+from .._arrays import is_tensor, to_host
 from .._jit import kernel
 from ..chunks import Chunks, NotFiniteError, Pass, first_not_finite
 from ..rows import read_only
@@ -114,7 +114,8 @@ class GatheredMoments:
         if missing.size == 0:
             return
         means = [(part.positive.mean, part.negative.mean) for part in self.parts]
-        products = self._chunks.run(_Products(self._cells, missing, means), *self._known)
+        found = self._chunks.run(_Products(self._cells, missing, means), *self._known)
+        products = [[to_host(total) for total in totals] for totals in found]
         self._place[0, missing] = len(self._blocks)
         self._place[1, missing] = np.arange(missing.size)
         self._blocks.append((missing, products))
@@ -285,7 +286,7 @@ class _Summaries(Pass[list[ClassMoments]]):
         return [one + other for one, other in zip(first, second, strict=True)]
 
 
-class _Products(Pass[list[list[Array]]]):
+class _Products(Pass[list[list[Any]]]):
     """Cross products of some columns in each class of every part, about known means."""
 
     def __init__(
@@ -297,15 +298,14 @@ class _Products(Pass[list[list[Array]]]):
 
     def add(
         self,
-        state: list[list[Array]] | None,
+        state: list[list[Any]] | None,
         X: Any,
         start: int,  # noqa: ARG002
         *known: npt.NDArray[Any],
-    ) -> list[list[Array]]:
+    ) -> list[list[Any]]:
         """Add the products of a chunk."""
         if state is None:
-            shape = self._columns.size, X.shape[1]
-            state = [[np.zeros(shape), np.zeros(shape)] for _ in range(self._cells.n_parts)]
+            state = [[self._nothing(X), self._nothing(X)] for _ in range(self._cells.n_parts)]
         positive, *others = known
         for number, side, rows, weight in self._cells.split(positive, others):
             mean, total = self._means[number][side], state[number][side]
@@ -320,7 +320,13 @@ class _Products(Pass[list[list[Array]]]):
                 _add_dense(X, rows, weight, mean, self._columns, total)
         return state
 
-    def merge(self, first: list[list[Array]], second: list[list[Array]]) -> list[list[Array]]:
+    def _nothing(self, X: Any) -> Any:
+        """Zeros to add to; those of a tensor lie on its device."""
+        if is_tensor(X):
+            return _tensors.no_products(X, self._columns)
+        return np.zeros((self._columns.size, X.shape[1]))
+
+    def merge(self, first: list[list[Any]], second: list[list[Any]]) -> list[list[Any]]:
         """Add up."""
         for totals, others in zip(first, second, strict=True):
             for total, other in zip(totals, others, strict=True):
