@@ -555,7 +555,32 @@ def test_best_rule_takes_the_middle_of_what_cannot_be_told_from_the_best(seed):
     ridge = sum(w * logs[alpha] for (_, alpha), w in weights.items()) / (2 * half)
     near = [at for at in weights if merit[at] >= merit.max() - error]
     chosen = min(near, key=lambda at: np.log(at[0] / middle) ** 2 + (logs[at[1]] - ridge) ** 2 / 4)
-    assert (model.k_, model.alpha_) == chosen
+    # Down from there while next to nothing is lost for sure.
+    k, alpha = chosen
+    folds = {
+        at: np.array([binormal_auc(X, y, split, *at) for split in StratifiedKFold(5).split(X, y)])
+        for at in [(k, alpha), *((smaller, alpha) for smaller in ks if smaller < k)]
+    }
+    for smaller in reversed([smaller for smaller in ks if smaller < k]):
+        loss = folds[chosen] - folds[smaller, alpha]
+        if loss.mean() + loss.std(ddof=1) / np.sqrt(5) > 0.002:
+            break
+        k = smaller
+    assert (model.k_, model.alpha_) == (k, alpha)
+
+
+def binormal_auc(X, y, split, k, alpha):
+    train, test = split
+    model = SparseAUCClassifier(k=k, alpha=alpha).fit(X[train], y[train])
+    scores, positive = model.decision_function(X[test]), y[test] > 0
+    gap = scores[positive].mean() - scores[~positive].mean()
+    return norm.cdf(gap / np.sqrt(scores[positive].var() + scores[~positive].var()))
+
+
+def test_with_many_rows_the_list_is_no_longer_than_it_must_be():
+    X, y = make_outbreak(5000, 40, 5, mu=0.7, r=0.1, random_state=0)
+    model = SparseAUCClassifierCV(range(1, 11)).fit(X, y)
+    assert model.k_ == 5
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ _LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
 _SAME_AUC = 0.005
 # What twice as many columns must add to the AUC.
 _PRICE_OF_DOUBLING = 0.002
+# A shorter list is taken that loses no more AUC than this, give or take a standard error.
+_SURE_LOSS = 0.002
 # AUCs so close cannot be told apart, whatever the folds say.
 _LEAST_ERROR = 0.001
 # Numbers in a table from which on several threads of BLAS are worth their while.
@@ -71,7 +73,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         middle one is taken of all that cannot be told from the best: each counts the less the more
         standard errors it lies below, k in the middle is the median, and the model within one
         standard error that is nearest to it is chosen. What is compared is how clearly scores
-        separate the classes (the binormal AUC), less 0.002 for every doubling of k.
+        separate the classes (the binormal AUC), less 0.002 for every doubling of k. From there, at
+        the same ridge, k goes down as long as the loss and its standard error are 0.002 at most.
         "1se": the smallest k within one standard error, the shorter list that is as good as can be
         told.
     always_include, exclude : array-like of column names or numbers, optional
@@ -322,9 +325,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         param_k = np.repeat(ks, alphas.size)
         param_alpha = np.tile(alphas[alpha_order], ks.size)
         mean, deviation = scores.mean(axis=0), scores.std(axis=0)
-        binormal = np.mean(
-            [result.binormal_aucs[alpha_order].T.ravel() for result in results], axis=0
-        )
+        binormal = np.array([result.binormal_aucs[alpha_order].T.ravel() for result in results])
         self.n_splits_ = len(results)
         self.n_repeats_ = repeats
         self.cv_results_ = {
@@ -336,25 +337,34 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
             "mean_test_score": mean,
             "std_test_score": deviation,
-            "mean_test_binormal_auc": binormal,
+            "mean_test_binormal_auc": binormal.mean(axis=0),
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
 
         top = int(np.argmax(mean))
-        error = 0.0
-        if len(results) > 1:
-            # Repeats judge the same rows again: they add no independent folds.
-            error = float(scores[:, top].std(ddof=1) / np.sqrt(len(results) / repeats))
+        # Repeats judge the same rows again: they add no independent folds.
+        error = _standard_error(scores[:, top], len(results) / repeats)
         if self.rule == "1se":
             near = mean >= mean[top] - max(error, _SAME_AUC)
             fewest = param_k == param_k[near].min()
             best = int(np.argmax(np.where(fewest, mean, -np.inf)))
         else:
-            merit = binormal - _PRICE_OF_DOUBLING * np.log2(param_k)
-            best = _middle(param_k, param_alpha, merit, max(error, _LEAST_ERROR))
+            merit = binormal.mean(axis=0) - _PRICE_OF_DOUBLING * np.log2(param_k)
+            best = middle = _middle(param_k, param_alpha, merit, max(error, _LEAST_ERROR))
+            # The model of the next smaller k at the same ridge stands that many places before.
+            while len(results) > 1 and best >= alphas.size:
+                loss = binormal[:, middle] - binormal[:, best - alphas.size]
+                if loss.mean() + _standard_error(loss, len(results) / repeats) > _SURE_LOSS:
+                    break
+                best -= alphas.size
         self.best_index_ = best
         self.best_score_ = float(mean[best])
         self.k_, self.alpha_ = int(param_k[best]), float(param_alpha[best])
+
+
+def _standard_error(values: Array, folds: float) -> float:
+    """Of a mean over so many independent folds; none is known of one."""
+    return float(values.std(ddof=1) / np.sqrt(folds)) if values.size > 1 else 0.0
 
 
 def _middle(param_k: Array, param_alpha: Array, merit: Array, error: float) -> int:
