@@ -9,9 +9,11 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 import platform
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Self
 
 import numba
 import numpy as np
@@ -34,6 +36,34 @@ def interleaved_minimum(functions: Sequence[Callable[[], object]], repeats: int)
             function()
             least[i] = min(least[i], time.perf_counter() - start)
     return least
+
+
+class Watch:
+    """Largest amount of memory, by a function that reads it, while this is open."""
+
+    def __init__(self, read: Callable[[], int]) -> None:
+        self._read = read
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self.most = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._stop.wait(0.01):
+            self.most = max(self.most, self._read())
+
+
+def memory_of(process: int | str, kind: str) -> int:
+    """Bytes of memory of a process by its line in /proc: "VmRSS", "RssAnon"."""
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    return int(next(line for line in lines if line.startswith(kind)).split()[1]) * 1024
 
 
 def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -6,13 +6,13 @@ the fit, when a small fit has loaded all code. A smaller table is fitted in memo
 that the answers are equal.
 """
 
-from common import report, verdict  # isort: skip
+from common import Watch, memory_of, report, verdict  # isort: skip
 
 import argparse
 import os
 import tempfile
-import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import dask
@@ -46,39 +46,17 @@ def collections(folder, chunks, rows, d):
     return X, y
 
 
-class Watch:
-    """Largest resident memory of some processes while it is open, beyond that at its start."""
-
-    def __init__(self, pids):
-        self._pids, self._stop = pids, threading.Event()
-        self._first = [resident(pid) for pid in pids]
-        self.most = 0
-
-    def __enter__(self):
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error):
-        self._stop.set()
-        self._thread.join()
-
-    def _look(self):
-        while not self._stop.wait(0.02):
-            for pid, first in zip(self._pids, self._first, strict=True):
-                self.most = max(self.most, resident(pid) - first)
-
-
-def resident(pid):
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) * 1024
+def grown(pids, first):
+    """Memory of the worker that grew most since its first reading."""
+    return max(memory_of(pid, "VmRSS") - before for pid, before in zip(pids, first, strict=True))
 
 
 def fit(client, chunks, rows, d):
     pids = list(client.run(os.getpid).values())
     with tempfile.TemporaryDirectory() as folder:
         X, y = collections(folder, chunks, rows, d)
-        with Watch(pids) as watch:
+        first = [memory_of(pid, "VmRSS") for pid in pids]
+        with Watch(partial(grown, pids, first)) as watch:
             start = time.perf_counter()
             model = SparseAUCClassifierCV().fit(X, y)
             seconds = time.perf_counter() - start

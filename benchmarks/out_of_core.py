@@ -12,7 +12,7 @@ gives. A fit that reads it several times finds on later readings what the memory
 is said as well: the part of the file in the cache at the end.
 """
 
-from common import report, verdict  # isort: skip
+from common import Watch, memory_of, report, verdict  # isort: skip
 
 import argparse
 import json
@@ -21,7 +21,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -79,32 +78,6 @@ def share_in_cache(path):
     return int(found) / path.stat().st_size
 
 
-def anonymous_memory():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) * 1024
-
-
-class Watch:
-    """Largest anonymous memory of this process while it is open."""
-
-    def __init__(self):
-        self._stop = threading.Event()
-        self.most = 0
-
-    def __enter__(self):
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error):
-        self._stop.set()
-        self._thread.join()
-
-    def _look(self):
-        while not self._stop.wait(0.01):
-            self.most = max(self.most, anonymous_memory())
-
-
 def measure(name, folder):
     """Measure one line in this process, and print what was found."""
     path, y = folder / "X.npy", np.load(folder / "y.npy")
@@ -114,7 +87,7 @@ def measure(name, folder):
     put_out_of_cache(path)
     before = share_in_cache(path)
     found = {}
-    with Watch() as watch:
+    with Watch(lambda: memory_of("self", "RssAnon")) as watch:
         start = time.perf_counter()
         if name == READ:
             for chunk in ArrayChunks(np.load(path, mmap_mode="r")).read():

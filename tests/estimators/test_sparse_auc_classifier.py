@@ -673,10 +673,11 @@ def test_a_fold_of_one_class_is_refused():
     ]:
         with pytest.raises(ValueError, match=f"split 0 has {match}.*StratifiedKFold"):
             SparseAUCClassifierCV([1], cv=[(train, test)]).fit(X, y)
-    # A row without weight does not train.
+    # A row without weight neither trains nor validates.
     weight = np.where((y > 0) & (rows >= 30), 0.0, 1.0)
-    with pytest.raises(ValueError, match="no positives among its training rows"):
-        SparseAUCClassifierCV([1], cv=[(rows[30:], rows)]).fit(X, y, sample_weight=weight)
+    for train, test, name in [(rows[30:], rows, "training"), (rows, rows[30:], "validation")]:
+        with pytest.raises(ValueError, match=f"no positives of weight above 0 among its {name}"):
+            SparseAUCClassifierCV([1], cv=[(train, test)]).fit(X, y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("merged", [True, False], ids=["merged", "masked"])

@@ -134,6 +134,13 @@ def test_text_is_refused_by_default_with_the_ways_out():
         assert part in message
 
 
+def test_the_example_of_text_is_the_entry_that_is_no_number():
+    entries = [str(i / 7) for i in range(N)]
+    entries[5] = "abc"
+    with pytest.raises(DataError, match=r"'m' \(such as 'abc'\)"):
+        table(m=entries)
+
+
 def test_one_hot():
     two = np.where(np.arange(N) % 2, "red", "blue").tolist()
     three = np.array(["x", "y", "z", "x"] * 10).tolist()

@@ -58,7 +58,7 @@ def fit_command(
         Rule,
         typer.Option(
             rich_help_panel=options.CHECKS,
-            help="With --cv: the best AUC, or the fewest columns within one standard error of it.",
+            help="With --cv: a list of the best AUC, or the shortest within one standard error.",
         ),
     ] = Rule.best,
     alpha: Annotated[

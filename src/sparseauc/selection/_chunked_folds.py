@@ -374,17 +374,17 @@ def _judge(
         ]
     every = np.unique(np.concatenate(kept))
     values = chunks.take(every, used)
-    dividers, heavier = [], []
+    dividers, before = [], []
     for rows, model in zip(kept, narrowed, strict=True):
         scores = model.scores(values[np.searchsorted(every, rows)])
         if weight is not None and exactly:
             order = np.argsort(scores, axis=1, kind="stable")
-            heavier.append(_weight_before(weight[rows][order]))
+            before.append(_weight_before(weight[rows][order]))
         scores.sort(axis=1)
         dividers.append(scores)
     weighted = weight is not None
     work = (
-        _Exact(narrowed, dividers, weighted, heavier)
+        _Exact(narrowed, dividers, weighted, before)
         if exactly
         else _Divided(narrowed, dividers, weighted)
     )

@@ -160,9 +160,10 @@ def check_splits(splits: list[Split], positive: Mask, weight: Array | None) -> N
                 missing = (
                     "rows" if kinds.size == 0 else "positives" if not kinds[0] else "negatives"
                 )
+                which = "" if weight is None else " of weight above 0"
                 raise ValueError(
-                    f"split {number} has no {missing} among its {name} rows: use fewer folds, or "
-                    "a splitter that keeps the classes together, such as StratifiedKFold"
+                    f"split {number} has no {missing}{which} among its {name} rows: use fewer "
+                    "folds, or a splitter that keeps the classes together, such as StratifiedKFold"
                 )
 
 

@@ -52,6 +52,15 @@ def is_text(of: Any) -> bool:
     return bool(types.is_string(of) or types.is_large_string(of) or views(of))
 
 
+def is_number(entry: Any) -> bool:
+    """Whether an entry can be read as a number."""
+    try:
+        float(entry)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def numbers(column: pa.ChunkedArray) -> Floats:
     """Numbers and booleans as float64, NaN where missing; exact for float32 too."""
     import pyarrow as pa

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from ..scorecard import ScoreCard, Term
-from .columns import dense_column, kind_of, numbers, texts
+from .columns import dense_column, is_number, kind_of, numbers, texts
 from .source import DataError, Source, listed, shortened, unknown_column
 
 Floats = npt.NDArray[np.float64]
@@ -72,17 +70,9 @@ def _from_frame(source: Source, term: Term) -> Floats:
         return numbers(column)
     for row, value in enumerate(column):
         entry = value.as_py()
-        if entry is not None and not _is_number(entry):
+        if entry is not None and not is_number(entry):
             raise DataError(
                 f"{source.name}: {term.column!r} must hold numbers and is "
                 f"{shortened(str(entry), 20)!r} in row {row + 1}"
             )
     raise DataError(f"{source.name}: {term.column!r} holds {column.type}, it must hold numbers")
-
-
-def _is_number(entry: Any) -> bool:
-    try:
-        float(entry)
-    except (TypeError, ValueError):
-        return False
-    return True

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .checks import suspicions
-from .columns import dense_column, is_sparse, kind_of, labels_as_text, numbers, texts
+from .columns import dense_column, is_number, is_sparse, kind_of, labels_as_text, numbers, texts
 from .read import read_source
 from .source import DataError, Source, listed, read_by, shortened, unknown_column
 
@@ -403,10 +403,10 @@ def _text_error(source: Source, refused: list[str]) -> DataError:
 
 
 def _with_example(frame: Any, name: str) -> str:
-    """The name and an entry, by which a person sees what is wrong."""
-    column = frame.column(name)
-    first = next((value.as_py() for value in column if value.is_valid), None)
-    return f"{name!r} (such as {shortened(str(first), 20)!r})"
+    """The name and an entry, by which a person sees what is wrong: one that is no number."""
+    entries = [str(value.as_py()) for value in frame.column(name) if value.is_valid]
+    example = next((entry for entry in entries if not is_number(entry)), "".join(entries[:1]))
+    return f"{name!r} (such as {shortened(example, 20)!r})"
 
 
 def _all_different(frame: Any, name: str) -> bool:
