@@ -31,25 +31,26 @@ MODULES = {
     "sparseauc.solvers.batched": "Many models at once",
     "sparseauc.projections": "Projections",
     "sparseauc.estimators": "The classifiers' base",
-    "sparseauc.tables": "Files",
-    "sparseauc.fitting": "From a file to a fit",
-    "sparseauc.summary": "What is known of a fit",
-    "sparseauc.comparison": "Comparing methods",
-    "sparseauc.models": "Model files",
-    "sparseauc.scorecard": "Score cards",
-    "sparseauc.export": "Export",
-    "sparseauc.report": "Reports",
-    "sparseauc.experiments.protocols": "The paper's experiments: protocols",
-    "sparseauc.experiments.presets": "The paper's experiments: presets",
-    "sparseauc.experiments.audit": "The paper's experiments: audit",
-    "sparseauc.theory": "The paper's theory",
+    "sparseauc.tabular.reading": "Files",
+    "sparseauc.tabular.fitting": "From a file to a fit",
+    "sparseauc.tabular.summary": "What is known of a fit",
+    "sparseauc.tabular.comparison": "Comparing methods",
+    "sparseauc.tabular.model_files": "Model files",
+    "sparseauc.tabular.scorecard": "Score cards",
+    "sparseauc.tabular.export": "Export",
+    "sparseauc.tabular.report": "Reports",
+    "sparseauc_paper.protocols": "The paper's experiments: protocols",
+    "sparseauc_paper.presets": "The paper's experiments: presets",
+    "sparseauc_paper.audit": "The paper's experiments: audit",
+    "sparseauc_paper.theory": "The paper's theory",
 }
 # Modules that serve others of this package; their names may change without notice.
 INTERNAL = {
     "sparseauc.blocks",
     "sparseauc.cli",
     "sparseauc.device",
-    "sparseauc.experiments",
+    "sparseauc.path",
+    "sparseauc.tabular",
     "sparseauc.objective",
     "sparseauc.rows",
 }
@@ -141,9 +142,9 @@ def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers.md") -> str
 
 def audit_part() -> str:
     """Return where the paper and its programs disagree, and what cannot be in its Table II."""
-    from sparseauc.experiments.audit import DISCREPANCIES, impossible_jaccards
-    from sparseauc.experiments.methods import METHODS
-    from sparseauc.experiments.protocols import SWITCHES
+    from sparseauc_paper.audit import DISCREPANCIES, impossible_jaccards
+    from sparseauc_paper.methods import METHODS
+    from sparseauc_paper.protocols import SWITCHES
 
     def here(number: int, text: str) -> str:
         names = [f"`{s.name}`" for s in SWITCHES if number in s.discrepancies]
@@ -176,7 +177,7 @@ def audit_part() -> str:
 
 def slips_part() -> str:
     """Return where the paper's theory does not follow."""
-    from sparseauc.theory import SLIPS
+    from sparseauc_paper.theory import SLIPS
 
     return table(("where", "printed", "what follows", "does it matter"), SLIPS)
 

@@ -7,10 +7,12 @@ import pkgutil
 import pytest
 
 import sparseauc
+import sparseauc_paper
 
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(sparseauc.__path__, prefix="sparseauc.")
+    for package in (sparseauc, sparseauc_paper)
+    for module in pkgutil.walk_packages(package.__path__, prefix=f"{package.__name__}.")
     if not module.name.endswith("__main__")
 )
 

@@ -22,8 +22,8 @@ from scipy.stats import mannwhitneyu
 
 from .metrics import fast_auc
 from .moments import Moments
+from .path.path import path_of_moments
 from .selection._one_vs_rest import NO_FOLD, LabelledRows, fit_each_against_rest
-from .selection._path import path_of_moments
 
 if TYPE_CHECKING:
     import pandas as pd

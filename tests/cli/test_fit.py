@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from sparseauc import SparseAUCClassifier
 from sparseauc.cli import app, fit
-from sparseauc.models import load_model, read_card
+from sparseauc.tabular.model_files import load_model, read_card
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -253,7 +253,7 @@ def test_interrupt_leaves_nothing(tmp_path):
     out = tmp_path / "model.skops"
     # A line once the fit goes on, so that the signal comes neither too soon nor too late.
     program = (
-        "import sys, sparseauc.fitting as f\n"
+        "import sys, sparseauc.tabular.fitting as f\n"
         "original = f._fitted\n"
         "def spy(*a):\n"
         "    print('fitting', flush=True)\n"
@@ -291,7 +291,8 @@ def test_starting_imports_neither_fitting_nor_model_files():
     code = (
         "import sys, sparseauc.cli; "
         "print([m for m in sys.modules if m in "
-        "('skops', 'anndata', 'sparseauc.fitting', 'sparseauc.tables', 'sparseauc.models')])"
+        "('skops', 'anndata', 'sparseauc.tabular.fitting', 'sparseauc.tabular.reading', "
+        "'sparseauc.tabular.model_files')])"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

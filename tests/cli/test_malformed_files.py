@@ -16,7 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from sparseauc.cli import app
-from sparseauc.models import read_card
+from sparseauc.tabular.model_files import read_card
 
 RNG = np.random.default_rng(0)
 N = 24

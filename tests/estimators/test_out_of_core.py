@@ -37,8 +37,8 @@ from sparseauc.chunks import ArrayChunks, CSRChunks, SequentialChunks, open_tabl
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
 from sparseauc.moments.chunked import GatheredMoments, Partition
-from sparseauc.selection import _chunked_folds
-from sparseauc.selection._chunked_folds import SplitPlan, _auc_of_cells, solve_together
+from sparseauc.path import chunked_folds as _chunked_folds
+from sparseauc.path.chunked_folds import SplitPlan, _auc_of_cells, solve_together
 
 GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0]}
 

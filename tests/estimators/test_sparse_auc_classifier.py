@@ -34,8 +34,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.selection import _folds
-from sparseauc.selection._folds import run_fold, training_moments
+from sparseauc.path import folds as _folds
+from sparseauc.path.folds import run_fold, training_moments
 
 
 @parametrize_with_checks(

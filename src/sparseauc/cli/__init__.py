@@ -100,9 +100,10 @@ def reproduce_paper(
 
     Stop it at any time: the same command goes on from what was finished.
     """
-    from ..experiments.store import StoreError
+    from sparseauc_paper.command import run_reproduce
+    from sparseauc_paper.store import StoreError
+
     from .demo import OutputError
-    from .reproduce import run_reproduce
 
     try:
         run_reproduce(

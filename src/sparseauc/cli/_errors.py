@@ -56,8 +56,8 @@ class GuardedGroup(TyperGroup):
 
 def _code_of(error: ValueError) -> ExitCode:
     """Return the code for a data or model error; anything else is a bug and is raised again."""
-    from ..models import ModelFileError
-    from ..tables import DataError
+    from ..tabular.model_files import ModelFileError
+    from ..tabular.reading import DataError
 
     if isinstance(error, DataError):
         return ExitCode.DATA

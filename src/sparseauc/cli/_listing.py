@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..scorecard import ScoreCard
+    from ..tabular.scorecard import ScoreCard
 
 
 def print_card(card: ScoreCard) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from ..models import read_card
-from ..scorecard import ScoreCard
+from ..tabular.model_files import read_card
+from ..tabular.scorecard import ScoreCard
 
 
 def card_of(path: Path, notes: list[str]) -> ScoreCard:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..tables import Rules, Table, read_source, training_table
+from ..tabular.reading import Rules, Table, read_source, training_table
 from ._options import delimiter_of
 
 

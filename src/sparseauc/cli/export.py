@@ -52,7 +52,7 @@ def export_command(
         raise typer.BadParameter("ONNX is no text: --out names the file to write")
     notes: list[str] = []
     with Outputs(out, force=force, inputs=(model,)) as outputs:
-        from ..export import to_json, to_onnx, to_sql
+        from ..tabular.export import to_json, to_onnx, to_sql
         from ._models import card_of
 
         card = card_of(model, notes)

@@ -17,7 +17,7 @@ import typer
 from . import _options as options
 
 if TYPE_CHECKING:
-    from ..summary import FitSummary
+    from ..tabular.summary import FitSummary
 
 
 class Rule(StrEnum):
@@ -145,8 +145,8 @@ def fit_command(
     inputs = (table,) if target_file is None else (table, target_file)
     with Outputs(out, report, force=force, inputs=inputs) as outputs:
         with progress(quiet, f"Reading {table.name}") as advance:
-            from ..fitting import FitSettings, fit_table
-            from ..tables import Rules
+            from ..tabular.fitting import FitSettings, fit_table
+            from ..tabular.reading import Rules
             from ._reading import read_table
 
             rules = Rules(
@@ -162,7 +162,7 @@ def fit_command(
             summary = fit_table(ready, settings, advance)
             card = summary.card()
             if out is not None:
-                from ..models import model_bytes
+                from ..tabular.model_files import model_bytes
 
                 outputs.stage(out, model_bytes(summary.model, card))
             if report is not None:
@@ -180,8 +180,8 @@ def fit_command(
 
 def report_page(summary: FitSummary, facts: Mapping[str, str]) -> str:
     """Return the report on a fitted table, a page of HTML."""
-    from ..report import build_model_report
-    from ..report.html import render
+    from ..tabular.report import build_model_report
+    from ..tabular.report.html import render
 
     return render(build_model_report(summary, facts))
 

@@ -15,8 +15,8 @@ import typer
 from . import _options as options
 
 if TYPE_CHECKING:
-    from ..scorecard import ScoreCard
-    from ..tables import Source
+    from ..tabular.reading import Source
+    from ..tabular.scorecard import ScoreCard
 
 
 class OnMissing(StrEnum):
@@ -65,8 +65,8 @@ def predict_command(
     notes: list[str] = []
     with Outputs(out, force=force, inputs=(model, table)) as outputs:
         with progress(quiet, f"Reading {table.name}"):
-            from ..tables import read_source
-            from ..tables.scoring import term_values
+            from ..tabular.reading import read_source
+            from ..tabular.reading.scoring import term_values
             from ._models import card_of
 
             card = card_of(model, notes)
@@ -101,7 +101,7 @@ def predict_command(
 
 def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMissing) -> None:
     """Refuse rows without a score, unless empty scores were asked for."""
-    from ..tables import DataError
+    from ..tabular.reading import DataError
 
     rows = np.flatnonzero(np.isnan(scores))
     if rows.size and rule is OnMissing.refuse:
@@ -116,8 +116,8 @@ def _columns(
     source: Source, card: ScoreCard, ids: str | None, scores: npt.NDArray[np.float64]
 ) -> dict[str, list[Any]]:
     """Names of rows, scores and predicted classes."""
-    from ..tables.columns import labels_as_text, texts
-    from ..tables.source import unknown_column
+    from ..tabular.reading.columns import labels_as_text, texts
+    from ..tabular.reading.source import unknown_column
 
     names = source.frame.column_names
     if ids is not None and ids not in names:
@@ -166,7 +166,7 @@ def _judged(
 ) -> dict[str, float] | None:
     """AUC with its interval, where the new rows have the outcome too."""
     from ..metrics import auc_confidence_interval
-    from ..tables.columns import labels_as_text, texts
+    from ..tabular.reading.columns import labels_as_text, texts
 
     if card.target in source.frame.column_names:
         labels = texts(source.frame.column(card.target))

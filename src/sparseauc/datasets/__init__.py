@@ -4,9 +4,9 @@
 `load_colon` and `load_leukemia` read the real tables with the marker genes the paper counts.
 """
 
-from sparseauc.datasets._markers import Marker
-from sparseauc.datasets._real import get_data_home, load_colon, load_leukemia
-from sparseauc.datasets._synthetic import OutbreakData, make_outbreak
+from ._markers import Marker
+from ._real import get_data_home, load_colon, load_leukemia
+from ._synthetic import OutbreakData, make_outbreak
 
 __all__ = [
     "Marker",

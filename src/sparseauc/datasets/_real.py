@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from sparseauc.datasets._markers import DatasetName, Reading, markers_of
+from ._markers import DatasetName, Reading, markers_of
 
 ENVIRONMENT_VARIABLE = "SPARSEAUC_DATA"
 LIBSVM_URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"

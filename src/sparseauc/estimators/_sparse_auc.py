@@ -24,8 +24,8 @@ from ..moments import ClassMoments, Moments, class_moments
 from ..moments.chunked import chunked_moments
 from ..moments.gram import StandardisedGram
 from ..objective import AUCObjective
-from ..selection._chunked_folds import path_of_chunks
-from ..selection._path import SparseAUCPath, path_of_moments
+from ..path.chunked_folds import path_of_chunks
+from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ._base import SparseLinearClassifier, check_weights, not_finite
 

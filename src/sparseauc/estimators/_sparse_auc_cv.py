@@ -19,15 +19,15 @@ from threadpoolctl import threadpool_limits
 from ..chunks import Chunks, NotFiniteError
 from ..moments import class_moments
 from ..objective import AUCObjective
-from ..selection._chunked_folds import SplitPlan, cross_validate_chunks
-from ..selection._folds import (
+from ..path.chunked_folds import SplitPlan, cross_validate_chunks
+from ..path.folds import (
     FoldResult,
     check_splits,
     default_splitter,
     run_fold,
     training_moments,
 )
-from ..selection._path import DEFAULT_ALPHAS, check_sizes, path_of_moments, whole_numbers
+from ..path.path import DEFAULT_ALPHAS, check_sizes, path_of_moments, whole_numbers
 from ._base import not_finite
 from ._sparse_auc import SparseAUCClassifier
 

@@ -1,6 +1,6 @@
 """Choosing k and trusting the choice: paths over k, stability, confidence, a table to read."""
 
-from ._path import SparseAUCPath, sparse_auc_path
+from ..path.path import SparseAUCPath, sparse_auc_path
 from .confidence import (
     NestedScores,
     OptimismResult,

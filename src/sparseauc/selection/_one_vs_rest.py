@@ -21,8 +21,8 @@ import numpy.typing as npt
 from .._jit import kernel
 from ..moments import ClassMoments, ClassPart, Moments, class_moments
 from ..moments.gram import BATCH
+from ..path.folds import _all_but_one
 from ..rows import as_table
-from ._folds import _all_but_one
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 
 from .._arrays import is_tensor, to_host
 from ..metrics import fast_auc
+from ..path.folds import check_splits
 from ..solvers.batched import sht_auc_grid
-from ._folds import check_splits
 
 Array = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..moments import class_moments
-from ._path import check_sizes, path_of_moments
+from ..path.path import check_sizes, path_of_moments
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -1,0 +1,737 @@
+"""Cross-validating the path on rows that are read in chunks, in a small number of readings.
+
+Training moments of all splits are gathered together (``moments/chunked.py``). For validation AUCs
+the rows of the rarer class are fetched first, a few columns of them, and scored by every model;
+then one reading counts, for every other row, how many of those scores lie below its own. So AUCs
+are exact, and nothing of size n × models is ever kept. Where even the rarer class has too many rows
+for that, some hundred rows divide the scores of a model into cells, and only pairs that fall into
+one cell are not told apart: they count one half.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from scipy.special import ndtr
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._jit import kernel
+from ..chunks import Chunks, Pass
+from ..moments import Moments
+from ..moments.chunked import (
+    ChunkedMoments,
+    GatheredMoments,
+    Partition,
+)
+from .folds import FoldResult, Split, _partitions
+from .path import SparseAUCPath, path_of_moments
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Result = TypeVar("Result")
+
+# Rows of a fold that divide the scores of a model where the rarer class is too large to be kept.
+_DIVIDERS = 512
+# Numbers scored at a time.
+_TILE_NUMBERS = 2**20
+_ROWS_AT_A_TIME = 256
+# Memory for paths that are computed at the same time, and wait for one another.
+_TASK_BYTES = 2**28
+# Of the columns of H gathered first, there should be some more than the largest support has.
+_LIKELY = 3
+
+
+def path_of_chunks(
+    chunks: Chunks, positive: Mask, weight: Array | None, ks: Indices, alphas: Array, **rest: Any
+) -> tuple[SparseAUCPath, ChunkedMoments]:
+    """Compute the path of rows read in chunks, and their moments."""
+    everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
+    gathered = GatheredMoments(chunks, positive, [everything])
+    moments = gathered.merged()
+    _gather_first(gathered, moments, ks, rest)
+    task = partial(path_of_moments, moments, ks, alphas, **rest)
+    return solve_together(gathered, [task])[0], moments
+
+
+def _gather_first(
+    gathered: GatheredMoments, moments: Moments, ks: Indices, restrictions: dict[str, Any]
+) -> None:
+    """Gather what paths are likely to ask for; those of groups ask for all columns."""
+    if restrictions["labels"] is not None:
+        gathered.gather_all()
+    gathered.gather_likely(moments, _LIKELY * int(ks[-1]), restrictions["fixed"])
+
+
+def solve_together(
+    gathered: GatheredMoments,
+    tasks: Sequence[Callable[[], Result]],
+    *,
+    n_jobs: int | None = None,
+    task_bytes: int = 0,
+) -> list[Result]:
+    """Do tasks that ask for columns of H, reading the rows once for what all of them lack.
+
+    Tasks run in threads, ``n_jobs`` at a time. One that lacks columns waits until all have come as
+    far as they can, so the readings do not depend on which was quicker.
+
+    Parameters
+    ----------
+    gathered : GatheredMoments
+    tasks : sequence of callables
+    n_jobs : int, optional
+    task_bytes : int
+        Memory of a task, which bounds how many are under way at the same time.
+    """
+    if gathered.at_hand.all():
+        return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)() for task in tasks))
+    together = max(1, _TASK_BYTES // max(1, task_bytes))
+    results: list[Result] = []
+    for first in range(0, len(tasks), together):
+        group = tasks[first : first + together]
+        meeting = _Meeting(gathered, len(group), effective_n_jobs(n_jobs))
+        gathered.supply = meeting.ask
+        try:
+            with ThreadPoolExecutor(len(group)) as threads:
+                results += threads.map(meeting.attend, group)
+        finally:
+            gathered.supply = gathered.gather
+    return results
+
+
+class _Meeting:
+    """Where tasks wait for one another, so that what they lack is read at once."""
+
+    def __init__(self, gathered: GatheredMoments, tasks: int, at_a_time: int) -> None:
+        self._gathered = gathered
+        self._busy = tasks
+        self._asked: list[Indices] = []
+        self._error: BaseException | None = None
+        self._readings = 0
+        self._change = threading.Condition()
+        self._seats = threading.Semaphore(at_a_time)
+
+    def attend(self, task: Callable[[], Result]) -> Result:
+        """Do a task; whoever waits for it goes on when it is done or has failed."""
+        try:
+            with self._seats:
+                return task()
+        finally:
+            with self._change:
+                self._busy -= 1
+                self._read_if_all_wait()
+
+    def ask(self, columns: Indices) -> None:
+        """Wait for columns of H."""
+        self._seats.release()
+        with self._change:
+            reading = self._readings
+            self._asked.append(columns)
+            self._read_if_all_wait()
+            self._change.wait_for(lambda: self._readings > reading)
+        self._seats.acquire()
+        if self._error is not None:
+            raise self._error
+
+    def _read_if_all_wait(self) -> None:
+        if not self._asked or len(self._asked) < self._busy:
+            return
+        try:
+            self._gathered.gather(np.concatenate(self._asked))
+        except BaseException as error:
+            self._error = error
+        self._asked.clear()
+        self._readings += 1
+        self._change.notify_all()
+
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """Which parts of the rows train and which rows validate each split.
+
+    Attributes
+    ----------
+    partitions : list of Partition
+        Parts whose moments are gathered.
+    training : list of list of int
+        The parts that make up the training rows of each split.
+    everything : list of int
+        The parts that make up all rows.
+    rounds : list of int16 ndarrays of shape (n,)
+        Number of the split that validates a row, −1 for none: a row is validated once a round.
+    weight : float64 ndarray of shape (n,) or None
+        What rows count in training and validation, once each by default.
+    """
+
+    partitions: list[Partition]
+    training: list[list[int]]
+    everything: list[int]
+    rounds: list[npt.NDArray[np.int16]]
+    weight: Array | None
+
+    @classmethod
+    def of(cls, splits: list[Split], n: int, weight: Array | None) -> SplitPlan:
+        """Bring splits that validate every row once together: each row is then read once."""
+        partitions: list[Partition] = []
+        training: list[list[int]] = []
+        everything: list[int] = []
+        rounds = []
+        first = 0
+        for run in _partitions(splits, n):
+            validated = np.full(n, -1, np.int16)
+            for number, (_, test) in enumerate(run, start=len(training)):
+                validated[test] = number
+            rounds.append(validated)
+            if len(run) > 1:
+                part = validated - np.int16(len(training)) if training else validated
+                partitions.append(Partition(part, len(run), weight))
+                parts = list(range(first, first + len(run)))
+                everything = everything or parts
+                training += [[other for other in parts if other != own] for own in parts]
+            else:
+                times = np.bincount(run[0][0], minlength=n)
+                # A row drawn twice, as bootstrap splits draw, counts twice.
+                repeated = None if times.max() <= 1 else times.astype(np.float64)
+                weights = weight if repeated is None else repeated
+                if repeated is not None and weight is not None:
+                    weights = repeated * weight
+                partitions.append(
+                    Partition(np.where(times > 0, 0, -1).astype(np.int16), 1, weights)
+                )
+                training.append([first])
+            first += partitions[-1].n_parts
+        if not everything:
+            partitions.append(Partition(np.zeros(n, np.int16), 1, weight))
+            everything = [first]
+        return cls(partitions, training, everything, rounds, weight)
+
+
+class ChunkedFolds(NamedTuple):
+    """What cross-validation on chunks found.
+
+    Attributes
+    ----------
+    results : list of FoldResult
+        One a split, without scores.
+    path : SparseAUCPath
+        On all rows, for all ridges.
+    moments : ChunkedMoments
+        Of all rows.
+    out_of_fold : callable
+        Reads the rows once more for the scores of the model at ``(alpha, k)``, by their places in
+        the grid: each row by the model fitted without it.
+    auc_error : float
+        The most by which a validation AUC may be off, 0 where all are exact.
+    """
+
+    results: list[FoldResult]
+    path: SparseAUCPath
+    moments: ChunkedMoments
+    out_of_fold: Callable[[int, int], Array]
+    auc_error: float
+
+
+def cross_validate_chunks(
+    chunks: Chunks,
+    positive: Mask,
+    plan: SplitPlan,
+    ks: Indices,
+    alphas: Array,
+    *,
+    n_jobs: int | None = None,
+    **restrictions: Any,
+) -> ChunkedFolds:
+    """Fit all models of every split and on all rows, and judge them on the validation rows."""
+    gathered = GatheredMoments(chunks, positive, plan.partitions)
+    training = [gathered.merged(parts) for parts in plan.training]
+    moments = gathered.merged(plan.everything)
+    _gather_first(gathered, moments, ks, restrictions)
+    # Where columns are still to be gathered, ridges are tasks of their own: the more ask at once,
+    # the fewer the readings.
+    ridges = [alphas] if gathered.at_hand.all() else [alphas[[a]] for a in range(alphas.size)]
+    found = solve_together(
+        gathered,
+        [
+            partial(path_of_moments, m, ks, some, **restrictions)
+            for m in (*training, moments)
+            for some in ridges
+        ],
+        n_jobs=n_jobs,
+        # Rows of H that a path keeps, and as many numbers for the support of the largest k.
+        task_bytes=3 * int(ks[-1]) * chunks.shape[1] * 8,
+    )
+    paths = [
+        replace(
+            found[first],
+            alphas=alphas,
+            solutions=[
+                row for path in found[first : first + len(ridges)] for row in path.solutions
+            ],
+        )
+        for first in range(0, len(found), len(ridges))
+    ]
+    models = [_Models.of(path, m) for path, m in zip(paths, training, strict=False)]
+    aucs, binormal, error = _judge(chunks, positive, plan, models)
+    shape = alphas.size, ks.size
+    results = [
+        FoldResult(a.reshape(shape), b.reshape(shape), np.empty((0, *shape)))
+        for a, b in zip(aucs, binormal, strict=True)
+    ]
+
+    def out_of_fold(at_alpha: int, at_k: int) -> Array:
+        chosen = [model.only(at_alpha * ks.size + at_k) for model in models]
+        used, narrowed = _narrow(chosen)
+        return np.concatenate(chunks.run(_OutOfFold(narrowed), *plan.rounds, columns=used))
+
+    return ChunkedFolds(results, paths[-1], moments, out_of_fold, error)
+
+
+@dataclass(frozen=True)
+class _Models:
+    """Coefficients of many models, one below the other, without their zeros.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n_models + 1,)
+        Where the entries of each model begin.
+    columns, values : ndarrays
+    middle : ndarray of shape (n_models,)
+        Score midway between the class means of the training rows.
+    """
+
+    starts: Indices
+    columns: Indices
+    values: Array
+    middle: Array
+
+    @classmethod
+    def of(cls, path: SparseAUCPath, moments: Moments) -> _Models:
+        used, coefficients = path.matrix()
+        matrix = sp.csr_array(coefficients.T)
+        middle = np.array(moments.means)[:, used].mean(axis=0) @ coefficients
+        return cls(matrix.indptr.astype(np.int64), used[matrix.indices], matrix.data, middle)
+
+    def __len__(self) -> int:
+        return self.middle.size
+
+    def only(self, number: int) -> _Models:
+        """One model on its own."""
+        part = slice(self.starts[number], self.starts[number + 1])
+        ends = np.array([0, part.stop - part.start])
+        return _Models(ends, self.columns[part], self.values[part], self.middle[[number]])
+
+    def scores(self, X: Any) -> Array:
+        """Scores of rows by all models, (n_models, n), zero midway between the classes.
+
+        A row's score does not depend on the rows beside it, so that equal rows stay equal.
+        """
+        dense = X.toarray() if hasattr(X, "tocsr") else X
+        by_column = np.ascontiguousarray(dense.T, np.float64)
+        scores = np.empty((len(self), by_column.shape[1]))
+        _score(by_column, self.starts, self.columns, self.values, self.middle, scores)
+        return scores
+
+
+def _narrow(models: Sequence[_Models]) -> tuple[Indices, list[_Models]]:
+    """Columns that any model uses, and the models with columns counted among these."""
+    used = np.unique(np.concatenate([model.columns for model in models]))
+    return used, [
+        _Models(m.starts, np.searchsorted(used, m.columns), m.values, m.middle) for m in models
+    ]
+
+
+def _judge(
+    chunks: Chunks,
+    positive: Mask,
+    plan: SplitPlan,
+    models: Sequence[_Models],
+) -> tuple[list[Array], list[Array], float]:
+    """AUC and binormal AUC of all models of each split, and how far the AUCs may be off."""
+    rounds, weight = plan.rounds, plan.weight
+    used, narrowed = _narrow(models)
+    rarer = positive if 2 * np.count_nonzero(positive) <= positive.size else ~positive
+    validating = [
+        validated == number
+        for validated in rounds
+        for number in np.unique(validated[validated >= 0]).tolist()
+    ]
+    kept = [np.flatnonzero(rows & rarer) for rows in validating]
+    exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, models, strict=True))
+    exactly = (exact if weight is None else 2 * exact) <= chunks.luggage
+    if not exactly:
+        kept = [
+            _dividing_rows(few, np.flatnonzero(rows & ~rarer))
+            for few, rows in zip(kept, validating, strict=True)
+        ]
+    every = np.unique(np.concatenate(kept))
+    values = chunks.take(every, used)
+    dividers, before = [], []
+    for rows, model in zip(kept, narrowed, strict=True):
+        scores = model.scores(values[np.searchsorted(every, rows)])
+        if weight is not None and exactly:
+            order = np.argsort(scores, axis=1, kind="stable")
+            before.append(_weight_before(weight[rows][order]))
+        scores.sort(axis=1)
+        dividers.append(scores)
+    weighted = weight is not None
+    work = (
+        _Exact(narrowed, dividers, weighted, before)
+        if exactly
+        else _Divided(narrowed, dividers, weighted)
+    )
+    known = [positive, rarer, *([] if weight is None else [weight]), *rounds]
+    tallies: list[_Tally] = chunks.run(work, *known, columns=used)
+    few_are_positive = rarer is positive
+    aucs, errors = [], [0.0]
+    for tally in tallies:
+        if exactly:
+            pairs = tally.sums[0, 0, 0] * tally.sums[1, 0, 0]
+            below = tally.counts / (2.0 * pairs)
+            aucs.append(1.0 - below if few_are_positive else below)
+        else:
+            auc, error = _auc_of_cells(tally.counts)
+            aucs.append(auc)
+            errors.append(error)
+    return aucs, [_binormal(tally) for tally in tallies], max(errors)
+
+
+def _weight_before(ordered: Array) -> Array:
+    """Sums of all weights before each place, and of all; of shape (n_models, n + 1)."""
+    sums = np.zeros((ordered.shape[0], ordered.shape[1] + 1))
+    np.cumsum(ordered, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def _dividing_rows(few: Indices, many: Indices) -> Indices:
+    """Rows whose scores divide those of a fold: all of the rarer class, or some of either."""
+    if few.size <= _DIVIDERS:
+        return few
+    half = _DIVIDERS // 2
+    parts = [rows[np.arange(half) * rows.size // half] for rows in (few, many)]
+    return np.sort(np.concatenate(parts))
+
+
+class _Tally(NamedTuple):
+    """What was counted of the validation rows of a split.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (2, n_models, 3)
+        Weight of rows, sums of scores and of their squares; positives, then negatives.
+    counts : ndarray
+        Of all others, twice the weight of rarer rows below (ties once), by model; or weight by
+        model, class and cell. Without weights every row counts one.
+    """
+
+    sums: Array
+    counts: npt.NDArray[Any]
+
+
+class _Count(Pass[list[_Tally]]):
+    """Score validation rows and count."""
+
+    def __init__(
+        self, models: Sequence[_Models], dividers: Sequence[Array], weighted: bool
+    ) -> None:
+        self._models = models
+        self._dividers = dividers
+        self._weighted = weighted
+
+    def add(
+        self,
+        state: list[_Tally] | None,
+        X: Any,
+        start: int,
+        *known: npt.NDArray[Any],
+    ) -> list[_Tally]:
+        """Score and count the validation rows of a chunk."""
+        del start
+        positive, rarer, *rounds = known
+        weight = rounds.pop(0) if self._weighted else None
+        if state is None:
+            state = [
+                _Tally(np.zeros((2, len(model), 3)), self._nothing(number))
+                for number, model in enumerate(self._models)
+            ]
+        for validated in rounds:
+            for number in np.unique(validated[validated >= 0]).tolist():
+                model, tally = self._models[number], state[number]
+                rows = np.flatnonzero(validated == number)
+                size = max(64, _TILE_NUMBERS // len(model))
+                for low in range(0, rows.size, size):
+                    part = rows[low : low + size]
+                    scores = model.scores(X[part])
+                    counted = np.empty(0) if weight is None else weight[part]
+                    _add_sums(scores, positive[part], counted, tally.sums)
+                    self._count(number, scores, positive[part], rarer[part], counted, tally.counts)
+        return state
+
+    def merge(self, first: list[_Tally], second: list[_Tally]) -> list[_Tally]:
+        """Add up."""
+        for one, other in zip(first, second, strict=True):
+            one.sums[:] += other.sums
+            one.counts[:] += other.counts
+        return first
+
+    def _nothing(self, number: int) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+    def _count(
+        self,
+        number: int,
+        scores: Array,
+        positive: Mask,
+        rarer: Mask,
+        weight: Array,
+        counts: npt.NDArray[Any],
+    ) -> None:
+        raise NotImplementedError
+
+
+class _Exact(_Count):
+    """All rows of the rarer class are known, and with weights what those before each weigh."""
+
+    def __init__(
+        self,
+        models: Sequence[_Models],
+        dividers: Sequence[Array],
+        weighted: bool,
+        before: Sequence[Array],
+    ) -> None:
+        super().__init__(models, dividers, weighted)
+        self._before = before
+
+    def _nothing(self, number: int) -> npt.NDArray[Any]:
+        return np.zeros(len(self._models[number]), np.float64 if self._weighted else np.int64)
+
+    def _count(
+        self,
+        number: int,
+        scores: Array,
+        positive: Mask,
+        rarer: Mask,
+        weight: Array,
+        counts: npt.NDArray[Any],
+    ) -> None:
+        del positive
+        for model, ascending in enumerate(self._dividers[number]):
+            if self._weighted:
+                counts[model] += _twice_weight_below(
+                    ascending, self._before[number][model], scores[model], ~rarer, weight
+                )
+            else:
+                counts[model] += _twice_below(ascending, scores[model], ~rarer)
+
+
+class _Divided(_Count):
+    """Some rows divide the scores into cells."""
+
+    def _nothing(self, number: int) -> npt.NDArray[Any]:
+        models, dividers = self._dividers[number].shape
+        kind = np.float64 if self._weighted else np.int32
+        return np.zeros((models, 2, 2 * dividers + 1), kind)
+
+    def _count(
+        self,
+        number: int,
+        scores: Array,
+        positive: Mask,
+        rarer: Mask,
+        weight: Array,
+        counts: npt.NDArray[Any],
+    ) -> None:
+        del rarer
+        for model, ascending in enumerate(self._dividers[number]):
+            _count_cells(ascending, scores[model], positive, weight, counts[model])
+
+
+def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
+    """AUCs of models from the weight of each class by cell, (n_models, 2, cells).
+
+    Even cells lie between dividers; odd ones hold what equals a divider, whose ties are real.
+    """
+    positive, negative = counts[:, 0].astype(np.float64), counts[:, 1].astype(np.float64)
+    pairs = positive.sum(axis=1) * negative.sum(axis=1)
+    below = np.cumsum(negative, axis=1) - negative / 2
+    aucs = np.einsum("mc,mc->m", positive, below) / pairs
+    together = np.einsum("mc,mc->m", positive[:, ::2], negative[:, ::2]) / 2
+    return aucs, float((together / pairs).max())
+
+
+def _binormal(tally: _Tally) -> Array:
+    """Φ((mean₊ − mean₋) / √(var₊ + var₋)) of the scores of each model."""
+    count, total, squares = np.moveaxis(tally.sums, 2, 0)
+    mean = total / count
+    variance = np.maximum(squares / count - mean**2, 0.0)
+    gap, spread = mean[0] - mean[1], np.sqrt(variance.sum(axis=0))
+    # Without spread any gap is complete separation, and none, as without columns, is chance.
+    apart = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
+    distance: Array = np.divide(gap, spread, out=apart, where=spread > 0)
+    return np.asarray(ndtr(distance))
+
+
+class _OutOfFold(Pass[list[Array]]):
+    """Score each row by the models of the splits that validate it, NaN where none does."""
+
+    def __init__(self, models: Sequence[_Models]) -> None:
+        self._models = models
+
+    def add(
+        self,
+        state: list[Array] | None,
+        X: Any,
+        start: int,
+        *known: npt.NDArray[Any],
+    ) -> list[Array]:
+        """Score the rows of a chunk."""
+        del start
+        total, times = np.zeros(X.shape[0]), np.zeros(X.shape[0])
+        for validated in known:
+            for number in np.unique(validated[validated >= 0]).tolist():
+                rows = np.flatnonzero(validated == number)
+                total[rows] += self._models[number].scores(X[rows])[0]
+                times[rows] += 1
+        total[times == 0] = np.nan
+        return [*(state or ()), total / np.maximum(times, 1)]
+
+    def merge(self, first: list[Array], second: list[Array]) -> list[Array]:
+        """Keep the order of the rows."""
+        return first + second
+
+
+# --------------------------------------------------------------------------------------- kernels
+
+
+@kernel
+def _score(by_column, starts, columns, values, middle, scores):  # type: ignore[no-untyped-def]
+    """Scores of rows, given column by column, by sparse models."""
+    n = scores.shape[1]
+    # Few enough rows at a time that their columns stay in the cache for all models.
+    for low in range(0, n, _ROWS_AT_A_TIME):
+        high = min(low + _ROWS_AT_A_TIME, n)
+        for m in range(middle.size):
+            out = scores[m, low:high]
+            out[:] = -middle[m]
+            for p in range(starts[m], starts[m + 1]):
+                column, value = by_column[columns[p], low:high], values[p]
+                for i in range(out.size):
+                    out[i] += value * column[i]
+
+
+@kernel
+def _add_sums(scores, positive, weight, sums):  # type: ignore[no-untyped-def]
+    """Add the weight of rows, their scores and squared scores by class and model."""
+    for m in range(scores.shape[0]):
+        row = scores[m]
+        for i in range(row.size):
+            w = weight[i] if weight.size else 1.0
+            total = sums[0, m] if positive[i] else sums[1, m]
+            total[0] += w
+            total[1] += w * row[i]
+            total[2] += w * row[i] * row[i]
+
+
+@kernel
+def _bucket(score, low, per_unit, buckets):  # type: ignore[no-untyped-def]
+    """Number of the equally wide interval a score falls into; ascending with the score."""
+    place = (score - low) * per_unit
+    if not place > 0.0:
+        return 0
+    return np.int64(min(place, buckets - 1.0))
+
+
+@kernel
+def _bucket_starts(ascending, low, per_unit, starts):  # type: ignore[no-untyped-def]
+    """How many of the ascending numbers lie in the buckets before each."""
+    buckets = starts.size - 1
+    starts[:] = 0
+    for number in ascending:
+        starts[_bucket(number, low, per_unit, buckets) + 1] += 1
+    for b in range(buckets):
+        starts[b + 1] += starts[b]
+
+
+@kernel
+def _below(ascending, first, last, score):  # type: ignore[no-untyped-def]
+    """How many of the ascending numbers are less than the score, from ``first`` to ``last``."""
+    while first < last:
+        middle = (first + last) // 2
+        if ascending[middle] < score:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@kernel
+def _not_above(ascending, first, last, score):  # type: ignore[no-untyped-def]
+    """How many of the ascending numbers are not greater than the score."""
+    while first < last:
+        middle = (first + last) // 2
+        if ascending[middle] <= score:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@kernel
+def _look_up_table(ascending):  # type: ignore[no-untyped-def]
+    """Buckets that make a search among the ascending numbers short."""
+    low = ascending[0]
+    width = ascending[-1] - low
+    starts = np.empty(2 * ascending.size + 2, np.int64)
+    per_unit = (starts.size - 1) / width if width > 0 else 0.0
+    if not np.isfinite(per_unit):
+        per_unit = 0.0
+    _bucket_starts(ascending, low, per_unit, starts)
+    return low, per_unit, starts
+
+
+@kernel
+def _twice_below(ascending, scores, counted):  # type: ignore[no-untyped-def]
+    """Over the counted scores, sum twice the number of those below, ties counted once."""
+    low, per_unit, starts = _look_up_table(ascending)
+    total = 0
+    for i in range(scores.size):
+        if counted[i]:
+            b = _bucket(scores[i], low, per_unit, starts.size - 1)
+            less = _below(ascending, starts[b], starts[b + 1], scores[i])
+            total += less + _not_above(ascending, less, starts[b + 1], scores[i])
+    return total
+
+
+@kernel
+def _twice_weight_below(ascending, before, scores, counted, weight):  # type: ignore[no-untyped-def]
+    """The same with weights; ``before`` are the sums of those of the ascending numbers."""
+    low, per_unit, starts = _look_up_table(ascending)
+    total = 0.0
+    for i in range(scores.size):
+        if counted[i]:
+            b = _bucket(scores[i], low, per_unit, starts.size - 1)
+            less = _below(ascending, starts[b], starts[b + 1], scores[i])
+            upto = _not_above(ascending, less, starts[b + 1], scores[i])
+            total += weight[i] * (before[less] + before[upto])
+    return total
+
+
+@kernel
+def _count_cells(ascending, scores, positive, weight, counts):  # type: ignore[no-untyped-def]
+    """Add up the weight of rows of each class by cell: between dividers, or at one."""
+    low, per_unit, starts = _look_up_table(ascending)
+    for i in range(scores.size):
+        b = _bucket(scores[i], low, per_unit, starts.size - 1)
+        less = _below(ascending, starts[b], starts[b + 1], scores[i])
+        upto = _not_above(ascending, less, starts[b + 1], scores[i])
+        # Equal dividers share the cell of the first of them.
+        cell = 2 * less + (1 if upto > less else 0)
+        counts[0 if positive[i] else 1, cell] += weight[i] if weight.size else 1

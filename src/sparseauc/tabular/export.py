@@ -1,0 +1,259 @@
+"""Models for other programs: an ONNX graph, a JSON score card, one SQL expression.
+
+All three compute what :meth:`ScoreCard.scores` does, from the chosen columns alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from .scorecard import ScoreCard, Term
+
+_HOW = (
+    "score = intercept + sum over terms of coefficient * value. A term with a level has value 1 "
+    "where the column is that text and 0 where it is not; any other has the number in the column, "
+    "true being 1 and false 0. A missing value is replaced by fill, or the row has no score if "
+    "fill is null. Rows with a score above 0 are predicted positive, others negative."
+)
+
+
+def to_json(card: ScoreCard) -> str:
+    """Write a score card to read, or to compute by hand.
+
+    Parameters
+    ----------
+    card : ScoreCard
+        From :func:`~sparseauc.tabular.model_files.read_card` or
+        :func:`~sparseauc.tabular.scorecard.make_card`.
+
+    Returns
+    -------
+    str
+    """
+    content = {
+        "target": card.target,
+        "positive": card.positive,
+        "negative": card.negative,
+        "intercept": card.intercept,
+        "terms": [
+            {
+                "column": term.column,
+                "level": term.level,
+                "coefficient": term.coefficient,
+                "fill": term.fill,
+            }
+            for term in card.terms
+        ],
+        "how": _HOW,
+        "auc": card.summary.get("auc"),
+        "version": card.version,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+# ---------------------------------------------------------------------------------------------- SQL
+
+
+def to_sql(card: ScoreCard) -> str:
+    """Write one SQL expression that scores a row, in double precision.
+
+    Parameters
+    ----------
+    card : ScoreCard
+
+    Returns
+    -------
+    str
+        For a select list. Names are quoted as the SQL standard does, with double quotes, texts with
+        single ones. NULL is replaced by the value learned in training, or else makes the score
+        NULL.
+
+    Raises
+    ------
+    ValueError
+        If a name cannot be written in SQL.
+
+    Notes
+    -----
+    SQLite takes a double-quoted name that is no column for a text, and text for 0: check that the
+    columns are there. MySQL needs ``ANSI_QUOTES``.
+
+    Examples
+    --------
+    >>> from sparseauc.tabular.export import to_sql
+    >>> from sparseauc.tabular.scorecard import ScoreCard, Term
+    >>> terms = (Term("age", None, 0.5, fill=40.0), Term("sex", "m", -0.25))
+    >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age", "sex=m"))))
+    -- Above 0 is predicted positive. NULL without COALESCE makes the score NULL.
+    (
+      -1.0e0
+      + 0.5e0 * COALESCE(CAST("age" AS DOUBLE PRECISION), 40.0e0)
+      + (-0.25e0) * CASE WHEN "sex" IS NULL THEN NULL
+        WHEN CAST("sex" AS VARCHAR) = 'm' THEN 1.0e0 ELSE 0.0e0 END
+    )
+    """
+    lines = [f"{_literal(card.intercept)}", *(f"+ {_sql_term(term)}" for term in card.terms)]
+    note = "Above 0 is predicted positive. NULL without COALESCE makes the score NULL."
+    return "\n".join([f"-- {note}", "(", *(f"  {line}" for line in lines), ")"])
+
+
+def _sql_term(term: Term) -> str:
+    name = _quoted(term.column, '"')
+    if term.level is None:
+        value = f"CAST({name} AS DOUBLE PRECISION)"
+    else:
+        level = _quoted(term.level, "'")
+        value = (
+            f"CASE WHEN {name} IS NULL THEN NULL\n"
+            f"    WHEN CAST({name} AS VARCHAR) = {level} THEN 1.0e0 ELSE 0.0e0 END"
+        )
+    if term.fill is not None:
+        value = f"COALESCE({value}, {_literal(term.fill)})"
+    coefficient = _literal(term.coefficient)
+    return f"({coefficient}) * {value}" if term.coefficient < 0 else f"{coefficient} * {value}"
+
+
+def _quoted(text: str, quote: str) -> str:
+    if "\0" in text:
+        raise ValueError(f"{text!r} holds a zero character, which SQL cannot write")
+    return quote + text.replace(quote, 2 * quote) + quote
+
+
+def _literal(number: float) -> str:
+    """Exact, and with an exponent: without one some databases would compute in decimals."""
+    if not math.isfinite(number):
+        raise ValueError(f"{number} cannot be written in SQL")
+    text = repr(float(number))
+    return text if "e" in text else f"{text}e0"
+
+
+# --------------------------------------------------------------------------------------------- ONNX
+
+
+def to_onnx(card: ScoreCard) -> bytes:
+    """Write an ONNX model that scores rows in double precision.
+
+    Parameters
+    ----------
+    card : ScoreCard
+
+    Returns
+    -------
+    bytes
+        A model with one input for each chosen column, of its name and shape (n, 1): double, NaN
+        where missing, or string, empty where missing, for columns of text. Outputs are ``score``
+        (n, 1), NaN where a value is missing that is not filled in, and ``label`` (n, 1), the
+        predicted class. Should a column be called so, an output's name ends with an underscore.
+
+    Raises
+    ------
+    ValueError
+        If the model uses no column, so that nothing tells the number of rows.
+    """
+    try:
+        import onnx
+        from onnx import TensorProto, helper
+    except ImportError as error:
+        raise ImportError('to_onnx needs onnx: pip install "sparseauc[export]"') from error
+    if not card.terms:
+        raise ValueError("the model uses no columns: there is nothing to export to ONNX")
+
+    columns = list(dict.fromkeys(term.column for term in card.terms))
+    textual = {term.column for term in card.terms if term.level is not None}
+    graph = _Graph(columns)
+    score, label = graph.free("score"), graph.free("label")
+    values = [graph.value(term, card) for term in card.terms]
+    coefficients = np.array([[term.coefficient] for term in card.terms], np.float64)
+    product = graph.add(
+        "MatMul", graph.add("Concat", *values, axis=1), graph.constant(coefficients)
+    )
+    graph.add("Add", product, graph.constant(np.array([[card.intercept]])), output=score)
+    above = graph.add("Greater", score, graph.constant(np.zeros((1, 1))))
+    graph.add("Where", above, graph.text(card.positive), graph.text(card.negative), output=label)
+
+    def shaped(name: str, kind: int) -> Any:
+        return helper.make_tensor_value_info(name, kind, ["rows", 1])
+
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "sparseauc",
+            [
+                shaped(name, TensorProto.STRING if name in textual else TensorProto.DOUBLE)
+                for name in columns
+            ],
+            [shaped(score, TensorProto.DOUBLE), shaped(label, TensorProto.STRING)],
+            initializer=graph.constants,
+        ),
+        # The first that compares text, and an old enough format for runtimes of that time.
+        opset_imports=[helper.make_opsetid("", 19)],
+        ir_version=9,
+        producer_name="sparseauc",
+        producer_version=card.version,
+        doc_string=f"Score of {card.positive!r} against {card.negative!r} in {card.target!r}",
+    )
+    onnx.checker.check_model(model)
+    content: bytes = model.SerializeToString()
+    return content
+
+
+class _Graph:
+    """Nodes and constants under names that no column has."""
+
+    def __init__(self, columns: list[str]) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._taken = set(columns)
+
+    def free(self, name: str) -> str:
+        """Return the name, with underscores if it is taken."""
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+    def add(self, operator: str, *inputs: str, output: str | None = None, **settings: Any) -> str:
+        """Add a node and return the name of its output."""
+        from onnx import helper
+
+        output = output or self.free(f"value {len(self._taken)}")
+        self.nodes.append(helper.make_node(operator, list(inputs), [output], **settings))
+        return output
+
+    def constant(self, values: Any) -> str:
+        """Add numbers and return their name."""
+        from onnx import numpy_helper
+
+        name = self.free(f"constant {len(self._taken)}")
+        self.constants.append(numpy_helper.from_array(np.asarray(values, np.float64), name))
+        return name
+
+    def text(self, text: str) -> str:
+        """Add a text and return its name."""
+        from onnx import TensorProto, helper
+
+        name = self.free(f"text {len(self._taken)}")
+        content: Any = [text.encode("utf-8")]
+        self.constants.append(helper.make_tensor(name, TensorProto.STRING, [1, 1], content))
+        return name
+
+    def value(self, term: Term, card: ScoreCard) -> str:
+        """Add what computes the value of a term, and return its name."""
+        from onnx import TensorProto
+
+        fill = math.nan if term.fill is None else term.fill
+        if term.level is None:
+            if term.fill is None:
+                return term.column
+            known, lacking = term.column, self.add("IsNaN", term.column)
+        else:
+            matches = self.add("Equal", term.column, self.text(term.level))
+            known = self.add("Cast", matches, to=TensorProto.DOUBLE)
+            if any(other.column == term.column and other.level == "" for other in card.terms):
+                return known  # the empty text is a level of its own
+            lacking = self.add("Equal", term.column, self.text(""))
+        return self.add("Where", lacking, self.constant(np.array([[fill]])), known)

@@ -1,0 +1,325 @@
+"""From a table to a short list, judged honestly: what ``sparseauc fit`` does, as a function."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
+
+from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
+from ..metrics import auc_confidence_interval
+from ..path.path import DEFAULT_ALPHAS
+from ..selection.confidence import (
+    NestedScores,
+    comparable_scores,
+    permutation_test,
+    pool_folds,
+)
+from ..selection.stability import StabilityResult, stability_selection
+from ..selection.table import column_table
+from .reading import DataError, Table
+from .reading.source import unknown_column
+from .scorecard import parts_of
+from .summary import FitSummary, ridge_of
+
+Indices = npt.NDArray[np.int64]
+Progress = Callable[[str, int, int], None]
+Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+
+# With fewer rows of the rarer class than this, an AUC is a rough guess.
+FEW_ROWS = 20
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What to fit, and how much to find out about it.
+
+    Attributes
+    ----------
+    k : int, optional
+        Number of columns; chosen by cross-validation, up to ``max_k``, if not given.
+    max_k : int
+    alpha : float, optional
+        Ridge; chosen by cross-validation if not given.
+    rule : {"best", "1se"}
+        See :class:`~sparseauc.SparseAUCClassifierCV`.
+    always_include : sequence of str
+        Columns that must be chosen; a column of text stands for all its levels.
+    folds : int
+        Outer folds of the honest AUC; 0 leaves it out.
+    stability_pairs : int
+        Pairs of halves for stability; 0 leaves it out.
+    permutations : int
+        Shuffles of the labels for a p-value; each refits everything.
+    seed : int
+    jobs : int, optional
+        Folds computed at the same time.
+    """
+
+    k: int | None = None
+    max_k: int = 50
+    alpha: float | None = None
+    rule: Literal["best", "1se"] = "best"
+    always_include: Sequence[str] = ()
+    folds: int = 5
+    stability_pairs: int = 50
+    permutations: int = 0
+    seed: int = 0
+    jobs: int | None = None
+
+    @property
+    def tuned(self) -> bool:
+        """Whether anything is left to choose by cross-validation."""
+        return self.k is None or self.alpha is None
+
+
+def fit_table(
+    table: Table, settings: FitSettings | None = None, progress: Progress | None = None
+) -> FitSummary:
+    """Choose columns, fit them, and find out how far to trust the result.
+
+    Parameters
+    ----------
+    table : Table
+    settings : FitSettings, optional
+    progress : callable, optional
+        Called with what is being done, steps done and steps in all.
+
+    Returns
+    -------
+    FitSummary
+
+    Raises
+    ------
+    DataError
+        If the table does not allow what was asked for.
+
+    Notes
+    -----
+    Missing values are filled in by a ``SimpleImputer`` that is part of the model. Every outer fold
+    fits it anew, so the honest AUC owes nothing to the rows it is measured on. The inner folds that
+    choose k and the ridge share one imputer: that lets values, not labels, of a validation row into
+    a median, and can only make the choice of k a little worse, never the AUC look better.
+    """
+    settings = FitSettings() if settings is None else settings
+    report = progress or (lambda *_: None)
+    started = time.perf_counter()
+    if settings.permutations and table.groups is not None:
+        raise DataError(
+            "--permutations: rows of a group go together, and shuffling them one by one would make "
+            "any p-value too small. Leave out --groups or --permutations"
+        )
+    fixed = _places(table, settings.always_include)
+    splits = [] if settings.folds == 0 else _outer_splits(table, settings)
+    steps = 1 + len(splits) + (settings.stability_pairs > 0) + (settings.permutations > 0)
+    done = 0
+
+    def advance(stage: str) -> None:
+        nonlocal done
+        report(stage, done, steps)
+        done += 1
+
+    # Those of the estimators are said once, by the summary, however many folds raise them.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            advance("Choosing columns")
+            everything = np.arange(table.y.size)
+            model = _fitted(table, settings, fixed, everything)
+            nested = None
+            if splits:
+                nested = _nested(table, settings, fixed, splits, advance)
+            imputer, classifier = parts_of(model)
+            X = table.X if imputer is None else imputer.transform(table.X)
+            stability = None
+            if settings.stability_pairs:
+                advance("Refitting halves of the rows")
+                stability = _stability(X, table, settings, fixed, classifier)
+            permutation = None
+            if settings.permutations:
+                advance(f"Shuffling the outcome {settings.permutations} times")
+                permutation = permutation_test(
+                    _estimator(table, settings, fixed, everything), table.X, table.y,
+                    n_permutations=settings.permutations, cv=max(2, len(splits)),
+                    random_state=settings.seed, n_jobs=settings.jobs,
+                )  # fmt: skip
+        except DataError:
+            raise
+        except ValueError as error:  # the estimators' own checks, in words for a person
+            raise DataError(str(error)) from error
+    report("Done", steps, steps)
+
+    columns = column_table(classifier, X, table.y, stability)
+    columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
+    scores = np.asarray(classifier.decision_function(X), np.float64)
+    said = dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning)
+    notes = list(table.notes)
+    if stability is not None and table.groups is not None:
+        notes.append("stability halves the rows without regard to groups: frequencies are high")
+    return FitSummary(
+        model=model,
+        table=table,
+        settings=asdict(settings),
+        columns=columns,
+        training_scores=scores,
+        training_auc=auc_confidence_interval(table.y, scores),
+        nested=nested,
+        stability=stability,
+        permutation=permutation,
+        warnings=(*table.warnings, *_cautions(table, settings, nested), *said),
+        notes=tuple(notes),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _places(table: Table, names: Sequence[str]) -> Indices:
+    """Numbers of the columns that names stand for."""
+    places: list[int] = []
+    for name in names:
+        found = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
+        if not found:
+            raise unknown_column(name, table.columns.tolist(), "--always-include")
+        places += found
+    return np.unique(np.array(places, np.int64))
+
+
+def _estimator(
+    table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
+) -> Any:
+    """Return the whole procedure, unfitted, for these rows of the table."""
+    always = fixed.tolist() or None
+    classifier: Any
+    if not settings.tuned:
+        assert settings.k is not None
+        assert settings.alpha is not None
+        classifier = SparseAUCClassifier(settings.k, settings.alpha, always_include=always)
+    else:
+        d = len(table.inputs)
+        ks = range(max(1, fixed.size), min(max(settings.max_k, fixed.size), d) + 1)
+        classifier = SparseAUCClassifierCV(
+            ks=list(ks) if settings.k is None else [settings.k],
+            alphas=list(DEFAULT_ALPHAS) if settings.alpha is None else [settings.alpha],
+            cv=None if table.groups is None else _group_folds(table, settings, rows),
+            rule=settings.rule,
+            always_include=always,
+            random_state=settings.seed,
+            n_jobs=settings.jobs,
+        )
+    if table.imputation is None:
+        return classifier
+    imputer = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
+    return Pipeline([("impute", imputer), ("model", classifier)])
+
+
+def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]) -> Any:
+    """Fit the procedure to some rows, groups kept together within."""
+    model = _estimator(table, settings, fixed, rows)
+    whole = rows.size == table.y.size
+    X = table.X if whole else table.X[rows]
+    extra = {}
+    if table.groups is not None and settings.tuned:
+        prefix = "model__" if isinstance(model, Pipeline) else ""
+        extra = {f"{prefix}groups": table.groups[rows]}
+    return model.fit(X, table.y[rows], **extra)
+
+
+# --------------------------------------------------------------------------------------- honest AUC
+
+
+def _group_folds(
+    table: Table, settings: FitSettings, rows: npt.NDArray[np.intp]
+) -> StratifiedGroupKFold:
+    """Folds that keep groups together, as many as there are groups of each class, five at most."""
+    holding = _groups_by_class(table, rows)
+    if min(holding) < 2:
+        label = (table.negative, table.positive)[int(np.argmin(holding))]
+        raise DataError(
+            f"--groups: {min(holding)} groups hold rows that are {label!r}, and folds that keep "
+            "groups together need more"
+        )
+    return StratifiedGroupKFold(min(5, *holding), shuffle=True, random_state=settings.seed)
+
+
+def _groups_by_class(table: Table, rows: npt.NDArray[np.intp]) -> list[int]:
+    """Numbers of groups with negative and with positive rows among these."""
+    assert table.groups is not None
+    groups, y = table.groups[rows], table.y[rows]
+    return [np.unique(groups[y == label]).size for label in (0, 1)]
+
+
+def _outer_splits(table: Table, settings: FitSettings) -> list[Split]:
+    """Folds to judge by; none where the training rows would lack a class."""
+    rarer = int(min(table.y.sum(), (1 - table.y).sum()))
+    everything = np.arange(table.y.size)
+    splitter: Any
+    if table.groups is not None:
+        splitter = _group_folds(table, settings, everything)
+    elif rarer < 3:
+        return []
+    else:
+        splitter = StratifiedKFold(
+            min(settings.folds, rarer), shuffle=True, random_state=settings.seed
+        )
+    splits = list(splitter.split(np.zeros((table.y.size, 1)), table.y, table.groups))
+    for train, _ in splits:
+        if min(np.bincount(table.y[train], minlength=2)) < 2:
+            return []
+        if table.groups is not None and min(_groups_by_class(table, train)) < 2:
+            return []  # the fold holds all groups of a class but one
+    return splits
+
+
+def _nested(
+    table: Table,
+    settings: FitSettings,
+    fixed: Indices,
+    splits: list[Split],
+    advance: Callable[[str], None],
+) -> NestedScores:
+    """Score every row by a model chosen and fitted without it, or its group."""
+    parts, positive = [], table.y == 1
+    for number, (train, test) in enumerate(splits):
+        advance(f"Honest AUC, fold {number + 1} of {len(splits)}")
+        model = _fitted(table, settings, fixed, train)
+        parts.append(comparable_scores(model, table.X, positive, train, test))
+    return pool_folds(parts, [test for _, test in splits], positive)
+
+
+# ----------------------------------------------------------------------------------------- the rest
+
+
+def _stability(
+    X: Any, table: Table, settings: FitSettings, fixed: Indices, classifier: Any
+) -> StabilityResult | None:
+    """How often halves choose each column; nothing to tell where all are chosen beforehand."""
+    k = int(np.count_nonzero(classifier.coef_))
+    if k <= fixed.size or k >= len(table.inputs):
+        return None
+    return stability_selection(
+        X, table.y, k,
+        alpha=ridge_of(classifier), n_pairs=settings.stability_pairs,
+        always_include=fixed.tolist() or None, random_state=settings.seed, n_jobs=settings.jobs,
+    )  # fmt: skip
+
+
+def _cautions(table: Table, settings: FitSettings, nested: NestedScores | None) -> list[str]:
+    """What the numbers of rows do not allow to be told."""
+    counts = {table.positive: int(table.y.sum()), table.negative: int((1 - table.y).sum())}
+    label = min(counts, key=counts.__getitem__)
+    cautions = []
+    if counts[label] < FEW_ROWS:
+        cautions.append(
+            f"only {counts[label]} rows are {label!r}: which columns are chosen, and the AUC, are "
+            "a rough guess"
+        )
+    if nested is None and settings.folds:
+        cautions.append("too few rows or groups of a class for an honest AUC: none is given")
+    return cautions

@@ -1,0 +1,129 @@
+"""Which colour, marker and dash a series has, on the page and in files, by day and by night."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...plotting._axes import COLOURS
+from .elements import Figure
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a page. Text on its background has a contrast of 4.5 or more."""
+
+    background: str
+    surface: str
+    text: str
+    quiet: str
+    rule: str
+    grid: str
+    link: str
+    accent: str
+    caution: str
+    caution_surface: str
+    finding: str
+    finding_surface: str
+    series: tuple[str, ...]
+
+
+LIGHT = Theme(
+    background="#ffffff",
+    surface="#f6f5f1",
+    text="#1f2328",
+    quiet="#5b6169",
+    rule="#d9d7d0",
+    grid="#e9e7e1",
+    link="#0b5a8f",
+    accent="#0b5a8f",
+    caution="#8a4300",
+    caution_surface="#fdf3e7",
+    finding="#0f6146",
+    finding_surface="#ecf6f1",
+    series=COLOURS,
+)
+
+# The same hues, lighter: on a dark page the colours of a white one are too dim to follow.
+DARK = Theme(
+    background="#15181c",
+    surface="#1d2126",
+    text="#e4e2dc",
+    quiet="#a3a8ae",
+    rule="#373c43",
+    grid="#2a2f35",
+    link="#7fbdec",
+    accent="#7fbdec",
+    caution="#f0b070",
+    caution_surface="#2b2118",
+    finding="#74d0ab",
+    finding_surface="#16261f",
+    series=("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#f2f0ea"),
+)
+
+# Lines of a second and third round through the colours are told apart by their dashes, and points
+# by their shape, which does not repeat when the colours do.
+DASHES = ("solid", "dash", "dashdot")
+MARKERS = (
+    "circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "pentagon",
+    "hexagon", "triangle-left", "triangle-right",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a series is drawn. ``colour`` is an index into the theme's series colours."""
+
+    colour: int
+    dash: str
+    marker: str
+
+
+def look(slot: int) -> Look:
+    """Give the look of a slot; looks repeat only after 84 of them."""
+    rounds, colour = divmod(slot, len(LIGHT.series))
+    return Look(colour, DASHES[rounds % len(DASHES)], MARKERS[slot % len(MARKERS)])
+
+
+def slots(figures: Iterable[Figure]) -> dict[str, dict[str, int]]:
+    """Give every label of every figure a slot, so that a method looks the same all over a report.
+
+    A label keeps the slot it had in an earlier figure, unless another label of this figure has it
+    already; a new label gets the first slot that is free in its figure. So a figure of two lines
+    uses the two plainest looks, however many labels came before it.
+
+    Parameters
+    ----------
+    figures : iterable of Figure
+
+    Returns
+    -------
+    slots : dict of str to dict
+        By the figure's name: the slot of each label, in the order of their first appearance.
+
+    Examples
+    --------
+    >>> from sparseauc.tabular.report.elements import Panel, Series
+    >>> def figure(name, *labels):
+    ...     return Figure(name, "", "", [Panel("", "", "", [Series(x, [], []) for x in labels])])
+    >>> slots([figure("one", "a", "b"), figure("two", "c", "b")])
+    {'one': {'a': 0, 'b': 1}, 'two': {'c': 0, 'b': 1}}
+    """
+    remembered: dict[str, int] = {}
+    chosen: dict[str, dict[str, int]] = {}
+    for figure in figures:
+        labels = list(
+            dict.fromkeys(series.label for panel in figure.panels for series in panel.series)
+        )
+        taken: dict[int, str] = {}
+        for label in labels:
+            if label in remembered:
+                taken.setdefault(remembered[label], label)
+        kept = {label: slot for slot, label in taken.items()}
+        free = (slot for slot in range(len(labels)) if slot not in taken)
+        chosen[figure.name] = {
+            label: kept[label] if label in kept else next(free) for label in labels
+        }
+        for label, slot in chosen[figure.name].items():
+            remembered.setdefault(label, slot)
+    return chosen

@@ -1,0 +1,168 @@
+"""All that is known once a table has been fitted: what a report, a model file and a person need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..estimators import SparseLinearClassifier
+from ..metrics import AUCInterval
+from ..selection.confidence import NestedScores, PermutationResult
+from ..selection.stability import StabilityResult
+from .reading import Table
+from .scorecard import ScoreCard, make_card, parts_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class FitSummary:
+    """A fitted model and everything that was found out about it.
+
+    Attributes
+    ----------
+    model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
+        Fitted on all rows.
+    table : Table
+        What it was fitted to: X, y (1 is positive), column names, labels, groups, missing values.
+    settings : dict
+        What was asked for: k, alpha, rule, seed and so on.
+    columns : pandas.DataFrame
+        The chosen columns, as :func:`~sparseauc.selection.table.column_table` describes them:
+        rank, column, coefficient, standardised, auc, direction and, with ``stability``, frequency.
+    training_scores : ndarray of shape (n,)
+        Scores of the rows by the model that was fitted to them: not to be judged by.
+    training_auc : AUCInterval
+        Their AUC.
+    nested : NestedScores, optional
+        Out-of-fold scores by models chosen and fitted without the row, in units of the distance of
+        the classes in training, zero midway; the AUC of each fold, and the AUC of all with its
+        DeLong interval: the honest answer to how well the procedure ranks.
+    stability : StabilityResult, optional
+        How often halves of the rows choose each column.
+    permutation : PermutationResult, optional
+        Whether shuffled labels could do as well.
+    warnings : tuple of str
+        What should be looked at, from reading the table to fitting it.
+    notes : tuple of str
+        What was done.
+    seconds : float
+    """
+
+    model: Any = field(repr=False)
+    table: Table = field(repr=False)
+    settings: Mapping[str, Any]
+    columns: pd.DataFrame = field(repr=False)
+    training_scores: Floats = field(repr=False)
+    training_auc: AUCInterval
+    nested: NestedScores | None = None
+    stability: StabilityResult | None = None
+    permutation: PermutationResult | None = None
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def classifier(self) -> SparseLinearClassifier:
+        """The classifier within the model."""
+        return parts_of(self.model)[1]
+
+    @property
+    def k(self) -> int:
+        """Number of columns chosen."""
+        return int(np.count_nonzero(self.classifier.coef_))
+
+    @property
+    def alpha(self) -> float:
+        """Ridge of the model."""
+        return ridge_of(self.classifier)
+
+    @property
+    def cv_results(self) -> Mapping[str, Any] | None:
+        """Validation AUC of every k and ridge tried, as ``SparseAUCClassifierCV`` keeps it."""
+        return getattr(self.classifier, "cv_results_", None)
+
+    def auc_by_k(self) -> list[dict[str, float]]:
+        """Validation AUC of the best ridge at every k, with the standard error over folds."""
+        results = self.cv_results
+        if results is None:
+            return []
+        classifier: Any = self.classifier
+        # Repeats judge the same rows again: they add no independent folds.
+        folds = classifier.n_splits_ / classifier.n_repeats_
+        rows = []
+        for k in np.unique(results["param_k"]).tolist():
+            at = np.flatnonzero(results["param_k"] == k)
+            best = at[np.argmax(results["mean_test_score"][at])]
+            rows.append(
+                {
+                    "k": int(k),
+                    "auc": float(results["mean_test_score"][best]),
+                    "standard_error": float(results["std_test_score"][best] / np.sqrt(folds)),
+                    "alpha": float(results["param_alpha"][best]),
+                }
+            )
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """What can be told in JSON: everything but rows and arrays as long as them."""
+        table = self.table
+        return {
+            "source": table.source,
+            "target": table.target,
+            "positive": table.positive,
+            "negative": table.negative,
+            "rows": int(table.y.size),
+            "positives": int(table.y.sum()),
+            "columns_tried": len(table.inputs),
+            "groups": None if table.groups is None else int(np.unique(table.groups).size),
+            "k": self.k,
+            "alpha": self.alpha,
+            "auc": None if self.nested is None else _auc(self.nested),
+            "training_auc": self.training_auc.auc,
+            "chosen": self.columns.to_dict(orient="records"),
+            "auc_by_k": self.auc_by_k(),
+            "stability_pairs": None if self.stability is None else self.stability.n_pairs,
+            "permutation": None
+            if self.permutation is None
+            else {
+                "pvalue": self.permutation.pvalue,
+                "permutations": int(self.permutation.null.size),
+                "auc": self.permutation.auc,
+            },
+            "ids": table.ids,
+            "missing": dict(table.missing),
+            "imputation": table.imputation,
+            "settings": dict(self.settings),
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def card(self) -> ScoreCard:
+        """The model as a score card, with this summary on it."""
+        table = self.table
+        return make_card(
+            self.model,
+            inputs=[(column.column, column.level) for column in table.inputs],
+            classes=(table.negative, table.positive),
+            target=table.target,
+            summary=self.to_dict(),
+        )
+
+
+def ridge_of(classifier: Any) -> float:
+    """Ridge that a classifier was given, or chose."""
+    return float(classifier.alpha_ if hasattr(classifier, "alpha_") else classifier.alpha)
+
+
+def _auc(nested: NestedScores) -> dict[str, Any]:
+    folds = [None if np.isnan(area) else float(area) for area in nested.fold_aucs]
+    return {**asdict(nested.interval), "folds": folds}

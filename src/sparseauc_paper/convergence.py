@@ -1,0 +1,101 @@
+"""How SHT-AUC's training AUC rises with the epochs, for two scales of its step (Figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from sparseauc.blocks import RowBlocks
+from sparseauc.objective import AUCObjective
+from sparseauc.solvers import EpochRecord, sht_auc
+
+from .presets import Preset
+from .protocols import CORRECTED, PUBLISHED
+from .seeds import generator
+from .synthetic import outbreak, outer_split, scaled
+from .tasks import Cell
+from .tuning import Indices
+
+Scale = Literal["published", "paper"]
+SCALES: Mapping[Scale, str] = {
+    "published": "step of the published programs, γ = r(1 − r)",
+    "paper": "step of the paper's theorem, γ = 1/ρ⁺",
+}
+BATCH_SIZE = 50
+RECORDED_EVERY = 10
+
+
+def convergence_cell(
+    preset: Preset, *, k: int, ratio: float, fold: int, scale: Scale, seed: int
+) -> Cell:
+    """Name the course of one run on one training part of the first trial."""
+    return Cell(
+        "convergence",
+        {
+            "k": k,
+            "ratio": ratio,
+            "fold": fold,
+            "scale": scale,
+            "n": preset.n,
+            "d": preset.d,
+            "epochs": preset.figure1_epochs,
+            "batch_size": BATCH_SIZE,
+            "every": RECORDED_EVERY,
+            "seed": seed,
+        },
+    )
+
+
+def compute_convergence(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Run SHT-AUC with k = k*; see ``convergence_cell`` for the settings."""
+    draw = (settings["seed"], settings["k"], settings["ratio"], 0, settings["n"], settings["d"])
+    data = outbreak(*draw)
+    positive = data.y > 0
+    rows = outer_split(CORRECTED, positive, draw, settings["fold"]).train
+    X = np.ascontiguousarray(scaled(PUBLISHED, data, rows, draw)[rows])
+    objective = AUCObjective(X, positive[rows])
+    n, r = rows.size, objective.moments.ratio
+    step = r * (1 - r)
+    if settings["scale"] == "paper":
+        step = 1.0 / largest_curvature(objective, settings["batch_size"])
+    epochs, aucs, values = [0], [0.5], [1.0]
+
+    def record(now: EpochRecord) -> None:
+        if now.epoch == 1 or now.epoch % settings["every"] == 0:
+            epochs.append(now.epoch)
+            aucs.append(now.auc)
+            values.append(now.objective)
+
+    rng = generator("convergence", *draw, settings["fold"], settings["scale"])
+    sht_auc(
+        objective, settings["k"], batch_size=settings["batch_size"], step_size=step, shuffle=False,
+        max_epochs=settings["epochs"], tol=0.0, callback=record, rng=rng,
+    )  # fmt: skip
+    return {"epochs": epochs, "auc": aucs, "objective": values, "step": step, "rows": n}
+
+
+def largest_curvature(objective: AUCObjective, batch_size: int) -> float:
+    """Largest eigenvalue of ∇²f_B over the blocks B of neighbouring rows.
+
+    It bounds ρ⁺, which looks at few columns at a time, from above for any number of them. With c
+    the centred rows of a block, each times √scale, and √2·δ as one more, ∇²f_B = cᵀc, whose
+    eigenvalues are those of the small matrix ccᵀ.
+    """
+    X = np.asarray(objective.table)
+    blocks = RowBlocks.partition(
+        X.shape[0], batch_size, shuffle=False, rng=np.random.default_rng(0)
+    )
+    scales = np.array(objective.block_scales(len(blocks)))
+    means = np.stack([objective.mean_positive, objective.mean_negative])
+    delta = np.sqrt(2.0) * (means[1] - means[0])
+
+    def curvature(rows: Indices) -> float:
+        classes = np.where(objective.positive[rows], 0, 1)
+        centred = (X[rows] - means[classes]) * np.sqrt(scales[classes])[:, None]
+        factor = np.vstack([centred, delta])
+        return float(np.linalg.eigvalsh(factor @ factor.T)[-1])
+
+    return max(curvature(blocks.rows[start:stop]) for start, stop in pairwise(blocks.starts))

@@ -1,0 +1,359 @@
+"""The methods compared: the paper's seven, its elastic net, and those that were not in the paper.
+
+A method fits *all* points of a grid on one training set in one call, so that what the points share
+is done once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import RepeatedStratifiedKFold
+
+from sparseauc.estimators import SparseAUCClassifierCV
+from sparseauc.objective import AUCObjective
+from sparseauc.solvers import fsauc, hsg_ht, mean_difference, solam, spam
+from sparseauc.solvers.batched import GridResult, sht_auc_grid, sto_iht_grid
+
+from .protocols import Protocol
+from .seeds import generator
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Point = Mapping[str, float]
+
+# Coefficients of the convex methods below this count as zero when columns are counted.
+NEGLIGIBLE = 1e-3
+
+
+@dataclass(frozen=True)
+class Training:
+    """Rows to fit, and how.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    positive : ndarray of bool of shape (n,)
+    protocol : Protocol
+    epochs : int
+    seed : tuple
+        What the random choices depend on, besides the grid point.
+    tuning_rows : int
+        Rows that a training set has while tuning.
+    tuning : bool
+        Whether this is such a set, or that of the final fit.
+    """
+
+    X: Floats
+    positive: Mask
+    protocol: Protocol
+    epochs: int
+    seed: tuple[Any, ...]
+    tuning_rows: int
+    tuning: bool
+
+    @cached_property
+    def objective(self) -> AUCObjective:
+        """F on these rows, made once for all grid points."""
+        return AUCObjective(self.X, self.positive)
+
+    def rng(self, point: Point) -> np.random.Generator:
+        """Random choices of a grid point; all k make the same ones."""
+        return generator(*self.seed, {name: point[name] for name in point if name != "k"})
+
+    def n_blocks(self, point: Point) -> int:
+        """Number of blocks that a grid point means on this many rows."""
+        n = int(self.X.shape[0])
+        if "blocks" in point:
+            blocks = int(point["blocks"])
+            if not self.protocol.keep_batch_size:
+                return min(blocks, n)
+            return max(1, n // max(1, self.tuning_rows // blocks))
+        return max(1, n // int(point["batch_size"]))
+
+    def n_columns(self, point: Point) -> int:
+        """Non-zeros that k stands for."""
+        return int(point["k"]) - self.protocol.one_fewer
+
+
+Fit = Callable[[Training, Sequence[Point]], Floats]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the comparison.
+
+    Attributes
+    ----------
+    key : str
+        Name on the command line and in the store.
+    name : str
+        Name in tables.
+    fit : callable
+        ``fit(training, points)`` returns one column of coefficients for each point, NaN where the
+        fit diverged.
+    in_paper : bool
+        Whether it is a row of the paper's tables.
+    truncated : bool
+        Whether its answer is dense, and columns are counted from 0.001 on.
+    figure2_only : bool
+        Whether the paper has it in Figure 2 alone.
+    """
+
+    key: str
+    name: str
+    fit: Fit
+    in_paper: bool = True
+    truncated: bool = False
+    figure2_only: bool = False
+
+
+def _one_by_one(
+    solve: Callable[[Training, Point], Any],
+) -> Fit:
+    """Fit the points one after the other; a solver's error is a diverged fit."""
+
+    def fit(training: Training, points: Sequence[Point]) -> Floats:
+        d = training.X.shape[1]
+        W = np.empty((d, len(points)))
+        for place, point in enumerate(points):
+            try:
+                W[:, place] = solve(training, point).dense(d)
+            except ValueError as error:
+                if "diverged" not in str(error):
+                    raise
+                W[:, place] = np.nan
+        return W
+
+    return fit
+
+
+def _families(points: Sequence[Point]) -> Iterator[tuple[Point, list[int]]]:
+    """Points that differ in k alone, as places in the list."""
+    families: dict[tuple[tuple[str, float], ...], list[int]] = {}
+    for place, point in enumerate(points):
+        rest = tuple((name, value) for name, value in point.items() if name != "k")
+        families.setdefault(rest, []).append(place)
+    for rest, places in families.items():
+        yield dict(rest), places
+
+
+# ------------------------------------------------------------------------- hard thresholding
+
+
+def _fit_sht_auc(training: Training, points: Sequence[Point]) -> Floats:
+    protocol, r = training.protocol, training.objective.moments.ratio
+    step = r * (1 - r)
+    # w is divided by 1 + step · ridge = 1.1 after every step.
+    ridge = 0.1 / step if protocol.ridge_while_tuning and training.tuning else 0.0
+    return _fit_blockwise(
+        sht_auc_grid,
+        training,
+        points,
+        step_sizes="auto" if protocol.automatic_step else step,
+        ridges=ridge,
+    )
+
+
+def _fit_sto_iht(training: Training, points: Sequence[Point]) -> Floats:
+    return _fit_blockwise(sto_iht_grid, training, points, step_sizes=1.0)
+
+
+def _fit_blockwise(
+    fit_grid: Callable[..., GridResult],
+    training: Training,
+    points: Sequence[Point],
+    **options: Any,
+) -> Floats:
+    """Fit all k that share their blocks together."""
+    W = np.zeros((training.X.shape[1], len(points)))
+    for rest, places in _families(points):
+        # No column is left at k = 1 where one too many is removed: those stay zero.
+        sizes = {place: training.n_columns(points[place]) for place in places}
+        some = [place for place, size in sizes.items() if size > 0]
+        if not some:
+            continue
+        W[:, some] = fit_grid(
+            training.X, training.positive, ks=[sizes[place] for place in some],
+            batch_size=-(-training.X.shape[0] // training.n_blocks(rest)),
+            max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
+            rng=training.rng(rest), **options,
+        ).coef.T  # fmt: skip
+    return W
+
+
+def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
+    W = np.zeros((training.X.shape[1], len(points)))
+    for rest, places in _families(points):
+        for place in places:
+            k = training.n_columns(points[place])
+            if k == 0:
+                continue
+            result = hsg_ht(
+                training.objective, k, step_size=3.0, initial_batch_size=rest["tau"], growth=1.033,
+                restart_batches=training.protocol.restart_batches, max_epochs=training.epochs,
+                tol=0.0, shuffle=not training.protocol.fixed_order, rng=training.rng(rest),
+            )  # fmt: skip
+            W[result.support, place] = result.values
+    return W
+
+
+# ------------------------------------------------------------------------------------ convex
+
+
+def _solve_spam(training: Training, point: Point) -> Any:
+    return spam(
+        training.objective, l1=point.get("l1", 0.0), l2=point.get("l2", 0.0),
+        step_size=point["xi"], average=not training.protocol.last_iterate,
+        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
+        rng=training.rng(point),
+    )  # fmt: skip
+
+
+def _solve_solam(training: Training, point: Point) -> Any:
+    return solam(
+        training.objective, radius=point["radius"], step_size=point["xi"],
+        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
+        rng=training.rng(point),
+    )  # fmt: skip
+
+
+def _solve_fsauc(training: Training, point: Point) -> Any:
+    return fsauc(
+        training.objective, radius=point["radius"], step_size=point["eta"],
+        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
+        rng=training.rng(point),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------- not in the paper
+
+
+def _fit_sparse_auc_cv(training: Training, points: Sequence[Point]) -> Floats:
+    """Our own estimator, which tunes itself: a point can only say how often its folds repeat."""
+    W = np.empty((training.X.shape[1], len(points)))
+    for place, point in enumerate(points):
+        seed = int(training.rng(point).integers(2**31))
+        cv = None
+        if "repeats" in point:
+            cv = RepeatedStratifiedKFold(
+                n_splits=5, n_repeats=int(point["repeats"]), random_state=seed
+            )
+        model = SparseAUCClassifierCV(cv=cv, random_state=seed)
+        W[:, place] = model.fit(training.X, training.positive).coef_[0]
+    return W
+
+
+def _fit_mean_difference(training: Training, points: Sequence[Point]) -> Floats:
+    W = np.zeros((training.X.shape[1], len(points)))
+    for place, point in enumerate(points):
+        support, values = mean_difference(training.objective.moments, int(point["k"]))
+        W[support, place] = values
+    return W
+
+
+def shrunken_centroids(X: Floats, positive: Mask, ks: Sequence[int]) -> Floats:
+    """Coefficients of the nearest shrunken centroid that leaves k columns, for each k.
+
+    With two classes the centroids move towards the overall mean by the same amount, so the log
+    odds are linear in x with the soft-thresholded standardised mean difference over s_j + s_0 as
+    coefficients. s_j is the pooled deviation within classes, s_0 its median. The threshold is the
+    (k + 1)-th largest difference.
+    """
+    classes = X[positive], X[~positive]
+    means = [rows.mean(axis=0) for rows in classes]
+    scatter = sum(
+        ((rows - mean) ** 2).sum(axis=0) for rows, mean in zip(classes, means, strict=True)
+    )
+    deviation = np.sqrt(scatter / (X.shape[0] - 2))
+    deviation += np.median(deviation)
+    deviation[deviation == 0] = 1.0
+    difference = (means[0] - means[1]) / deviation
+    largest = np.append(np.sort(np.abs(difference))[::-1], 0.0)
+    thresholds = largest[np.minimum(ks, largest.size - 1)]
+    excess = np.maximum(np.abs(difference)[:, None] - thresholds, 0.0)
+    return np.asarray(np.sign(difference)[:, None] * excess / deviation[:, None])
+
+
+def _fit_shrunken_centroid(training: Training, points: Sequence[Point]) -> Floats:
+    ks = [int(point["k"]) for point in points]
+    return shrunken_centroids(training.X, training.positive, ks)
+
+
+def _l1_logistic(C: float, seed: int) -> Any:
+    import sklearn
+    from sklearn.linear_model import LogisticRegression
+
+    version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+    # How scikit-learn asks for the L1 penalty changed with 1.8.
+    penalty = {"l1_ratio": 1.0} if version >= (1, 8) else {"penalty": "l1"}
+    return LogisticRegression(
+        C=C, solver="liblinear", class_weight="balanced", random_state=seed, **penalty
+    )
+
+
+def _fit_l1_logistic(training: Training, points: Sequence[Point]) -> Floats:
+    # Rows have unit length; C is meant for columns of about unit variance.
+    scale = np.sqrt(training.X.shape[1])
+    X = training.X * scale
+    W = np.empty((training.X.shape[1], len(points)))
+    with warnings.catch_warnings():
+        # A fit that has not converged is judged by its validation AUC like any other.
+        warnings.simplefilter("ignore")
+        for place, point in enumerate(points):
+            seed = int(training.rng(point).integers(2**31))
+            W[:, place] = _l1_logistic(point["C"], seed).fit(X, training.positive).coef_[0] * scale
+    return W
+
+
+METHODS: Mapping[str, Method] = {
+    method.key: method
+    for method in (
+        Method("sht-auc", "SHT-AUC", _fit_sht_auc),
+        Method("spam-l1", "SPAM-l1", _one_by_one(_solve_spam), truncated=True),
+        Method("spam-l2", "SPAM-l2", _one_by_one(_solve_spam), truncated=True),
+        Method("fsauc", "FSAUC", _one_by_one(_solve_fsauc), truncated=True),
+        Method("solam", "SOLAM", _one_by_one(_solve_solam), truncated=True),
+        Method("stoiht", "StoIHT", _fit_sto_iht),
+        Method("hsg-ht", "HSG-HT", _fit_hsg_ht),
+        Method(
+            "spam-l1l2", "SPAM-l1/l2", _one_by_one(_solve_spam), truncated=True, figure2_only=True
+        ),
+        Method("sparse-auc-cv", "SparseAUCClassifierCV", _fit_sparse_auc_cv, in_paper=False),
+        Method("mean-difference", "top-k mean difference", _fit_mean_difference, in_paper=False),
+        Method(
+            "shrunken-centroid", "nearest shrunken centroid", _fit_shrunken_centroid, in_paper=False
+        ),
+        Method("l1-logistic", "L1 logistic", _fit_l1_logistic, in_paper=False),
+    )
+}
+PAPER_METHODS = tuple(m.key for m in METHODS.values() if m.in_paper and not m.figure2_only)
+
+
+def find_methods(names: str | None) -> tuple[str, ...]:
+    """Keys of the methods named in a list with commas, by key or by printed name; all for none.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not among them, or an empty list.
+    """
+    if names is None:
+        return tuple(METHODS)
+    by_name = {name.casefold(): m.key for m in METHODS.values() for name in (m.key, m.name)}
+    wanted = []
+    for name in (part.strip() for part in names.split(",")):
+        if not name:
+            continue
+        if name.casefold() not in by_name:
+            raise ValueError(f"no method is named {name!r}; there are {', '.join(METHODS)}")
+        wanted.append(by_name[name.casefold()])
+    if not wanted:
+        raise ValueError(f"no method is named; there are {', '.join(METHODS)}")
+    return tuple(key for key in METHODS if key in wanted)

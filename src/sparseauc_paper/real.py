@@ -1,0 +1,169 @@
+"""The gene data: one method, tuned and tested on one split (Table III, Figures 3 and 4).
+
+For the methods with a limit k, every k is fitted and tested, with what else there is tuned for it:
+that is what the figures show. The table takes the k with the best validation AUC, or, if so
+switched, the k with the best mean test AUC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from sparseauc.datasets import load_colon, load_leukemia
+from sparseauc.datasets._markers import Reading
+from sparseauc.metrics import fast_auc
+
+from .methods import METHODS, Training
+from .presets import Preset, points
+from .protocols import Protocol
+from .seeds import generator
+from .tasks import Cell
+from .tuning import Indices, Mask, Split, scale_columns, scale_rows, tune
+
+N_FOLDS = 5
+LOADERS = {"colon": load_colon, "leukemia": load_leukemia}
+DATASETS = tuple(LOADERS)
+READINGS: tuple[Reading, ...] = get_args(Reading)
+# The hold-out of the published programs, for both data sets.
+_TRAINING_ROWS, _POSITIVES, _LEAST_NEGATIVES = 50, (32, 33), 3
+
+
+def real_cell(
+    preset: Preset,
+    protocol: Protocol,
+    method: str,
+    *,
+    dataset: str,
+    trial: int,
+    fold: int,
+    seed: int,
+) -> Cell:
+    """Name the work of one method on one test part of one trial."""
+    switches = protocol.switches_of("real", method)
+    grid = dict(preset.real_grid(method, dataset))
+    if switches.get("untuned_batch_growth"):
+        grid["tau"] = grid["tau"][-1:]
+    return Cell(
+        "real",
+        {
+            "method": method,
+            "dataset": dataset,
+            "grid": {name: list(axis) for name, axis in grid.items()},
+            "trial": trial,
+            "fold": fold,
+            "epochs": preset.real_epochs,
+            "seed": seed,
+            "switches": switches,
+        },
+    )
+
+
+def compute_real(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Tune, fit and test; see ``real_cell`` for the settings."""
+    protocol = Protocol(**settings["switches"])
+    method = METHODS[settings["method"]]
+    grid = points(settings["grid"])
+    X, positive, markers = genes(settings["dataset"])
+    draw = (settings["seed"], settings["dataset"], settings["trial"])
+    split, inner = splits(protocol, positive, draw, settings["fold"])
+
+    def fit(part: Split, number: int, chosen: list[dict[str, float]], tuning: bool) -> Any:
+        table = X if protocol.row_scaling_only else scale_columns(X, part.train)
+        table = scale_rows(table)
+        training = Training(
+            X=np.ascontiguousarray(table[part.train]),
+            positive=positive[part.train],
+            protocol=protocol,
+            epochs=settings["epochs"],
+            seed=("fit", *draw, settings["fold"], method.key, number),
+            tuning_rows=inner[0].train.size,
+            tuning=tuning,
+        )
+        return table[part.test], method.fit(training, chosen)
+
+    scores = None
+    best_of = {"": 0}
+    if len(grid) > 1:
+        tuned = tune(inner, lambda part, number: fit(part, number, grid, True), positive)
+        scores = tuned.scores
+        # One choice for every k where the method has one, a single choice where it has none.
+        families: dict[str, list[int]] = {}
+        for place, point in enumerate(grid):
+            families.setdefault(f"{point['k']:g}" if "k" in point else "", []).append(place)
+        best_of = {k: tuned.best(places) for k, places in families.items()}
+    chosen = list(best_of.values())
+    X_test, W = fit(split, len(inner), [grid[place] for place in chosen], False)
+    judged = positive[split.test]
+    results: dict[str, dict[str, Any]] = {}
+    for (k, place), coef in zip(best_of.items(), W.T, strict=True):
+        support = np.flatnonzero(coef)
+        finite = bool(np.isfinite(coef).all())
+        results[k] = {
+            "auc": fast_auc(X_test @ coef, judged) if finite else None,
+            "columns": support.size,
+            "markers": {
+                name: int(np.isin(support, known).sum()) for name, known in markers.items()
+            },
+            "validation_auc": None if scores is None else _number(scores[place]),
+            "point": grid[place],
+        }
+    # The best validation AUC; among equals the smallest k, as the grid ascends.
+    best = max(results, key=lambda k: float(results[k]["validation_auc"] or 0.0))
+    if results[best]["auc"] is None:
+        raise FloatingPointError(
+            f"the final fit of {method.name} diverged at {grid[best_of[best]]}"
+        )
+    return {"by_k": results, "best": best}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+@lru_cache(maxsize=2)
+def genes(dataset: str) -> tuple[Any, Mask, dict[Reading, Indices]]:
+    """The table, which rows are positive, and the marker columns in both readings."""
+    load = LOADERS[dataset]
+    bunch = load()
+    markers = {reading: load(markers=reading).marker_columns for reading in READINGS}
+    return np.asarray(bunch.data, np.float64), bunch.target > 0, markers
+
+
+def splits(
+    protocol: Protocol, positive: Mask, draw: tuple[Any, ...], fold: int
+) -> tuple[Split, list[Split]]:
+    """Training and test rows, and the tuning splits, as row numbers of the whole table."""
+    if protocol.hold_out_fifty:
+        return _hold_out(protocol, positive, draw, fold)
+    zeros = np.zeros(positive.size)
+    state = int(generator("real folds", *draw).integers(2**31))
+    outer = StratifiedKFold(N_FOLDS, shuffle=True, random_state=state)
+    split = Split(*list(outer.split(zeros, positive))[fold])
+    state = int(generator("real tuning folds", *draw, fold).integers(2**31))
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=state)
+    inner = folds.split(zeros[split.train], positive[split.train])
+    return split, [Split(split.train[a], split.train[b]) for a, b in inner]
+
+
+def _hold_out(
+    protocol: Protocol, positive: Mask, draw: tuple[Any, ...], fold: int
+) -> tuple[Split, list[Split]]:
+    """50 rows to train, the rest to test; one tuning split of 40 and 10 rows."""
+    rng = generator("hold-out", *draw)
+    while True:
+        order = rng.permutation(positive.size)
+        first = order[:_TRAINING_ROWS]
+        negatives = (~positive[first]).reshape(N_FOLDS, -1).sum(axis=1)
+        if positive[first].sum() in _POSITIVES and negatives.min() >= _LEAST_NEGATIVES:
+            break
+    size = _TRAINING_ROWS // N_FOLDS
+    judged = np.arange(fold * size, (fold + 1) * size)
+    inner = Split(np.delete(first, judged), first[judged])
+    # The slip: the order is applied to the rows of the split, which it had ordered already.
+    final = order[order] if protocol.permute_twice else order
+    return Split(final[:_TRAINING_ROWS], final[_TRAINING_ROWS:]), [inner]

@@ -1,0 +1,515 @@
+"""Stored results as tables and figures of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparseauc.tabular.report.elements import Comparison, Figure, Panel, Series
+
+from . import plan, printed
+from .convergence import SCALES, Scale
+from .methods import METHODS
+from .plan import Request
+from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
+from .store import Outcome
+from .tasks import Cell
+from .tuning import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Outcomes = Mapping[Cell, Outcome]
+# Values by trial, NaN for a cell that failed; the samples of a method and a column.
+Sample = dict[int, list[float]]
+Values = dict[tuple[str, str], Sample]
+
+PROTOCOL_WORDS = {
+    "corrected": "the corrected protocol (stratified nested cross-validation, nothing learned from "
+    "test rows, exactly k columns)",
+    "published": "the published protocol (as the authors' programs did it, slips included)",
+}
+_AUC = "test AUC"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean of some values and how well it is known.
+
+    Attributes
+    ----------
+    mean, std : float
+        ``std`` is the population deviation, as the paper prints it.
+    se : float
+        Standard error of the mean; NaN for a single value.
+    n, failed : int
+        Values, and values missing because their cell failed.
+    """
+
+    mean: float
+    se: float
+    std: float
+    n: int
+    failed: int
+
+
+def mean_of(sample: Mapping[int, Sequence[float]], *, by_trial: bool = False) -> Mean:
+    """Summarise the values of some trials, of which NaN ones are failures.
+
+    The values of a trial share its data. The error is that of independent values, or that of
+    independent trials, whichever is larger; ``by_trial``, for trials whose values all judge the
+    same rows, always that of trials.
+    """
+    trials = [np.array([v for v in values if not isnan(v)]) for values in sample.values()]
+    trials = [values for values in trials if values.size]
+    failed = sum(map(len, sample.values())) - sum(values.size for values in trials)
+    if not trials:
+        return Mean(nan, nan, nan, 0, failed)
+    good = np.concatenate(trials)
+    means = np.array([values.mean() for values in trials])
+    errors = [
+        float(units.std(ddof=1)) / sqrt(units.size)
+        for units in ([means] if by_trial else [good, means])
+        if units.size > 1
+    ]
+    se = max(errors, default=nan)
+    return Mean(float(good.mean()), se, float(good.std()), good.size, failed)
+
+
+def difference_in_errors(mine: Mean, theirs: printed.Printed, n_printed: int) -> float:
+    """Difference of two means in units of its standard error; NaN where that is not known."""
+    error = sqrt(mine.se**2 + theirs.std**2 / n_printed)
+    return (mine.mean - theirs.mean) / error if error > 0 else nan
+
+
+# -------------------------------------------------------------------------------- synthetic
+
+
+def synthetic_auc(protocol: Protocol, result: Mapping[str, Any]) -> float:
+    """Test AUC, after small coefficients are zeroed if so switched."""
+    return float(result["auc_truncated" if protocol.truncate_before_auc else "auc"])
+
+
+def synthetic_values(
+    cells: Mapping[plan.SyntheticKey, Cell],
+    outcomes: Outcomes,
+    read: Callable[[Mapping[str, Any]], float],
+) -> Values:
+    """Read one number off every cell, by method and column."""
+    values: Values = {}
+    for (method, column, trial, _), cell in cells.items():
+        outcome = outcomes.get(cell)
+        result = None if outcome is None else outcome.result
+        sample = values.setdefault((method, column), {})
+        sample.setdefault(trial, []).append(nan if result is None else read(result))
+    return values
+
+
+def frame_of(
+    values: Values,
+    group: str,
+    table: printed.Table,
+    n_printed: int,
+    columns: Mapping[str, str],
+    *,
+    by_trial: bool = False,
+) -> list[dict[str, Any]]:
+    """Lines of a comparison; ``columns`` names them as the report does."""
+    lines = []
+    for (key, column), sample in values.items():
+        summary = mean_of(sample, by_trial=by_trial)
+        theirs = table.get(key, {}).get(column)
+        lines.append(
+            {
+                "method": METHODS[key].name,
+                "in_paper": METHODS[key].in_paper,
+                "group": group,
+                "column": columns[column],
+                "mean": summary.mean,
+                "se": summary.se,
+                "std": summary.std,
+                "n": summary.n,
+                "failed": summary.failed,
+                "printed": nan if theirs is None else theirs.mean,
+                "printed_std": nan if theirs is None else theirs.std,
+                "difference": nan
+                if theirs is None
+                else difference_in_errors(summary, theirs, n_printed),
+            }
+        )
+    return lines
+
+
+def _comparison(
+    name: str, title: str, caption: str, lines: Sequence[Mapping[str, Any]]
+) -> Comparison:
+    import pandas as pd
+
+    frame: pd.DataFrame = pd.DataFrame(list(lines))
+    return Comparison(name, title, caption, frame)
+
+
+def _extent(trials: int, folds: int, what: str) -> str:
+    several = f"{trials} {what}{'s' if trials != 1 else ''}"
+    return f"{several}, one test part each" if folds == 1 else f"{several} of {folds} test parts"
+
+
+def table1_values(request: Request, protocol: str, outcomes: Outcomes) -> Values:
+    """Test AUCs behind Table I."""
+    cells = plan.table_cells(request, protocol)
+    return synthetic_values(
+        cells, outcomes, lambda result: synthetic_auc(PROTOCOLS[protocol], result)
+    )
+
+
+def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
+    """Table I under a protocol, beside the printed numbers."""
+    values = table1_values(request, protocol, outcomes)
+    lines = frame_of(
+        values, _AUC, printed.AUC, printed.VALUES_SYNTHETIC, _sparsity_columns(request)
+    )
+    return _comparison(
+        _name("table1", request, protocol),
+        f"Table I, {protocol} protocol",
+        f"Test AUC at {plan.TABLE_RATIO:.0%} positives under {PROTOCOL_WORDS[protocol]}; "
+        f"{_synthetic_extent(request, protocol)}.",
+        lines,
+    )
+
+
+def table2(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
+    """Table II under a protocol: were the shifted columns found?"""
+    cells = plan.table_cells(request, protocol)
+    lines = []
+    for group, field, table in (
+        ("F1", "f1", printed.F1),
+        ("Jaccard", "jaccard", printed.JACCARD),
+    ):
+        values = synthetic_values(cells, outcomes, lambda result, field=field: result[field])  # type: ignore[misc]
+        lines += frame_of(
+            values, group, table, printed.VALUES_SYNTHETIC, _sparsity_columns(request)
+        )
+    return _comparison(
+        _name("table2", request, protocol),
+        f"Table II, {protocol} protocol",
+        f"Agreement of the columns chosen with the k* shifted ones, under "
+        f"{PROTOCOL_WORDS[protocol]}; {_synthetic_extent(request, protocol)}. The convex methods "
+        "give dense answers: their columns are those with a coefficient of at least 0.001.",
+        lines,
+    )
+
+
+def _sparsity_columns(request: Request) -> dict[str, str]:
+    return {str(k): f"k* = {k}" for k in request.preset.sparsities}
+
+
+def _synthetic_extent(request: Request, protocol: str) -> str:
+    preset = request.preset
+    if request.is_chosen(protocol):
+        return _extent(preset.trials, preset.folds, "draw")
+    return _extent(preset.other_trials, preset.other_folds, "draw")
+
+
+def _name(stem: str, request: Request, protocol: str) -> str:
+    return stem if request.is_chosen(protocol) else f"{stem}-{protocol}"
+
+
+def figure2(request: Request, outcomes: Outcomes) -> Figure:
+    """Figure 2: AUC and F1 against the share of positives."""
+    cells = plan.figure2_cells(request)
+    protocol = PROTOCOLS[request.protocol]
+    panels = []
+    errors: list[float] = []
+    readers: dict[str, Callable[[Mapping[str, Any]], float]] = {
+        _AUC: lambda result: synthetic_auc(protocol, result),
+        "F1 of the columns": lambda result: result["f1"],
+    }
+    for label, read in readers.items():
+        values = synthetic_values(cells, outcomes, read)
+        series = []
+        for method in request.methods:
+            means = [mean_of(values[method, f"{r:g}"]) for r in request.preset.ratios]
+            series.append(
+                Series(
+                    METHODS[method].name, request.preset.ratios, [m.mean for m in means],
+                    in_paper=METHODS[method].in_paper,
+                    style="line" if METHODS[method].in_paper else "dashed",
+                )
+            )  # fmt: skip
+            errors += [m.se for m in means]
+        panels.append(Panel(label, "share of positives r", label, series))
+    preset = request.preset
+    return Figure(
+        "figure2",
+        "Figure 2: AUC and F1 against the share of positives",
+        f"k* = {plan.FIGURE2_SPARSITY}, {PROTOCOL_WORDS[request.protocol]}; "
+        f"{_extent(preset.figure2_trials, preset.figure2_folds, 'draw')}, standard errors up to "
+        f"{np.nanmax([*errors, 0.0]):.2f}. Methods drawn dashed are not in the paper.",
+        panels,
+    )
+
+
+# ------------------------------------------------------------------------------ convergence
+
+
+def _course(
+    request: Request, outcomes: Outcomes, k: int, ratio: float, scale: Scale, field: str
+) -> tuple[list[int], Floats]:
+    """Epochs, and the mean over training parts of what was recorded at them; none if all failed."""
+    cells = plan.figure1_cells(request)
+    runs = [
+        outcome.result
+        for fold in range(request.preset.figure1_folds)
+        if (outcome := outcomes.get(cells[k, ratio, scale, fold])) is not None
+        and outcome.result is not None
+    ]
+    if not runs:
+        return [], np.empty(0)
+    return list(runs[0]["epochs"]), np.mean([run[field] for run in runs], axis=0)
+
+
+def figure1(request: Request, outcomes: Outcomes) -> list[Figure]:
+    """Figure 1 for each scale of the step, a panel for each k*; and F in the same runs."""
+    preset = request.preset
+    figures = []
+    for scale, words in SCALES.items():
+        panels = []
+        for k in preset.sparsities:
+            series = []
+            for ratio in preset.figure1_ratios:
+                epochs, auc = _course(request, outcomes, k, ratio, scale, "auc")
+                if epochs:
+                    # Each curve is divided by its own largest value, as in the paper; the start,
+                    # where all scores are zero, would only flatten it.
+                    series.append(Series(f"r = {ratio:g}", epochs[1:], list(auc[1:] / auc.max())))
+            panels.append(Panel(f"k* = {k}", "epochs", "training AUC ÷ its maximum", series))
+        figures.append(
+            Figure(
+                "figure1" if scale == "published" else "figure1-paper-step",
+                f"Figure 1, {words}",
+                "Training AUC of SHT-AUC with k = k* and blocks of 50 rows, each curve divided by "
+                f"its maximum, as in the paper; {_figure1_extent(request)}. "
+                f"{_mean_steps(request, outcomes, scale)} ρ⁺ is taken as the largest curvature of "
+                "any block, which bounds it for any number of columns.",
+                panels,
+            )
+        )
+    panels = []
+    for scale, words in SCALES.items():
+        series = []
+        for ratio in preset.figure1_ratios:
+            courses = [
+                _course(request, outcomes, k, ratio, scale, "objective") for k in preset.sparsities
+            ]
+            courses = [course for course in courses if course[0]]
+            if courses:
+                mean = np.mean([values for _, values in courses], axis=0)
+                series.append(Series(f"r = {ratio:g}", courses[0][0], list(mean)))
+        panels.append(Panel(words, "epochs", "F on the training rows", series))
+    figures.append(
+        Figure(
+            "figure1-objective",
+            "What SHT-AUC minimises, in the same runs",
+            f"F, mean over k*; {_figure1_extent(request)}. The AUC settles long before F does.",
+            panels,
+        )
+    )
+    return figures
+
+
+def _figure1_extent(request: Request) -> str:
+    parts = request.preset.figure1_folds
+    return f"mean of {parts} training parts of one draw" if parts > 1 else "one run"
+
+
+def _mean_steps(request: Request, outcomes: Outcomes, scale: Scale) -> str:
+    parts = []
+    for ratio in request.preset.figure1_ratios:
+        steps = [
+            outcomes[cell].result["step"]  # type: ignore[index]
+            for (_, r, s, _), cell in plan.figure1_cells(request).items()
+            if (r, s) == (ratio, scale) and cell in outcomes and outcomes[cell].result is not None
+        ]
+        if steps:
+            parts.append(f"{np.mean(steps):.3g} at r = {ratio:g}")
+    return f"Mean γ: {', '.join(parts)}."
+
+
+def epochs_to(request: Request, outcomes: Outcomes, share: float) -> dict[tuple[str, float], float]:
+    """Epochs until F has made a share of its way down, mean over k*, by step and ratio."""
+    reached: dict[tuple[str, float], float] = {}
+    for scale in SCALES:
+        for ratio in request.preset.figure1_ratios:
+            needed = []
+            for k in request.preset.sparsities:
+                epochs, values = _course(request, outcomes, k, ratio, scale, "objective")
+                if epochs:
+                    there = values <= values[0] - share * (values[0] - values.min())
+                    needed.append(epochs[int(np.argmax(there))])
+            if needed:
+                reached[scale, ratio] = float(np.mean(needed))
+    return reached
+
+
+# ------------------------------------------------------------------------------------- genes
+
+
+@dataclass(frozen=True)
+class RealResults:
+    """What the cells of a protocol on the gene data hold.
+
+    Attributes
+    ----------
+    tuned : dict
+        By method and data set, the test AUCs with k as the protocol chooses it.
+    by_k : dict
+        By method, data set and k, the test AUCs; k is "" for methods without.
+    share : dict
+        By the same, the share of markers among the columns chosen.
+    best_k : dict
+        By method and data set, the k with the best mean test AUC.
+    """
+
+    tuned: Values
+    by_k: dict[tuple[str, str, str], Sample]
+    share: dict[tuple[str, str, str], Sample]
+    best_k: dict[tuple[str, str], str]
+
+
+def real_results(
+    cells: Mapping[plan.RealKey, Cell], outcomes: Outcomes, protocol: Protocol
+) -> RealResults:
+    """Read all numbers off the cells of the gene data."""
+    reading = "published" if protocol.published_markers else "corrected"
+    by_k: dict[tuple[str, str, str], Sample] = {}
+    share: dict[tuple[str, str, str], Sample] = {}
+    own: Values = {}
+    for (method, dataset, trial, _), cell in cells.items():
+        outcome = outcomes.get(cell)
+        values = own.setdefault((method, dataset), {}).setdefault(trial, [])
+        if outcome is None or outcome.result is None:
+            values.append(nan)
+            continue
+        result = outcome.result
+        values.append(result["by_k"][result["best"]]["auc"])
+        for k, at_k in result["by_k"].items():
+            place = method, dataset, k
+            hits, columns = at_k["markers"][reading], at_k["columns"]
+            for samples, value in (
+                (by_k, nan if at_k["auc"] is None else at_k["auc"]),
+                (share, hits / columns if columns else 0.0),
+            ):
+                samples.setdefault(place, {}).setdefault(trial, []).append(value)
+    best_k: dict[tuple[str, str], str] = {}
+    for (method, dataset, k), sample in by_k.items():
+        now = best_k.get((method, dataset))
+        if now is None or mean_of(sample).mean > mean_of(by_k[method, dataset, now]).mean:
+            best_k[method, dataset] = k
+    tuned = dict(own)
+    if protocol.best_k_on_test:
+        for (method, dataset), k in best_k.items():
+            if method in HARD_THRESHOLDING:
+                failed = [v for values in own[method, dataset].values() for v in values if isnan(v)]
+                # Cells that failed have no value at any k; they count all the same.
+                tuned[method, dataset] = {**by_k[method, dataset, k], -1: failed}
+    return RealResults(tuned, by_k, share, best_k)
+
+
+def _real_extent(request: Request, protocol: str) -> str:
+    preset = request.preset
+    trials = preset.real_trials if request.is_chosen(protocol) else preset.other_real_trials
+    return _extent(trials, 5, "trial")
+
+
+def table3(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
+    """Table III under a protocol."""
+    cells = plan.real_cells(request, protocol)
+    results = real_results(cells, outcomes, PROTOCOLS[protocol])
+    lines = frame_of(
+        results.tuned, _AUC, printed.REAL_AUC, printed.VALUES_REAL,
+        {name: name for name in request.datasets},
+        by_trial=PROTOCOLS[protocol].hold_out_fifty,
+    )  # fmt: skip
+    chosen = (
+        "k of the hard-thresholding methods is the one with the best mean test AUC, as there"
+        if PROTOCOLS[protocol].best_k_on_test
+        else "k is tuned on training rows like everything else"
+    )
+    return _comparison(
+        _name("table3", request, protocol),
+        f"Table III, {protocol} protocol",
+        f"Test AUC on the gene data under {PROTOCOL_WORDS[protocol]}; {chosen}; "
+        f"{_real_extent(request, protocol)}.",
+        lines,
+    )
+
+
+def figures_by_k(request: Request, protocol: str, outcomes: Outcomes) -> tuple[Figure, Figure]:
+    """Figures 3 and 4: test AUC, and share of markers among the columns chosen, against k."""
+    cells = plan.real_cells(request, protocol)
+    results = real_results(cells, outcomes, PROTOCOLS[protocol])
+    aucs: list[Panel] = []
+    shares: list[Panel] = []
+    for dataset in request.datasets:
+        for panels, values, label in (
+            (aucs, results.by_k, _AUC),
+            (shares, results.share, "share of markers among columns"),
+        ):
+            series = _series_by_k(request, protocol, dataset, values, shares is panels)
+            panels.append(Panel(dataset, "columns allowed k", label, series, x_log=True))
+    return (
+        Figure(
+            _name("figure3", request, protocol),
+            f"Figure 3: AUC against k, {protocol} protocol",
+            f"Test AUC on the gene data for every k, {_real_extent(request, protocol)}; what else "
+            "there is to tune is tuned for each k. Methods without a limit k are drawn level.",
+            aucs,
+        ),
+        Figure(
+            _name("figure4", request, protocol),
+            f"Figure 4: share of related genes against k, {protocol} protocol",
+            "Share of the columns chosen that measure one of the paper's markers (a precision: the "
+            f"paper's formula has a recall, its text and programs this). "
+            f"{_real_extent(request, protocol)}; markers in the "
+            f"{'published' if PROTOCOLS[protocol].published_markers else 'corrected'} reading.",
+            shares,
+        ),
+    )
+
+
+def _series_by_k(
+    request: Request,
+    protocol: str,
+    dataset: str,
+    values: Mapping[tuple[str, str, str], Sample],
+    limited_only: bool,
+) -> list[Series]:
+    methods = request.table_methods if request.is_chosen(protocol) else request.paper_methods
+    limits = sorted({float(k) for _, name, k in values if k and name == dataset})
+    series = []
+    for method in methods:
+        ks = [k for key, name, k in values if (key, name) == (method, dataset)]
+        if ks == [""]:
+            if limited_only:
+                continue
+            level = mean_of(values[method, dataset, ""])
+            ends = [limits[0], limits[-1]] if limits else [1.0, 500.0]
+            x, means = ends, [level, level]
+        else:
+            x, means = (
+                [float(k) for k in ks],
+                [mean_of(values[method, dataset, k]) for k in ks],
+            )
+        if x:
+            series.append(
+                Series(
+                    METHODS[method].name, x, [m.mean for m in means],
+                    in_paper=METHODS[method].in_paper,
+                    style="line" if METHODS[method].in_paper else "dashed",
+                )
+            )  # fmt: skip
+    return series

@@ -1,0 +1,153 @@
+"""The simulated outbreak: a method tuned and tested on one split of one draw (Tables I, II)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from sparseauc.datasets import OutbreakData, make_outbreak
+from sparseauc.metrics import fast_auc, support_f1, support_jaccard
+
+from .methods import METHODS, NEGLIGIBLE, Training
+from .presets import Preset, points
+from .protocols import Protocol
+from .seeds import generator
+from .tasks import Cell
+from .tuning import Indices, Mask, Split, scale_columns, scale_rows, tune
+
+N_FOLDS = 5
+SHIFT = 0.3
+
+
+def synthetic_cell(
+    preset: Preset,
+    protocol: Protocol,
+    method: str,
+    *,
+    k: int,
+    ratio: float,
+    trial: int,
+    fold: int,
+    seed: int,
+) -> Cell:
+    """Name the work of one method on one test part of one draw."""
+    return Cell(
+        "synthetic",
+        {
+            "method": method,
+            "grid": {name: list(axis) for name, axis in preset.grids[method].items()},
+            "k": k,
+            "ratio": ratio,
+            "trial": trial,
+            "fold": fold,
+            "n": preset.n,
+            "d": preset.d,
+            "epochs": preset.epochs,
+            "seed": seed,
+            "switches": protocol.switches_of("synthetic", method),
+        },
+    )
+
+
+def compute_synthetic(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Tune, fit and test; see ``synthetic_cell`` for the settings."""
+    protocol = Protocol(**settings["switches"])
+    method = METHODS[settings["method"]]
+    grid = points(settings["grid"])
+    draw = tuple(settings[name] for name in ("seed", "k", "ratio", "trial", "n", "d"))
+    data = outbreak(*draw)
+    positive = data.y > 0
+    split = outer_split(protocol, positive, draw, settings["fold"])
+    inner = inner_splits(protocol, positive, split.train, (*draw, settings["fold"]))
+    seed = ("fit", *draw, settings["fold"], method.key)
+
+    def fit(part: Split, number: int, chosen: list[dict[str, float]], tuning: bool) -> Any:
+        X = scaled(protocol, data, part.train, draw)
+        training = Training(
+            X=np.ascontiguousarray(X[part.train]),
+            positive=positive[part.train],
+            protocol=protocol,
+            epochs=settings["epochs"],
+            seed=(*seed, number),
+            tuning_rows=inner[0].train.size,
+            tuning=tuning,
+        )
+        return X[part.test], method.fit(training, chosen)
+
+    best, validation = 0, None
+    if len(grid) > 1:
+        tuned = tune(inner, lambda part, number: fit(part, number, grid, True), positive)
+        best = tuned.best()
+        validation = float(tuned.scores[best])
+    X_test, W = fit(split, len(inner), [grid[best]], False)
+    coef = W[:, 0]
+    if not np.isfinite(coef).all():
+        raise FloatingPointError(f"the final fit of {method.name} diverged at {grid[best]}")
+    kept = np.where(np.abs(coef) < NEGLIGIBLE, 0.0, coef) if method.truncated else coef
+    judged = positive[split.test]
+    return {
+        "auc": fast_auc(X_test @ coef, judged),
+        "auc_truncated": fast_auc(X_test @ kept, judged),
+        "f1": support_f1(np.flatnonzero(kept), data.support),
+        "jaccard": support_jaccard(np.flatnonzero(kept), data.support),
+        "columns": int(np.count_nonzero(kept)),
+        "chosen": grid[best],
+        "validation_auc": validation,
+        "bayes_auc": data.bayes_auc,
+    }
+
+
+@lru_cache(maxsize=2)
+def outbreak(seed: int, k: int, ratio: float, trial: int, n: int, d: int) -> OutbreakData:
+    """Draw the data of a trial, the same for every method, protocol and fold."""
+    rng = generator("outbreak", seed, k, ratio, trial, n, d)
+    return make_outbreak(n=n, d=d, k=k, mu=SHIFT, r=ratio, random_state=rng)
+
+
+@lru_cache(maxsize=2)
+def _scaled_as_one(draw: tuple[Any, ...]) -> Any:
+    X = outbreak(*draw).X
+    return scale_rows(scale_columns(X, np.arange(X.shape[0])))
+
+
+def scaled(protocol: Protocol, data: OutbreakData, train: Indices, draw: tuple[Any, ...]) -> Any:
+    """Z-score columns by the training rows, or by all if so switched; then unit rows."""
+    if protocol.scale_with_test_rows:
+        return _scaled_as_one(draw)
+    return scale_rows(scale_columns(data.X, train))
+
+
+def outer_split(protocol: Protocol, positive: Mask, draw: tuple[Any, ...], fold: int) -> Split:
+    """Training and test rows of one of the five test parts of a trial."""
+    n = positive.size
+    if protocol.independent_splits:
+        order = generator("independent split", *draw, fold).permutation(n)
+        start, stop = fold * n // N_FOLDS, (fold + 1) * n // N_FOLDS
+        return Split(np.concatenate([order[:start], order[stop:]]), order[start:stop])
+    seed = int(generator("folds", *draw).integers(2**31))
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+    return Split(*list(folds.split(np.zeros(n), positive))[fold])
+
+
+def inner_splits(
+    protocol: Protocol, positive: Mask, train: Indices, seed: tuple[Any, ...]
+) -> list[Split]:
+    """Five tuning splits of the training rows, as row numbers of the whole table."""
+    n = train.size
+    if protocol.unstratified_tuning:
+        bounds = [fold * n // N_FOLDS for fold in range(N_FOLDS + 1)]
+        places = np.arange(n)
+        parts = [
+            (np.delete(places, places[start:stop]), places[start:stop])
+            for start, stop in pairwise(bounds)
+        ]
+    else:
+        state = int(generator("tuning folds", *seed).integers(2**31))
+        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=state)
+        parts = list(folds.split(np.zeros(n), positive[train]))
+    return [Split(train[fit], train[judge]) for fit, judge in parts]

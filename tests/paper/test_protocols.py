@@ -1,0 +1,46 @@
+from dataclasses import asdict
+
+import pytest
+
+from sparseauc_paper.audit import DISCREPANCIES
+from sparseauc_paper.methods import METHODS
+from sparseauc_paper.protocols import (
+    CORRECTED,
+    PUBLISHED,
+    SWITCHES,
+    one_switch_on,
+)
+
+
+def test_corrected_has_every_switch_off_and_published_all_but_one():
+    assert not any(asdict(CORRECTED).values())
+    assert [name for name, on in asdict(PUBLISHED).items() if not on] == ["automatic_step"]
+
+
+@pytest.mark.parametrize("switch", SWITCHES, ids=lambda s: s.name)
+def test_each_switch_can_be_turned_alone(switch):
+    on = {name for name, value in asdict(one_switch_on(switch.name)).items() if value}
+    companions = {"permute_twice": {"hold_out_fifty"}}.get(switch.name, set())
+    assert on == {switch.name} | companions
+    assert switch.description
+    assert set(switch.discrepancies) <= {d.number for d in DISCREPANCIES}
+    assert set(switch.methods) <= set(METHODS)
+
+
+def test_unknown_switch():
+    with pytest.raises(ValueError, match=r"no switch is named 'two_fewer'.*one_fewer"):
+        one_switch_on("two_fewer")
+
+
+def test_a_fit_depends_only_on_switches_that_touch_it():
+    names = set(PUBLISHED.switches_of("synthetic", "sht-auc"))
+    assert {"one_fewer", "ridge_while_tuning", "scale_with_test_rows"} <= names
+    assert not names & {"last_iterate", "permute_twice", "best_k_on_test", "truncate_before_auc"}
+    assert "last_iterate" in PUBLISHED.switches_of("real", "spam-l1")
+
+
+def test_the_discrepancies_are_all_there():
+    assert [d.number for d in DISCREPANCIES] == list(range(1, 25))
+    switched = {number for switch in SWITCHES for number in switch.discrepancies}
+    for discrepancy in DISCREPANCIES:
+        assert discrepancy.number in switched or discrepancy.here, discrepancy

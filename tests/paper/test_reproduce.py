@@ -1,0 +1,175 @@
+"""``sparseauc reproduce`` as it is used, killed and used again."""
+
+import contextlib
+import csv
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sparseauc.cli import app
+from sparseauc_paper import presets
+
+EXPERIMENTS = Path(__file__).parent
+sys.path.insert(0, str(EXPERIMENTS))
+from tiny import TINY  # noqa: E402
+
+# The command, with a preset that is only known here.
+COMMAND = (
+    f"import sys; sys.path.insert(0, {str(EXPERIMENTS)!r});"
+    "from tiny import TINY; from sparseauc_paper import presets;"
+    "presets.PRESETS['tiny'] = TINY;"
+    "from sparseauc.cli import app; app()"
+)
+
+
+def command(out, *arguments):
+    return [
+        sys.executable, "-c", COMMAND, "reproduce", *map(str, arguments), "--preset", "tiny",
+        "--out", str(out),
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    monkeypatch.setitem(presets.PRESETS, "tiny", TINY)
+
+    def run(*arguments, out=tmp_path):
+        return CliRunner().invoke(
+            app, ["reproduce", *map(str, arguments), "--preset", "tiny", "--out", str(out)]
+        )
+
+    return run
+
+
+def rows(out, name):
+    with (out / "tables" / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def counted(out):
+    """How often each cell was finished; none while the file is not there yet."""
+    try:
+        with sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True) as connection:
+            return dict(connection.execute("SELECT key, count(*) FROM attempts GROUP BY key"))
+    except sqlite3.OperationalError:
+        return {}
+
+
+def test_tables_and_report(run, tmp_path):
+    result = run("table1", "table2", "--methods", "sht-auc,mean-difference")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "report.html").stat().st_size > 1000
+    first = rows(tmp_path, "table1")
+    assert {row["method"] for row in first} == {"SHT-AUC", "top-k mean difference"}
+    assert all(row["mean"] for row in first)
+    assert {row["group"] for row in rows(tmp_path, "table2")} == {"F1", "Jaccard"}
+    assert "0 failed" in result.output
+    # Another run finds everything and computes nothing.
+    again = run("table1", "table2", "--methods", "sht-auc,mean-difference", "--jobs", 2)
+    assert again.output.splitlines()[-2].startswith("0 cells computed")
+    assert rows(tmp_path, "table1") == first
+
+
+def test_published_protocol_and_seed_change_the_numbers(run, tmp_path):
+    tables = []
+    for i, options in enumerate(([], ["--protocol", "published"], ["--seed", "1"])):
+        out = tmp_path / str(i)
+        assert (
+            run("table1", "--methods", "stoiht", "--trials", "1", *options, out=out).exit_code == 0
+        )
+        tables.append([row["mean"] for row in rows(out, "table1")])
+    assert tables[0] != tables[1]
+    assert tables[0] != tables[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table9"], "no experiment is named 'table9'; there are all, table1"),
+        (["table1", "--methods", "lasso"], "no method is named 'lasso'; there are sht-auc"),
+        (["table1", "--protocol", "kind"], "no protocol is named 'kind'; there are corrected"),
+    ],
+)
+def test_names_that_do_not_exist(run, arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+
+
+def test_unknown_preset(tmp_path):
+    result = CliRunner().invoke(
+        app, ["reproduce", "table1", "--preset", "slow", "--out", str(tmp_path)]
+    )
+    assert result.exit_code == 1
+    assert "no preset is named 'slow'; there are quick, paper" in result.output
+
+
+def test_places_that_cannot_be_written(run, tmp_path):
+    taken = tmp_path / "taken"
+    taken.write_text("words enough to be no database at all, whatever SQLite may think of them")
+    result = run("table1", out=taken)
+    assert result.exit_code == 1
+    assert "cannot write to folder" in result.output
+    result = run("table1", "--store", taken, out=tmp_path / "new")
+    assert result.exit_code == 1
+    assert "cannot keep results" in result.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
+def test_killed_and_started_again(tmp_path):
+    arguments = ["table1", "table2", "--methods", "mean-difference,hsg-ht,l1-logistic",
+                 "--trials", 6, "--jobs", 2]  # fmt: skip
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    subprocess.run(command(whole, *arguments), check=True, capture_output=True, timeout=300)
+    assert set(counted(whole).values()) == {1}
+
+    killed = subprocess.Popen(
+        command(broken, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 240
+        while len(counted(broken)) < 5 and killed.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.wait(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # its workers, where they outlive it
+            os.killpg(killed.pid, signal.SIGKILL)
+    before = counted(broken)
+    assert 5 <= len(before) < len(counted(whole)), "killed in the middle"
+    assert not (broken / "report.html").exists()
+
+    again = subprocess.run(
+        command(broken, *arguments), check=True, capture_output=True, text=True, timeout=300
+    )
+    assert f"{len(before)} found" in again.stdout
+    after = counted(broken)
+    assert after.keys() == counted(whole).keys()
+    assert set(after.values()) == {1}, "no finished cell was computed twice"
+    for name in ("table1", "table1-published", "table2", "table2-published"):
+        assert rows(broken, name) == rows(whole, name), name
+
+
+def test_interrupted_says_how_to_go_on(tmp_path):
+    run = subprocess.Popen(
+        command(tmp_path, "table1", "--methods", "hsg-ht", "--trials", 40),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 240
+    while not counted(tmp_path) and run.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=120)
+    assert run.returncode == 130, out
+    assert "the same command goes on from there" in out
+    assert "Traceback" not in out

@@ -1,0 +1,150 @@
+import sqlite3
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from tiny import TINY
+
+from sparseauc_paper import synthetic
+from sparseauc_paper.plan import Request, table_cells
+from sparseauc_paper.runner import compute, describe_failures, run_cells
+from sparseauc_paper.store import Outcome, Store, StoreError
+
+REQUEST = Request(TINY, "corrected", ("mean-difference", "stoiht"), seed=0)
+
+
+def cells():
+    return list(table_cells(REQUEST, "corrected").values())
+
+
+def results(store, some):
+    return {cell.key: outcome.result for cell, outcome in store.get(some).items()}
+
+
+def test_what_is_kept_comes_back(tmp_path):
+    first, second = cells()[:2]
+    with Store(tmp_path / "new" / "store.sqlite") as store:
+        assert not store.has(first)
+        assert store.get([first, second]) == {}
+        store.add(first, Outcome({"auc": 0.1 + 0.2, "chosen": {"k": 3}}, None, 1.5))
+        assert store.has(first)
+        assert not store.has(second)
+    with Store(tmp_path / "new" / "store.sqlite") as store:
+        (outcome,) = store.get([first, second]).values()
+        assert outcome == Outcome({"auc": 0.1 + 0.2, "chosen": {"k": 3}}, None, 1.5)
+
+
+def test_a_result_is_never_replaced_and_an_error_is(tmp_path):
+    first, second = cells()[:2]
+    with Store(tmp_path / "store.sqlite") as store:
+        for outcome in (
+            Outcome({"auc": 1}, None, 1.0), Outcome({"auc": 2}, None, 1.0),
+            Outcome(None, "failed", 1.0),
+        ):  # fmt: skip
+            store.add(first, outcome)
+        assert store.get([first])[first].result == {"auc": 1}
+        store.add(second, Outcome(None, "failed", 1.0))
+        assert not store.has(second)
+        assert store.get([second])[second].error == "failed"
+        store.add(second, Outcome({"auc": 3}, None, 1.0))
+        assert store.get([second])[second] == Outcome({"auc": 3}, None, 1.0)
+        assert store.attempts() == {first.key: 3, second.key: 2}
+
+
+def test_a_file_that_is_no_store(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but some words that are long enough to be read as a header")
+    with pytest.raises(StoreError, match=r"cannot keep results in .*notes\.txt"):
+        Store(path)
+    with pytest.raises(StoreError, match="cannot keep results"):
+        Store(tmp_path)
+
+
+def test_runs_what_is_missing_and_nothing_twice(tmp_path):
+    some = cells()
+    with Store(tmp_path / "store.sqlite") as store:
+        first = run_cells(some[:3] + some[:3], store)
+        assert (first.done, first.failed, first.found) == (3, 0, 0)
+        second = run_cells(some, store)
+        assert (second.done, second.found) == (len(some) - 3, 3)
+        assert run_cells(some, store).done == 0
+        assert set(store.attempts().values()) == {1}
+        assert all(outcome.seconds > 0 for outcome in store.get(some).values())
+
+
+def test_same_numbers_whatever_the_jobs(tmp_path):
+    some = cells()
+    found = []
+    for jobs in (1, 2):
+        with Store(tmp_path / f"{jobs}.sqlite") as store:
+            run_cells(some, store, jobs=jobs)
+            found.append(results(store, some))
+    assert found[0] == found[1]
+    assert len(found[0]) == len(some)
+
+
+def test_a_failure_is_kept_and_tried_again(tmp_path, monkeypatch):
+    some = cells()
+    whole = synthetic.compute_synthetic
+
+    def fails_on_the_first_fold(settings):
+        if settings["fold"] == 0:
+            raise ZeroDivisionError("no rows on fold 0")
+        return whole(settings)
+
+    monkeypatch.setattr(synthetic, "compute_synthetic", fails_on_the_first_fold)
+    with Store(tmp_path / "store.sqlite") as store:
+        progressed = run_cells(some, store)
+        assert progressed.done == len(some)
+        assert progressed.failed == len(some) // 2
+        outcomes = store.get(some)
+        (line,) = describe_failures(outcomes)
+        assert line == f"ZeroDivisionError: no rows on fold 0 ({len(some) // 2} cells)"
+        errors = [outcome.error for outcome in outcomes.values() if outcome.error]
+        assert all("fails_on_the_first_fold" in error for error in errors)  # with its traceback
+        monkeypatch.setattr(synthetic, "compute_synthetic", whole)
+        again = run_cells(some, store)
+        assert (again.done, again.failed) == (len(some) // 2, 0)
+        assert not any(outcome.error for outcome in store.get(some).values())
+
+
+def test_two_runs_at_once_on_one_store(tmp_path):
+    path = tmp_path / "store.sqlite"
+    script = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        sys.path.insert(0, sys.argv[2])
+        from test_store_and_runner import cells
+        from sparseauc_paper.runner import run_cells
+        from sparseauc_paper.store import Store
+        with Store(Path(sys.argv[1])) as store:
+            print(run_cells(cells(), store).failed)
+    """)
+    folder = str(__file__).rsplit("/", 1)[0]
+    command = [sys.executable, "-c", script, str(path), folder]
+    runs = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for run in runs:
+        out, err = run.communicate(timeout=120)
+        assert (run.returncode, out.strip()) == (0, "0"), err
+    some = cells()
+    with Store(path) as store:
+        together = results(store, some)
+    assert together == {cell.key: compute(cell)[1].result for cell in some}
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_dask_cluster_gives_the_same_numbers(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    some = cells()[:4]
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
+                                 dashboard_address=None) as cluster,
+        Store(tmp_path / "dask.sqlite") as store,
+    ):  # fmt: skip
+        run_cells(some, store, dask=cluster.scheduler_address)
+        assert results(store, some) == {cell.key: compute(cell)[1].result for cell in some}

@@ -1,0 +1,291 @@
+"""Stored results as report elements, and what the report says about them."""
+
+from math import isnan, nan, sqrt
+
+import numpy as np
+import pytest
+from tiny import TINY
+
+from sparseauc.tabular.report.elements import Comparison, Figure
+from sparseauc_paper import plan, printed
+from sparseauc_paper.audit import effects
+from sparseauc_paper.methods import METHODS, PAPER_METHODS
+from sparseauc_paper.plan import EXPERIMENTS, Request, cells_of, find_experiments
+from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED
+from sparseauc_paper.report import correlation_with_paper, make_report, overview_notes
+from sparseauc_paper.store import Outcome
+from sparseauc_paper.summaries import (
+    Mean,
+    difference_in_errors,
+    figure1,
+    figure2,
+    figures_by_k,
+    mean_of,
+    real_results,
+    table1,
+    table2,
+    table3,
+)
+
+REQUEST = Request(TINY, "corrected", tuple(METHODS), seed=0)
+PAPERS = Request(TINY.with_trials(2), "corrected", PAPER_METHODS, seed=0)
+
+
+def synthetic(auc, f1=0.5, truncated=None):
+    return Outcome(
+        {"auc": auc, "auc_truncated": auc if truncated is None else truncated, "f1": f1,
+         "jaccard": f1 / (2 - f1), "columns": 3, "chosen": {}, "validation_auc": None,
+         "bayes_auc": 0.9}, None, 1.0,
+    )  # fmt: skip
+
+
+def genes(aucs, best, markers=2):
+    by_k = {
+        k: {"auc": auc, "columns": 4, "markers": {"corrected": markers, "published": markers - 1},
+            "validation_auc": 0.5, "point": {}}
+        for k, auc in aucs.items()
+    }  # fmt: skip
+    return Outcome({"by_k": by_k, "best": best}, None, 1.0)
+
+
+def invented(request, seed=0):
+    """Outcomes of all cells, without computing any."""
+    rng = np.random.default_rng(seed)
+    outcomes = {}
+    for cell in cells_of(request, EXPERIMENTS):
+        if cell.kind == "synthetic":
+            outcomes[cell] = synthetic(rng.uniform(0.4, 1), rng.uniform())
+        elif cell.kind == "real":
+            ks = [f"{k:g}" for k in cell.settings["grid"].get("k", [])] or [""]
+            outcomes[cell] = genes({k: rng.uniform(0.5, 1) for k in ks}, ks[-1])
+        else:
+            outcomes[cell] = Outcome(
+                {"epochs": [0, 1, 10], "auc": [0.5, rng.uniform(0.6, 0.7), 0.9],
+                 "objective": [1, 0.5, 0.2], "step": 0.1, "rows": 160}, None, 1.0,
+            )  # fmt: skip
+    return outcomes
+
+
+def test_mean_of_trials():
+    values = {0: [1.0, 3.0], 1: [2.0, nan], 2: [8.0]}
+    summary = mean_of(values)
+    good = np.array([1.0, 3.0, 2.0, 8.0])
+    assert summary.mean == good.mean()
+    assert summary.std == good.std()
+    assert (summary.n, summary.failed) == (4, 1)
+    by_value = good.std(ddof=1) / 2
+    by_trial = np.std([2.0, 2.0, 8.0], ddof=1) / sqrt(3)
+    assert summary.se == pytest.approx(max(by_value, by_trial))
+    assert isnan(mean_of({0: [1.0]}).se)
+    assert mean_of({0: [nan]}) == pytest.approx(Mean(nan, nan, nan, 0, 1), nan_ok=True)
+    assert mean_of({}).n == 0
+    # Values that judge the same rows tell no more than one of them.
+    assert mean_of(values, by_trial=True).se == pytest.approx(by_trial)
+    assert isnan(mean_of({0: [1.0, 1.0, 1.0]}, by_trial=True).se)
+
+
+def test_difference_in_errors():
+    mine = Mean(0.6, 0.03, 0.1, 10, 0)
+    expected = (0.6 - 0.5) / sqrt(0.03**2 + 0.1**2 / 25)
+    assert difference_in_errors(mine, printed.Printed(0.5, 0.1), 25) == pytest.approx(expected)
+    single = Mean(0.6, nan, 0, 1, 0)
+    assert isnan(difference_in_errors(single, printed.Printed(0.5, 0.1), 25))
+
+
+def test_tables_show_every_method_and_count_failures():
+    outcomes = invented(REQUEST)
+    cells = plan.table_cells(REQUEST, "corrected")
+    outcomes[cells["fsauc", "3", 0, 1]] = Outcome(None, "Traceback …", 1.0)
+    table = table1(REQUEST, "corrected", outcomes)
+    frame = table.cells
+    assert table.name == "table1"
+    assert list(frame["method"].unique()) == [
+        m.name for m in METHODS.values() if m.key != "spam-l1l2"
+    ]
+    line = frame[(frame["method"] == "FSAUC") & (frame["column"] == "k* = 3")].iloc[0]
+    assert (line["n"], line["failed"]) == (3, 1)
+    kept = [outcomes[cells["fsauc", "3", t, f]].result for t in (0, 1) for f in (0, 1)]
+    assert line["mean"] == pytest.approx(np.mean([r["auc"] for r in kept if r]))
+    assert not frame["mean"].isna().any()
+    both = table2(REQUEST, "corrected", outcomes).cells
+    assert list(both["group"].unique()) == ["F1", "Jaccard"]
+    # Under the other protocol, which is there to be compared, only the paper's methods.
+    other = table1(REQUEST, "published", outcomes)
+    assert other.name == "table1-published"
+    assert other.cells["in_paper"].all()
+    assert other.cells["method"].nunique() == 7
+
+
+def test_truncation_is_read_off_the_same_fits():
+    request = Request(TINY, "published", ("solam", "sht-auc"), seed=0)
+    cells = plan.table_cells(request, "published")
+    outcomes = {cell: synthetic(0.8, truncated=0.5) for cell in cells.values()}
+    assert set(table1(request, "published", outcomes).cells["mean"]) == {0.5}
+    request = Request(TINY, "corrected", ("solam",), seed=0)
+    outcomes = {
+        cell: synthetic(0.8, truncated=0.5)
+        for cell in plan.table_cells(request, "corrected").values()
+    }
+    assert set(table1(request, "corrected", outcomes).cells["mean"]) == {0.8}
+
+
+def test_best_k_on_test_is_read_off_the_same_fits():
+    request = Request(TINY, "published", ("sht-auc", "mean-difference"), seed=0)
+    cells = plan.real_cells(request, "published")
+    outcomes = {
+        cell: genes({"1": 0.7 + 0.01 * fold, "3": 0.9}, best="1")
+        for (_, _, _, fold), cell in cells.items()
+    }
+    chosen = real_results(cells, outcomes, PUBLISHED)
+    assert chosen.best_k["sht-auc", "colon"] == "3"
+    assert mean_of(chosen.tuned["sht-auc", "colon"]).mean == pytest.approx(0.9)
+    # Only for the methods for which the programs did so.
+    assert mean_of(chosen.tuned["mean-difference", "colon"]).mean == pytest.approx(0.72)
+    honest = real_results(cells, outcomes, CORRECTED)
+    assert mean_of(honest.tuned["sht-auc", "colon"]).mean == pytest.approx(0.72)
+    assert mean_of(honest.share["sht-auc", "colon", "3"]).mean == pytest.approx(2 / 4)
+    assert mean_of(chosen.share["sht-auc", "colon", "3"]).mean == pytest.approx(1 / 4)
+    failed = next(cell for key, cell in cells.items() if key[0] == "sht-auc")
+    outcomes[failed] = Outcome(None, "Traceback …", 1.0)
+    chosen = real_results(cells, outcomes, PUBLISHED)
+    assert mean_of(chosen.tuned["sht-auc", "colon"]).failed == 1
+    frame = table3(request, "published", outcomes).cells
+    assert frame.loc[frame["method"] == "SHT-AUC", "failed"].tolist() == [1, 0]
+
+
+def test_figures_hold_every_method_and_ratio():
+    outcomes = invented(REQUEST)
+    figure = figure2(REQUEST, outcomes)
+    assert [panel.title for panel in figure.panels] == ["test AUC", "F1 of the columns"]
+    for panel in figure.panels:
+        assert {s.label for s in panel.series} == {m.name for m in METHODS.values()}
+        assert all(tuple(s.x) == TINY.ratios and len(s.y) == 2 for s in panel.series)
+    curves = figure1(REQUEST, outcomes)
+    assert [f.name for f in curves] == ["figure1", "figure1-paper-step", "figure1-objective"]
+    assert [len(panel.series) for panel in curves[-1].panels] == [3, 3]
+    for figure in curves[:2]:
+        assert len(figure.panels) == len(TINY.sparsities)
+        for panel in figure.panels:
+            assert len(panel.series) == 3
+            assert all(max(s.y) == 1 for s in panel.series)
+    third, fourth = figures_by_k(REQUEST, "corrected", outcomes)
+    assert [p.title for p in third.panels] == ["colon", "leukemia"]
+    level = next(s for s in third.panels[0].series if s.label == "SOLAM")
+    assert level.y[0] == level.y[1]
+    assert "SOLAM" not in {s.label for s in fourth.panels[0].series}
+
+
+def names(report):
+    return {
+        element.name
+        for section in report.sections
+        for element in section.elements
+        if isinstance(element, Comparison | Figure)
+    }
+
+
+def test_report_has_everything_and_no_empty_cell():
+    outcomes = invented(REQUEST)
+    wanted = tuple(name for name in EXPERIMENTS if name != "theory")
+    report = make_report(REQUEST, wanted, outcomes, facts={"seed": "0"}, missing_data={})
+    assert names(report) >= {
+        "table1", "table1-published", "table2", "table3", "table3-published", "figure1",
+        "figure1-paper-step", "figure2", "figure3", "figure4",
+    }  # fmt: skip
+    for section in report.sections:
+        for element in section.elements:
+            if isinstance(element, Comparison):
+                assert not element.cells["mean"].isna().any(), element.name
+    assert report.facts == {"seed": "0"}
+
+
+def test_report_without_the_gene_data_says_so():
+    request = Request(TINY, "corrected", ("sht-auc",), 0, datasets=())
+    outcomes = invented(request)
+    report = make_report(
+        request, ("table3", "figure3", "audit"), outcomes, facts={},
+        missing_data={"colon": "no file", "leukemia": "no network"},
+    )  # fmt: skip
+    texts = [n.text for n in report.sections[1].elements]
+    assert any("colon" in text and "no file" in text for text in texts)
+    assert not names(report)
+
+
+def with_printed_means(request, protocol, move):
+    """Outcomes whose means are the printed ones, moved."""
+    outcomes = {}
+    columns = dict(zip((str(k) for k in TINY.sparsities), ("20", "40"), strict=True))
+    for (method, column, trial, fold), cell in plan.table_cells(request, protocol).items():
+        noise = 0.01 * (-1) ** (trial + fold)
+        outcomes[cell] = synthetic(move(printed.AUC[method][columns[column]].mean) + noise)
+    return outcomes
+
+
+def test_order_of_the_methods_is_compared_with_the_printed_one():
+    same = with_printed_means(PAPERS, "corrected", lambda auc: auc)
+    correlation, _ = correlation_with_paper(PAPERS, "corrected", same)
+    assert correlation > 0.7
+    turned = with_printed_means(PAPERS, "corrected", lambda auc: 1 - auc)
+    correlation, ours = correlation_with_paper(PAPERS, "corrected", turned)
+    assert correlation < -0.7
+    assert set(ours) == set(PAPER_METHODS)
+    notes = {n.text: n.kind for n in overview_notes(PAPERS, ("table1",), turned)}
+    (text,) = (text for text in notes if "corrected protocol, against" in text)
+    assert notes[text] == "caution"
+    assert "Why:" in text
+    assert "SHT-AUC from place 1" in text
+    # Nothing was run under the other protocol: said, not guessed.
+    assert any("published protocol: a method has no result" in text for text in notes)
+
+
+@pytest.mark.parametrize(("mean", "kind"), [(0.87, "finding"), (0.70, "caution")])
+def test_colon_mean_is_compared_with_the_printed_one(mean, kind):
+    request = Request(TINY.with_trials(6), "published", ("sht-auc",), seed=0)
+    outcomes = {
+        cell: genes({"1": 0.5, "3": mean + 0.05 * (-1) ** trial}, best="3")
+        for (_, _, trial, _), cell in plan.real_cells(request, "published").items()
+    }
+    (note,) = (
+        n for n in overview_notes(request, ("table3",), outcomes) if "SHT-AUC on colon" in n.text
+    )
+    assert note.kind == kind
+    assert ("Why:" in note.text) == (kind == "caution")
+    assert "printed 0.8777" in note.text
+
+
+def test_effects_are_differences_of_pairs():
+    request = Request(TINY, "corrected", tuple(METHODS), seed=0)
+    outcomes = {}
+    for measured in plan.audit_cells(request):
+        for without, with_it in measured.pairs.values():
+            build = synthetic if without.kind == "synthetic" else lambda a: genes({"3": a}, "3")
+            outcomes.setdefault(without, build(0.6))
+            if with_it != without:
+                outcomes.setdefault(with_it, build(0.7))
+    found = {(e.switch, e.where, e.method): e.change for e in effects(request, outcomes)}
+    assert found["one_fewer", "synthetic", "sht-auc"].mean == pytest.approx(0.1)
+    assert found["one_fewer", "colon", "hsg-ht"].mean == pytest.approx(0.1)
+    assert found["truncate_before_auc", "synthetic", "spam-l2"].mean == 0
+    assert found["published_markers", "colon", "sht-auc"].mean == pytest.approx(-0.25)
+    assert ("one_fewer", "synthetic", "spam-l2") not in found
+    # The second permutation is measured against the hold-out that it spoils.
+    assert found["permute_twice", "colon", "sht-auc"].mean == pytest.approx(0.0)
+
+
+def test_find_experiments():
+    assert find_experiments([]) == find_experiments(["all"]) == EXPERIMENTS
+    assert find_experiments(["figure2", "Table1"]) == ("table1", "figure2")
+    with pytest.raises(ValueError, match="no experiment is named 'table9'; there are all, table1"):
+        find_experiments(["table9"])
+
+
+def test_shared_cells_are_the_same_cell():
+    """Figure 2 at the share of positives of Table I, and the audit, compute nothing anew."""
+    from dataclasses import replace
+
+    preset = replace(TINY, ratios=(0.05,), sparsities=(20,))
+    request = Request(preset, "corrected", ("sht-auc",), seed=0)
+    assert set(plan.figure2_cells(request).values()) <= set(
+        plan.table_cells(request, "corrected").values()
+    )
+    assert PROTOCOLS["corrected"] is CORRECTED

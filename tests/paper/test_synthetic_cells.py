@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import normalize, scale
+from tiny import TINY
+
+from sparseauc.metrics import support_f1
+from sparseauc.objective import AUCObjective
+from sparseauc.solvers import sht_auc
+from sparseauc_paper.methods import METHODS
+from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
+from sparseauc_paper.seeds import generator
+from sparseauc_paper.synthetic import (
+    compute_synthetic,
+    inner_splits,
+    outbreak,
+    outer_split,
+    scaled,
+    synthetic_cell,
+)
+
+DRAW = (0, 3, 0.2, 0, 200, 30)
+
+
+def cell(method, protocol, **changes):
+    settings = {"k": 3, "ratio": 0.2, "trial": 0, "fold": 1, "seed": 0} | changes
+    return synthetic_cell(TINY, protocol, method, **settings)
+
+
+def naive_published_sht_auc(settings):
+    """The published tuning and test of SHT-AUC, written out, one fit at a time."""
+    data = outbreak(*DRAW)
+    X, y = normalize(scale(data.X)), data.y > 0
+    order = generator("independent split", *DRAW, settings["fold"]).permutation(200)
+    test = order[40 * settings["fold"] : 40 * (settings["fold"] + 1)]
+    train = np.array([row for row in order if row not in set(test)])
+    grid = [(k, m) for k in settings["grid"]["k"] for m in settings["grid"]["blocks"]]
+
+    def draws(number, m):
+        return generator("fit", *DRAW, settings["fold"], "sht-auc", number, {"blocks": m})
+
+    totals = {}
+    for place, (k, m) in enumerate(grid):
+        total = 0.0
+        for fold in range(5):
+            validation = train[32 * fold : 32 * (fold + 1)]
+            part = np.array([row for row in train if row not in set(validation)])
+            objective = AUCObjective(X[part], y[part])
+            r, w, rng = y[part].mean(), np.zeros(30), draws(fold, m)
+            for _ in range(settings["epochs"]):
+                for i in rng.integers(0, m, size=m):
+                    rows = np.arange(i * 128 // m, (i + 1) * 128 // m)
+                    w = (w - r * (1 - r) * objective.block_gradient(w, rows, m)) / 1.1
+                    w[np.argsort(np.abs(w))[: 30 - (k - 1)]] = 0
+            total += roc_auc_score(y[validation], X[validation] @ w)
+        totals[place] = total / 5
+    best = max(totals, key=totals.get)
+    k, m = grid[best]
+    r = y[train].mean()
+    result = sht_auc(
+        AUCObjective(X[train], y[train]), k - 1, batch_size=160 // (160 // (128 // m)),
+        step_size=r * (1 - r), max_epochs=settings["epochs"], tol=0.0, shuffle=False,
+        rng=draws(5, m),
+    )  # fmt: skip
+    w = result.dense(30)
+    return {
+        "auc": roc_auc_score(y[test], X[test] @ w),
+        "f1": support_f1(w, data.support),
+        "validation_auc": totals[best],
+        "chosen": {"k": k, "blocks": m},
+    }
+
+
+@pytest.mark.parametrize("fold", [0, 3])
+def test_published_cell_equals_the_naive_program(fold):
+    settings = cell("sht-auc", PUBLISHED, fold=fold).settings
+    result = compute_synthetic(settings)
+    expected = naive_published_sht_auc(settings)
+    assert result["chosen"] == expected["chosen"]
+    for name in ("auc", "f1", "validation_auc"):
+        assert result[name] == pytest.approx(expected[name], abs=1e-12), name
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
+def test_every_method_under_both_protocols(method, protocol):
+    result = cell(method, protocol).compute()
+    for name in ("auc", "auc_truncated", "f1", "jaccard"):
+        assert 0 <= result[name] <= 1
+    # For a single solution the two measures say the same.
+    assert result["jaccard"] == pytest.approx(result["f1"] / (2 - result["f1"]))
+    if not METHODS[method].truncated:
+        assert result["auc"] == result["auc_truncated"]
+
+
+def test_corrected_test_parts_are_a_stratified_partition():
+    positive = outbreak(*DRAW).y > 0
+    parts = [outer_split(CORRECTED, positive, DRAW, fold) for fold in range(5)]
+    np.testing.assert_array_equal(np.sort(np.concatenate([p.test for p in parts])), np.arange(200))
+    assert {int(positive[p.test].sum()) for p in parts} == {8}
+    for part in parts:
+        assert not set(part.train) & set(part.test)
+        inner = inner_splits(CORRECTED, positive, part.train, (0,))
+        for split in inner:
+            assert not set(split.train) & set(split.test)
+            assert not (set(split.train) | set(split.test)) & set(part.test)
+            assert positive[split.test].sum() in (6, 7)
+        judged = np.concatenate([split.test for split in inner])
+        np.testing.assert_array_equal(np.sort(judged), np.sort(part.train))
+
+
+def test_published_test_parts_are_neither():
+    positive = outbreak(*DRAW).y > 0
+    parts = [outer_split(PUBLISHED, positive, DRAW, fold) for fold in range(5)]
+    assert all(p.test.size == 40 and not set(p.train) & set(p.test) for p in parts)
+    assert np.unique(np.concatenate([p.test for p in parts])).size < 200
+    assert len({int(positive[p.test].sum()) for p in parts}) > 1
+    inner = inner_splits(PUBLISHED, positive, parts[0].train, (0,))
+    np.testing.assert_array_equal(np.concatenate([s.test for s in inner]), parts[0].train)
+    assert len({int(positive[s.test].sum()) for s in inner}) > 1
+
+
+def test_scaling_learns_from_training_rows_alone():
+    data = outbreak(*DRAW)
+    train = outer_split(CORRECTED, data.y > 0, DRAW, 0).train
+    X = scaled(CORRECTED, data, train, DRAW)
+    expected = (data.X - data.X[train].mean(0)) / data.X[train].std(0)
+    np.testing.assert_allclose(X, normalize(expected))
+    leaky = scaled(one_switch_on("scale_with_test_rows"), data, train, DRAW)
+    np.testing.assert_allclose(leaky, normalize(scale(data.X)))
+
+
+def test_all_methods_and_protocols_see_the_same_draw():
+    one, other = (cell("sht-auc", p).compute()["bayes_auc"] for p in (CORRECTED, PUBLISHED))
+    assert one == other
+    assert outbreak(*DRAW).support.size == 3
+    assert not np.array_equal(outbreak(*DRAW).X, outbreak(1, *DRAW[1:]).X)
+
+
+def test_a_cell_is_determined_by_its_settings():
+    base = cell("sht-auc", CORRECTED)
+    assert base.key == cell("sht-auc", CORRECTED).key
+    for changed in (
+        cell("stoiht", CORRECTED), cell("sht-auc", PUBLISHED), cell("sht-auc", CORRECTED, fold=0),
+        cell("sht-auc", CORRECTED, seed=1), cell("sht-auc", CORRECTED, trial=1),
+        cell("sht-auc", CORRECTED, ratio=0.5), cell("sht-auc", CORRECTED, k=6),
+    ):  # fmt: skip
+        assert changed.key != base.key
+    assert base.key == cell("sht-auc", one_switch_on("truncate_before_auc")).key
+    assert base.key == cell("sht-auc", one_switch_on("last_iterate")).key
+    assert base.key != cell("sht-auc", one_switch_on("one_fewer")).key
+    assert '"version"' in base.description

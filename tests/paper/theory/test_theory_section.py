@@ -1,0 +1,140 @@
+"""The theory's part of the report: complete, the same for the same seed, true to its numbers."""
+
+import numpy as np
+import pytest
+
+from sparseauc.tabular.report.elements import Figure, Listing, Note, Section
+from sparseauc_paper.theory import SLIPS, theory_section
+from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, measure_ratios
+
+pytest.importorskip("pandas")
+
+TINY = Setting(n=300, d=30, k_star=2, mu=0.6, k=4, b=60, n_epochs=5)
+
+
+@pytest.fixture(scope="module")
+def section():
+    return theory_section(seed=0, quick=True)
+
+
+@pytest.fixture(scope="module")
+def listings(section):
+    return {e.name: e.frame for e in section.elements if isinstance(e, Listing)}
+
+
+def elements(section, kind):
+    return [element for element in section.elements if isinstance(element, kind)]
+
+
+def test_section_is_complete(section):
+    assert isinstance(section, Section)
+    names = [element.name for element in elements(section, (Figure, Listing))]
+    assert names == [
+        "theory-constants",
+        "theory-contraction",
+        "theory-printed",
+        "theory-paper-task",
+        "theory-easy-task",
+        "theory-slips",
+    ]
+    for element in elements(section, (Figure, Listing)):
+        assert element.title
+        assert element.caption
+    assert {note.kind for note in elements(section, Note)} == {"plain", "caution", "finding"}
+
+
+def test_figures_can_be_drawn(section):
+    for figure in elements(section, Figure):
+        assert len(figure.panels) == 3
+        for panel in figure.panels:
+            assert len({series.label for series in panel.series}) == len(panel.series)
+            for series in panel.series:
+                assert len(series.x) == len(series.y) > 2
+                assert np.isfinite(series.x).all()
+                assert np.isfinite(series.y).all()
+                if panel.y_log:
+                    assert min(series.y) > 0
+
+
+def test_ratios_go_from_a_twentieth_to_a_half(section):
+    for panel in elements(section, Figure)[0].panels:
+        for series in panel.series:
+            assert (series.x[0], series.x[-1]) == (0.05, 0.5)
+
+
+def test_bounds_are_drawn_above_the_runs_they_bound(section):
+    series = {s.label: s for s in elements(section, Figure)[1].panels[0].series}
+    for r in (0.05, 0.25, 0.5):
+        run, bound = series[f"r = {r:g}"], series[f"r = {r:g}, Theorem 1"]
+        assert bound.style == "dashed"
+        assert bound.x == run.x
+        assert np.all(np.array(run.y) <= bound.y)
+
+
+def test_listings_are_consistent(listings):
+    printed = listings["theory-printed"]
+    paper, easy = listings["theory-paper-task"], listings["theory-easy-task"]
+    assert not printed.isna().any(axis=None)
+    assert not paper.isna().any(axis=None)
+    assert not easy.isna().any(axis=None)
+    assert (printed["a bound"] == "no").all()
+    assert (printed["rows needed"] > PAPER.n).all()
+    assert (printed["κ, n = 10⁸"] >= 1).all()
+    assert np.allclose(paper["ρ ≥"], paper["ρ⁺ ≥"] / paper["ρ⁻ ≤"])
+    assert (paper["ρ, random"] < paper["ρ ≥"]).all()
+    assert (paper["κ ≥"] > 1).all()
+    assert (easy["ρ ≥"] <= easy["ρ ≤"]).all()
+    assert (easy["κ ≤"] < 1).all()
+    assert (easy["rate of a step"] < easy["κ ≤"]).all()
+    assert (easy["left of ‖w − w*‖"] < easy["promised tolerance"]).all()
+    assert len(listings["theory-slips"]) == len(SLIPS)
+
+
+def test_imbalance_shortens_the_step_and_does_little_else(listings):
+    paper = listings["theory-paper-task"]
+    assert paper["ρ⁺ ≥"].is_monotonic_decreasing
+    assert paper["rate of a step"].is_monotonic_decreasing
+    assert np.ptp(paper["rate, same step"]) < 0.25 * np.ptp(paper["rate of a step"])
+
+
+def test_notes_state_the_numbers_listed(section, listings):
+    text = " ".join(note.text for note in elements(section, Note))
+    paper, easy = listings["theory-paper-task"], listings["theory-easy-task"]
+    assert grouped(int(listings["theory-printed"]["rows needed"].iloc[0])) in text
+    assert f"{paper['κ ≥'].min():.2f} to {paper['κ ≥'].max():.2f}" in text
+    assert f"at most {easy['κ ≤'].max():.2f} for certain" in text
+    assert "Theorem 1 says nothing there" in text
+    assert "holds in every step" in text
+    assert "nan" not in text
+    assert "inf" not in text
+
+
+def test_same_seed_same_numbers():
+    first, again = (measure_ratios(TINY, [0.5, 0.2], 2, seed=3) for _ in range(2))
+    other = measure_ratios(TINY, [0.5, 0.2], 2, seed=4)
+    assert list(first) == [0.2, 0.5]
+    for r in first:
+        for a, b, c in zip(first[r], again[r], other[r], strict=True):
+            assert a.constants == b.constants
+            assert a.sigma == b.sigma
+            assert np.array_equal(a.course.distances, b.course.distances)
+            assert not np.array_equal(a.course.distances, c.course.distances)
+        assert first[r][0].constants != first[r][1].constants
+
+
+def test_a_ratio_is_measured_the_same_whatever_the_others():
+    alone = measure_ratios(TINY, [0.2], 1, seed=0)[0.2][0]
+    among = measure_ratios(TINY, [0.2, 0.5], 1, seed=0)[0.2][0]
+    assert np.array_equal(alone.course.distances, among.course.distances)
+
+
+def test_silence_is_an_infinite_bound():
+    measured = measure_ratios(TINY, [0.5], 1, seed=0)[0.5][0]
+    assert measured.constants.kappa[1] >= 1
+    assert measured.promised == np.inf
+    assert np.all(np.isinf(measured.bound))
+
+
+def test_settings_describe_themselves():
+    assert str(PAPER) == "1000 rows × 1000 columns, k = 20, blocks of 50"
+    assert str(EASY) == "50 000 rows × 40 columns, k = 10, one block"
