@@ -24,7 +24,6 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Memory, Parallel, delayed
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -32,6 +31,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc import MeanDifferenceClassifier, SHTAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
+from sparseauc.tabular.methods import METHODS
 
 KS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100]
 OURS = "SparseAUCClassifierCV"
@@ -50,13 +50,11 @@ def tuned(model, grid, inner):
 
 def methods(inner):
     batch = {"batch_size": 32, "record_history": False, "random_state": 0}
-    l1 = LogisticRegression(
-        l1_ratio=1.0, solver="liblinear", class_weight="balanced", random_state=0
-    )
+    l1 = METHODS["l1-logistic"]
     return {
         OURS: SparseAUCClassifierCV(),
         "SHT-AUC (CV)": tuned(SHTAUCClassifier(**batch), {"k": KS}, inner),
-        "L1 logistic (CV, balanced)": tuned(l1, {"C": np.logspace(-2, 2, 12)}, inner),
+        "L1 logistic (CV, balanced)": tuned(l1.make(), l1.grid, inner),
         "mean difference (CV)": tuned(MeanDifferenceClassifier(), {"k": KS}, inner),
     }
 

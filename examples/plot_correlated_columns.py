@@ -19,12 +19,12 @@ neighbours. Three ways to a short list, judged on new rows:
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import MeanDifferenceClassifier, sparse_auc_path
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc
+from sparseauc.tabular.methods import l1_logistic
 
 KS = np.array([1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 60])
 STRENGTHS = np.geomspace(0.008, 0.06, 7)
@@ -56,9 +56,7 @@ def by_penalty(X, y, X_new, y_new):
     scaler = StandardScaler().fit(X)
     columns, aucs = [], []
     for strength in STRENGTHS:
-        model = LogisticRegression(
-            C=strength, l1_ratio=1.0, solver="liblinear", class_weight="balanced", random_state=0
-        ).fit(scaler.transform(X), y)
+        model = l1_logistic(strength).fit(scaler.transform(X), y)
         columns.append(np.count_nonzero(model.coef_))
         aucs.append(auc(y_new, model.decision_function(scaler.transform(X_new))))
     return columns, aucs

@@ -1,20 +1,30 @@
-"""sparseauc: the k columns whose linear score best ranks positives above negatives."""
+"""sparseauc: the k columns whose linear score best ranks positives above negatives.
 
-from .estimators import (
-    FSAUCClassifier,
-    HSGHTClassifier,
-    MeanDifferenceClassifier,
-    OPAUCClassifier,
-    SHTAUCClassifier,
-    SOLAMClassifier,
-    SPAMClassifier,
-    SparseAUCClassifier,
-    SparseAUCClassifierCV,
-    StoIHTClassifier,
-)
-from .moments import ClassMoments, class_moments
-from .objective import AUCObjective, minimise_on_support
-from .selection import SparseAUCPath, sparse_auc_path
+Names are imported when they are first used, so that the command, its help and its completion start
+without scikit-learn and Numba.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimators import (
+        FSAUCClassifier,
+        HSGHTClassifier,
+        MeanDifferenceClassifier,
+        OPAUCClassifier,
+        SHTAUCClassifier,
+        SOLAMClassifier,
+        SPAMClassifier,
+        SparseAUCClassifier,
+        SparseAUCClassifierCV,
+        StoIHTClassifier,
+    )
+    from .moments import ClassMoments, class_moments
+    from .objective import AUCObjective, minimise_on_support
+    from .path.path import SparseAUCPath, sparse_auc_path
 
 __version__ = "0.1.0"
 
@@ -36,3 +46,25 @@ __all__ = [
     "minimise_on_support",
     "sparse_auc_path",
 ]
+
+# Modules of the names that are no estimators.
+_MODULES = {
+    "AUCObjective": ".objective",
+    "ClassMoments": ".moments",
+    "SparseAUCPath": ".path.path",
+    "class_moments": ".moments",
+    "minimise_on_support": ".objective",
+    "sparse_auc_path": ".path.path",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_MODULES.get(name, ".estimators"), __name__)
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

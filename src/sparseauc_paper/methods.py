@@ -20,6 +20,7 @@ from sparseauc.estimators import SparseAUCClassifierCV
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers import fsauc, hsg_ht, mean_difference, solam, spam
 from sparseauc.solvers.batched import GridResult, sht_auc_grid, sto_iht_grid
+from sparseauc.tabular.methods import l1_logistic
 
 from .protocols import Protocol
 from .seeds import generator
@@ -286,18 +287,6 @@ def _fit_shrunken_centroid(training: Training, points: Sequence[Point]) -> Float
     return shrunken_centroids(training.X, training.positive, ks)
 
 
-def _l1_logistic(C: float, seed: int) -> Any:
-    import sklearn
-    from sklearn.linear_model import LogisticRegression
-
-    version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
-    # How scikit-learn asks for the L1 penalty changed with 1.8.
-    penalty = {"l1_ratio": 1.0} if version >= (1, 8) else {"penalty": "l1"}
-    return LogisticRegression(
-        C=C, solver="liblinear", class_weight="balanced", random_state=seed, **penalty
-    )
-
-
 def _fit_l1_logistic(training: Training, points: Sequence[Point]) -> Floats:
     # Rows have unit length; C is meant for columns of about unit variance.
     scale = np.sqrt(training.X.shape[1])
@@ -308,7 +297,7 @@ def _fit_l1_logistic(training: Training, points: Sequence[Point]) -> Floats:
         warnings.simplefilter("ignore")
         for place, point in enumerate(points):
             seed = int(training.rng(point).integers(2**31))
-            W[:, place] = _l1_logistic(point["C"], seed).fit(X, training.positive).coef_[0] * scale
+            W[:, place] = l1_logistic(point["C"], seed).fit(X, training.positive).coef_[0] * scale
     return W
 
 
@@ -320,12 +309,12 @@ METHODS: Mapping[str, Method] = {
         Method("spam-l2", "SPAM-l2", _one_by_one(_solve_spam), truncated=True),
         Method("fsauc", "FSAUC", _one_by_one(_solve_fsauc), truncated=True),
         Method("solam", "SOLAM", _one_by_one(_solve_solam), truncated=True),
-        Method("stoiht", "StoIHT", _fit_sto_iht),
+        Method("sto-iht", "StoIHT", _fit_sto_iht),
         Method("hsg-ht", "HSG-HT", _fit_hsg_ht),
         Method(
             "spam-l1l2", "SPAM-l1/l2", _one_by_one(_solve_spam), truncated=True, figure2_only=True
         ),
-        Method("sparse-auc-cv", "SparseAUCClassifierCV", _fit_sparse_auc_cv, in_paper=False),
+        Method("sparse-auc", "SparseAUCClassifierCV", _fit_sparse_auc_cv, in_paper=False),
         Method("mean-difference", "top-k mean difference", _fit_mean_difference, in_paper=False),
         Method(
             "shrunken-centroid", "nearest shrunken centroid", _fit_shrunken_centroid, in_paper=False

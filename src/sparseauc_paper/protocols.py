@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 Where = Literal["synthetic", "real"]
-HARD_THRESHOLDING = ("sht-auc", "stoiht", "hsg-ht")
-BLOCKWISE = ("sht-auc", "stoiht")
+HARD_THRESHOLDING = ("sht-auc", "sto-iht", "hsg-ht")
+BLOCKWISE = ("sht-auc", "sto-iht")
 SPAM = ("spam-l1", "spam-l2", "spam-l1l2")
 CONVEX = (*SPAM, "fsauc", "solam")
 

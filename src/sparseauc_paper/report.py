@@ -99,7 +99,7 @@ def _extent(request: Request) -> str:
             " Grids are coarser and trials fewer than in the paper: single numbers are rough, and "
             "small differences mean nothing. The preset paper has the full grids and trials."
         )
-    if "repeats" in preset.grids["sparse-auc-cv"] and "sparse-auc-cv" in request.methods:
+    if "repeats" in preset.grids["sparse-auc"] and "sparse-auc" in request.methods:
         text += (
             " SparseAUCClassifierCV tunes itself on five folds once, to save time; its default "
             "repeats them where positives are few, and chooses better."

@@ -82,7 +82,7 @@ def test_published_protocol_and_seed_change_the_numbers(run, tmp_path):
     for i, options in enumerate(([], ["--protocol", "published"], ["--seed", "1"])):
         out = tmp_path / str(i)
         assert (
-            run("table1", "--methods", "stoiht", "--trials", "1", *options, out=out).exit_code == 0
+            run("table1", "--methods", "sto-iht", "--trials", "1", *options, out=out).exit_code == 0
         )
         tables.append([row["mean"] for row in rows(out, "table1")])
     assert tables[0] != tables[1]

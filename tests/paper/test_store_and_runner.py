@@ -11,7 +11,7 @@ from sparseauc_paper.plan import Request, table_cells
 from sparseauc_paper.runner import compute, describe_failures, run_cells
 from sparseauc_paper.store import Outcome, Store, StoreError
 
-REQUEST = Request(TINY, "corrected", ("mean-difference", "stoiht"), seed=0)
+REQUEST = Request(TINY, "corrected", ("mean-difference", "sto-iht"), seed=0)
 
 
 def cells():

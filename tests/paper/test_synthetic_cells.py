@@ -141,7 +141,7 @@ def test_a_cell_is_determined_by_its_settings():
     base = cell("sht-auc", CORRECTED)
     assert base.key == cell("sht-auc", CORRECTED).key
     for changed in (
-        cell("stoiht", CORRECTED), cell("sht-auc", PUBLISHED), cell("sht-auc", CORRECTED, fold=0),
+        cell("sto-iht", CORRECTED), cell("sht-auc", PUBLISHED), cell("sht-auc", CORRECTED, fold=0),
         cell("sht-auc", CORRECTED, seed=1), cell("sht-auc", CORRECTED, trial=1),
         cell("sht-auc", CORRECTED, ratio=0.5), cell("sht-auc", CORRECTED, k=6),
     ):  # fmt: skip

@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc, delong_test
-from sparseauc.tabular.comparison import METHODS, compare_methods
+from sparseauc.tabular import comparison
+from sparseauc.tabular.comparison import compare_methods
+from sparseauc.tabular.methods import METHODS, l1_logistic
 from sparseauc.tabular.reading import DataError, Input, Table
 
 X, labels = make_outbreak(n=90, d=6, k=2, mu=1.5, r=0.3, random_state=0)
@@ -35,11 +36,8 @@ def test_a_peer_against_scikit_learn_by_hand():
     (found,) = compare_methods(table(), ["l1-logistic"], folds=3, seed=4)
     scores = np.empty(Y.size)
     for train, test in StratifiedKFold(3, shuffle=True, random_state=4).split(X, Y):
-        peer = LogisticRegression(
-            l1_ratio=1.0, solver="liblinear", class_weight="balanced", random_state=0
-        )
         search = GridSearchCV(
-            make_pipeline(StandardScaler(), peer),
+            make_pipeline(StandardScaler(), l1_logistic()),
             {"logisticregression__C": np.logspace(-2, 2, 12)},
             scoring="roc_auc",
             cv=StratifiedKFold(5, shuffle=True, random_state=1004),
@@ -49,6 +47,21 @@ def test_a_peer_against_scikit_learn_by_hand():
         scores[test] = (search.decision_function(X[test]) - np.mean(means)) / (means[0] - means[1])
     np.testing.assert_allclose(found.scores[0], scores, rtol=1e-9, atol=1e-12)
     assert found.auc == auc(Y, scores)
+
+
+def test_a_narrow_table_leaves_a_peer_its_whole_grid(monkeypatch):
+    """Six columns limit k, and no other parameter."""
+    grids = []
+
+    class Spy(GridSearchCV):
+        def fit(self, X, y, **extra):
+            grids.append(self.param_grid)
+            return super().fit(X, y, **extra)
+
+    monkeypatch.setattr(comparison, "GridSearchCV", Spy)
+    compare_methods(table(), ["l2-logistic", "mean-difference"], folds=2)
+    assert max(grids[0]["model__C"]) == 100
+    assert max(grids[-1]["model__k"]) == 5
 
 
 def test_repeats_and_paired_differences():

@@ -61,7 +61,7 @@ def compare_command(
     as_json: options.Json = False,
 ) -> None:
     """Judge methods on TABLE by nested cross-validation, each tuned on training rows only."""
-    from ..tabular.comparison import METHODS, compare_methods
+    from ..tabular.methods import METHODS
 
     chosen = list(METHODS) if methods == "all" else [name.strip() for name in methods.split(",")]
     for name in chosen:
@@ -75,6 +75,7 @@ def compare_command(
     inputs = (table,) if target_file is None else (table, target_file)
     with Outputs(out, force=force, inputs=inputs) as outputs:
         with progress(quiet, f"Reading {table.name}") as advance:
+            from ..tabular.comparison import compare_methods
             from ..tabular.reading import Rules
             from ._reading import read_table
 

@@ -16,81 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..estimators import (
-    FSAUCClassifier,
-    HSGHTClassifier,
-    MeanDifferenceClassifier,
-    OPAUCClassifier,
-    SHTAUCClassifier,
-    SOLAMClassifier,
-    SPAMClassifier,
-    SparseAUCClassifierCV,
-    StoIHTClassifier,
-)
 from ..metrics import delong_test
 from ..selection.confidence import comparable_scores, pool_folds
+from .methods import METHODS
 from .reading import DataError, Table
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
-
-KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
-OURS = "sparse-auc"
-
-
-def _stochastic(kind: Any, **settings: Any) -> Any:
-    return kind(record_history=False, random_state=0, **settings)
-
-
-# Name, what it is, the estimator, and what is tuned by five inner folds; ours tunes itself.
-_TUNED: dict[str, tuple[str, Callable[[], Any], dict[str, Any]]] = {
-    "sht-auc": ("SHT-AUC", lambda: _stochastic(SHTAUCClassifier), {"k": KS}),
-    "sto-iht": ("StoIHT", lambda: _stochastic(StoIHTClassifier), {"k": KS}),
-    "hsg-ht": ("HSG-HT", lambda: _stochastic(HSGHTClassifier), {"k": KS}),
-    "spam-l1": (
-        "SPAM, L1",
-        lambda: _stochastic(SPAMClassifier, penalty="l1"),
-        {"alpha": np.logspace(-5, -1, 5).tolist()},
-    ),
-    "solam": (
-        "SOLAM",
-        lambda: _stochastic(SOLAMClassifier),
-        {"radius": np.logspace(-1, 2, 4).tolist()},
-    ),
-    "fsauc": (
-        "FSAUC",
-        lambda: _stochastic(FSAUCClassifier),
-        {"radius": np.logspace(-1, 2, 4).tolist()},
-    ),
-    "opauc": (
-        "OPAUC",
-        lambda: _stochastic(OPAUCClassifier),
-        {"alpha": np.logspace(-4, 0, 3).tolist()},
-    ),
-    "mean-difference": ("mean difference", MeanDifferenceClassifier, {"k": KS}),
-    "l1-logistic": (
-        "L1 logistic",
-        lambda: LogisticRegression(
-            l1_ratio=1.0, solver="liblinear", class_weight="balanced", random_state=0
-        ),
-        {"C": np.logspace(-2, 2, 12).tolist()},
-    ),
-    "l2-logistic": (
-        "L2 logistic, all columns",
-        lambda: LogisticRegression(class_weight="balanced", max_iter=1000),
-        {"C": np.logspace(-4, 2, 7).tolist()},
-    ),
-}
-METHODS: dict[str, str] = {
-    OURS: "best k columns, k and ridge by CV",
-    "sparse-auc-1se": "the same, shorter list",
-    **{name: about for name, (about, _, _) in _TUNED.items()},
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +160,7 @@ def _folds(y: Any, groups: Any, folds: int, seed: int) -> Any:
 
 def _fitted(name: str, table: Table, train: npt.NDArray[np.intp], seed: int) -> Any:
     """Tune and fit a method to training rows; convergence is its own affair."""
+    method = METHODS[name]
     X, y = table.X[train], table.y[train]
     groups = None if table.groups is None else table.groups[train]
     inner = _folds(y, groups, 5, 1000 + seed)
@@ -235,24 +172,21 @@ def _fitted(name: str, table: Table, train: npt.NDArray[np.intp], seed: int) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            if name in (OURS, "sparse-auc-1se"):
-                rule: Any = "best" if name == OURS else "1se"
-                model = SparseAUCClassifierCV(rule=rule, cv=None if groups is None else inner)
-                extra = {} if groups is None else {"model__groups": groups}
+            if not method.grid:
+                model = method.make()
+                extra = {}
+                if groups is not None:
+                    model.set_params(cv=inner)
+                    extra = {"model__groups": groups}
                 return Pipeline([*fill, ("model", model)]).fit(X, y, **extra)
-            _, make, grid = _TUNED[name]
             scale = StandardScaler(with_mean=not sp.issparse(X))
-            pipeline = Pipeline([*fill, ("scale", scale), ("model", make())])
-            tuned = {f"model__{key}": _feasible(values, X) for key, values in grid.items()}
+            pipeline = Pipeline([*fill, ("scale", scale), ("model", method.make())])
+            grid = method.feasible_grid(X.shape[1])
+            tuned = {f"model__{key}": values for key, values in grid.items()}
             search = GridSearchCV(pipeline, tuned, scoring="roc_auc", cv=inner)
             return search.fit(X, y, groups=groups).best_estimator_
         except ValueError as error:
             raise DataError(f"{name}: {error}") from error
-
-
-def _feasible(values: Sequence[float], X: Any) -> list[float]:
-    """Leave out numbers of columns that are not there; other parameters stay below them."""
-    return [value for value in values if value <= X.shape[1]] or list(values[:1])
 
 
 def _columns_used(model: Any) -> int:
