@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -15,10 +16,13 @@ from sklearn.utils.validation import has_fit_parameter
 from sparseauc import (
     FSAUCClassifier,
     HSGHTClassifier,
+    MeanDifferenceClassifier,
     OPAUCClassifier,
     SHTAUCClassifier,
     SOLAMClassifier,
     SPAMClassifier,
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
     StoIHTClassifier,
 )
 from sparseauc.datasets import make_outbreak
@@ -203,3 +207,40 @@ def test_spam_penalties_follow_scikit_learns_elastic_net(outbreak):
     np.testing.assert_array_equal(coef(penalty="l1"), coef(penalty="elasticnet", l1_ratio=1.0))
     np.testing.assert_array_equal(coef(penalty="l2"), coef(penalty="elasticnet", l1_ratio=0.0))
     assert not np.array_equal(coef(penalty="l1"), coef(penalty="l2"))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *ALL,
+        MeanDifferenceClassifier(k=3),
+        SparseAUCClassifier(k=3),
+        SparseAUCClassifierCV(ks=[1, 2], alphas=[1.0], cv=2),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.parametrize("reason", ["one class", "NaN", "one dimension", "labels of other rows"])
+def test_a_refused_refit_leaves_nothing_of_the_fit_before(estimator, reason):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 8)), np.arange(60) % 3
+    y = (y == 0).astype(int)
+    X[y == 1, :2] += 1.0
+    before = set(vars(estimator))
+    model = clone(estimator).fit(pd.DataFrame(X, columns=[f"gene{j}" for j in range(8)]), y)
+    narrow, labels = X[:, 5:].copy(), y
+    if reason == "one class":
+        labels = np.ones(60)
+    elif reason == "NaN":
+        narrow[3, 1] = np.nan
+    elif reason == "one dimension":
+        narrow = narrow[:, 0]
+    else:
+        labels = y[:-1]
+    with pytest.raises(ValueError):
+        model.fit(narrow, labels)
+    left = set(vars(model)) - before - {"n_features_in_", "feature_names_in_"}
+    assert not left
+    with pytest.raises(NotFittedError):
+        model.decision_function(narrow)
+    model.fit(X[:, :5], y)
+    assert model.decision_function(X[:, :5]).shape == (60,)

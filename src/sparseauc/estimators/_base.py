@@ -49,10 +49,12 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
     # Whether rows may be read in chunks, from files or from a cluster.
     _reads_chunks: ClassVar[bool] = False
+    # Private attributes that a fit sets.
+    _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
     def decision_function(self, X: Any) -> Floats:
         """Score rows; higher is more likely positive, above 0 is predicted positive."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         chunks = self._as_chunks(X)
         if chunks is not None:
             self._check_chunk_columns(chunks)
@@ -76,7 +78,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         return labels
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         mask: npt.NDArray[np.bool_] = self.coef_[0] != 0
         return mask
 
@@ -110,8 +112,10 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         """Return X, the mask of positives and the weights, or say what is wrong with them.
 
         X is returned as ``Chunks`` where its rows are read in chunks; whether its entries are
-        finite is then found out on the first reading.
+        finite is then found out on the first reading. What an earlier fit found is forgotten first,
+        so that a refused fit leaves no model that looks fitted.
         """
+        self._forget_fit()
         chunks = self._as_chunks(X, y, sample_weight)
         if chunks is not None:
             return self._check_training_chunks(chunks, y, sample_weight)
@@ -122,6 +126,12 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         )  # fmt: skip
         check_finite(self, X)
         return X, *self._check_labels(y, sample_weight)
+
+    def _forget_fit(self) -> None:
+        """Remove everything that a fit has set."""
+        for name in list(vars(self)):
+            if (name.endswith("_") and not name.startswith("__")) or name in self._fit_state:
+                delattr(self, name)
 
     def _check_more_rows(
         self, X: Any, y: Any, classes: Any, *, first: bool

@@ -83,8 +83,6 @@ class OnlineClassifier(StochasticClassifier):
         return self._set_fitted(self._cut(self._stream.coef), *means)
 
     def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
-        if hasattr(self, "_stream"):
-            del self._stream
         step = self.step_size
         step = _safe_step_of(objective) if isinstance(step, str) else float(step)
         result = self._run(objective, step_size=step, **common)

@@ -174,7 +174,7 @@ class SHTAUCClassifier(StochasticClassifier):
         """
         if not is_tensor(X):
             return super().decision_function(X)
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X must have shape (n, {self.n_features_in_}), as in fit; got {tuple(X.shape)}"
@@ -206,6 +206,7 @@ class SHTAUCClassifier(StochasticClassifier):
                     "convert them with toarray()"
                 )
             return X, positive, weight
+        self._forget_fit()
         if X.ndim != 2 or 0 in X.shape:
             raise ValueError(f"X must have shape (n, d), at least (1, 1); got {tuple(X.shape)}")
         if str(X.dtype) not in ("torch.float32", "torch.float64"):
