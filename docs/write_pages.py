@@ -22,6 +22,7 @@ MODULES = {
     "sparseauc.selection": "Choosing k, and trusting the choice",
     "sparseauc.selection.grid": "Tuning SHT-AUC",
     "sparseauc.metrics": "Metrics",
+    "sparseauc.curves": "Curves: ROC bands, calibration, decision curves",
     "sparseauc.plotting": "Displays",
     "sparseauc.datasets": "Data",
     "sparseauc.cells": "Cells",

@@ -3,7 +3,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import ndtr, ndtri
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -28,8 +27,7 @@ from sparseauc.plotting import (
     ScoreDistributionDisplay,
     StabilityPathDisplay,
 )
-from sparseauc.plotting._axes import _spread
-from sparseauc.plotting.roc_band import _roc_band
+from sparseauc.plotting._axes import PALE, _spread
 from sparseauc.selection.stability import stability_selection
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -194,24 +192,26 @@ def test_auc_path_shows_mean_error_and_choices(searched):
     heights = display.band_.get_paths()[0].vertices[:, 1]
     assert heights.max() == pytest.approx((mean + error).max())
     assert heights.min() == pytest.approx((mean - error).min())
-    assert display.k_1se_ == searched.k_
     assert display.k_best_ == [1, 2, 3, 5, 8][np.argmax(mean)]
     assert display.points_["best"].get_ydata() == [mean.max()]
-    assert display.points_["1se"].get_xdata() == [searched.k_]
+    assert display.points_["chosen"].get_xdata() == [searched.k_]
+    assert display.points_["chosen"].get_ydata() == [searched.best_score_]
     assert legend_texts(display.ax_) == [
         "mean ± one standard error",
         f"best: k = {display.k_best_}",
-        f"within one error of it: k = {searched.k_} (chosen)",
+        f"chosen: k = {searched.k_}",
     ]
     assert display.figure_ is display.ax_.figure
     assert display.ax_.get_xlabel() == "number of columns k"
 
 
-def test_auc_path_counts_repeats_as_the_fit_does():
+@pytest.mark.parametrize("rule", ["best", "1se"])
+def test_auc_path_marks_the_choice_of_the_fit(rule):
     X, y = make_outbreak(n=100, d=10, k=2, mu=1.0, r=0.3, random_state=0)
-    model = SparseAUCClassifierCV(ks=[1, 2, 4, 8], alphas=[1.0], rule="1se").fit(X, y)
-    assert model.n_repeats_ > 1
-    assert AUCPathDisplay.from_estimator(model).k_1se_ == model.k_
+    model = SparseAUCClassifierCV(ks=[1, 2, 4, 8], alphas=[0.1, 10.0], rule=rule).fit(X, y)
+    display = AUCPathDisplay.from_estimator(model)
+    mark = display.points_["chosen"]
+    assert (list(mark.get_xdata()), list(mark.get_ydata())) == ([model.k_], [model.best_score_])
 
 
 def test_auc_path_of_a_grid_search_and_of_two_runs(data, searched):
@@ -222,7 +222,7 @@ def test_auc_path_of_a_grid_search_and_of_two_runs(data, searched):
     second = AUCPathDisplay.from_estimator(pipeline, ax=first.ax_, name="own", color="red")
     assert second.ax_ is first.ax_
     assert second.line_.get_color() == "red"
-    assert len(legend_texts(first.ax_)) == 6
+    assert len(legend_texts(first.ax_)) == 5
     assert legend_texts(first.ax_)[0].startswith("grid, ")
 
 
@@ -266,7 +266,7 @@ def test_coefficients_of_a_search(data):
     assert top == set(texts) - {f"k = {model.k_}"}
     # Named columns in colour, the others grey.
     for name, line in display.lines_.items():
-        assert (line.get_color() == "0.8") == (name not in top)
+        assert (line.get_color() == PALE) == (name not in top)
 
 
 def test_coefficients_need_a_path_and_one_ridge(data):
@@ -343,40 +343,6 @@ def test_roc_with_its_band(data, band):
     high = np.interp(fpr, display.band_fpr, display.band_high)
     assert np.all(low <= tpr + 1e-12)
     assert np.all(tpr <= high + 0.02)  # the grid is coarser than the steps
-
-
-@pytest.mark.parametrize("simultaneous", [False, True])
-def test_roc_bands_cover_as_often_as_they_say(simultaneous):
-    # Two normals, one of them shifted by one: the true curve is Φ(1 + Φ⁻¹(t)).
-    rng = np.random.default_rng(0)
-    covered = []
-    for _ in range(400):
-        fpr, low, high = _roc_band(
-            rng.standard_normal(25) + 1, rng.standard_normal(60), 0.9,
-            simultaneous=simultaneous, n_points=41,
-        )  # fmt: skip
-        truth = ndtr(1 + ndtri(fpr))
-        covered.append((low <= truth) & (truth <= high))
-        assert np.all(np.diff(low) >= 0)
-        assert np.all(np.diff(high) >= 0)
-        assert np.all((low >= 0) & (high <= 1))
-    covered = np.array(covered)
-    # 400 draws tell a share of 0.9 to within 0.03, two standard errors.
-    if simultaneous:
-        assert covered.all(axis=1).mean() >= 0.9 - 0.03
-    else:
-        assert covered.mean(axis=0).min() >= 0.9 - 0.03
-        # That is what pointwise means, and why the legend says it.
-        assert covered.all(axis=1).mean() < covered.mean(axis=0).min()
-
-
-def test_simultaneous_band_is_the_wider():
-    rng = np.random.default_rng(0)
-    positives, negatives = rng.standard_normal(50) + 1, rng.standard_normal(200)
-    (_, low, high), (_, low_all, high_all) = (
-        _roc_band(positives, negatives, 0.95, simultaneous=s) for s in (False, True)
-    )
-    assert np.mean(high_all - low_all) > np.mean(high - low)
 
 
 def test_roc_of_probabilities_ties_and_a_single_positive(data):

@@ -5,6 +5,7 @@ negative, a tie counting one half. Everything here that involves it, the varianc
 counted by sorting, in O(n log n), never by visiting the n₊n₋ pairs.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, inf, sqrt
 from typing import Any, Literal
@@ -17,9 +18,11 @@ __all__ = [
     "AUCInterval",
     "DeLongTest",
     "auc",
+    "auc_by_k",
     "auc_confidence_interval",
     "delong_test",
     "fast_auc",
+    "fold_standard_error",
     "related_feature_ratio",
     "support_f1",
     "support_jaccard",
@@ -512,6 +515,70 @@ def _standard_error(above: NDArray[np.intp], below: NDArray[np.intp]) -> float:
     variance_above = float(above.var(ddof=1)) / (2 * below.size) ** 2
     variance_below = float(below.var(ddof=1)) / (2 * above.size) ** 2
     return sqrt(variance_above / above.size + variance_below / below.size)
+
+
+# ---------------------------------------------------------------------------- over folds
+
+
+def fold_standard_error(scores: ArrayLike, repeats: float = 1.0) -> NDArray[np.float64]:
+    """Standard error of a mean over folds.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_splits, ...)
+        Score of each validation fold.
+    repeats : float, default=1.0
+        How often each row was validated. Repeats judge the same rows again and add no independent
+        folds.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Standard deviation of the folds (``ddof=1``) over the root of their number; 0 for a single
+        fold, of which none is known.
+
+    Examples
+    --------
+    >>> float(fold_standard_error([0.8, 0.9, 0.7, 0.8]))
+    0.04082482904638631
+    """
+    values = np.asarray(scores, np.float64)
+    if len(values) < 2:
+        return np.zeros(values.shape[1:])
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values) / repeats))
+
+
+def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[str, float]]:
+    """Mean validation AUC at every k, of the best other parameters there.
+
+    Parameters
+    ----------
+    cv_results : mapping of str to array
+        With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV`` and
+        ``GridSearchCV`` over ``k`` have them.
+    repeats : float, default=1.0
+        How often each row was validated, as for :func:`fold_standard_error`.
+
+    Returns
+    -------
+    list of dict
+        For each k, ascending: ``k``, ``auc``, ``standard_error`` and, where a ridge was searched
+        too, ``alpha``.
+    """
+    if "param_k" not in cv_results or "split0_test_score" not in cv_results:
+        raise ValueError("cv_results needs 'param_k' and 'split0_test_score', 'split1_…'")
+    n_splits = sum(f"split{i}_test_score" in cv_results for i in range(len(cv_results)))
+    scores = np.array([cv_results[f"split{i}_test_score"] for i in range(n_splits)])
+    mean, error = scores.mean(axis=0), fold_standard_error(scores, repeats)
+    param_k = np.asarray(cv_results["param_k"], np.int64)
+    rows = []
+    for k in np.unique(param_k).tolist():
+        best = int(np.argmax(np.where(param_k == k, mean, -np.inf)))
+        row = {"k": k, "auc": float(mean[best]), "standard_error": float(error[best])}
+        if "param_alpha" in cv_results:
+            row["alpha"] = float(cv_results["param_alpha"][best])
+        rows.append(row)
+    return rows
 
 
 # -------------------------------------------------------------------------------------- checks

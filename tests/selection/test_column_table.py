@@ -18,8 +18,9 @@ from sparseauc import (
     StoIHTClassifier,
 )
 from sparseauc.datasets import make_outbreak
+from sparseauc.selection import table as table_module
 from sparseauc.selection.stability import stability_selection
-from sparseauc.selection.table import column_table
+from sparseauc.selection.table import column_table, near_copies
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +144,28 @@ def test_without_pandas_the_extra_is_named(outbreak, model, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"pip install sparseauc\[report\]"):
         column_table(model, *outbreak)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_near_copies_against_all_correlations(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 9))
+    X[:, 4] = -2 * X[:, 1] + 5
+    X[:, 7] = X[:, 1] + 0.3 * rng.normal(size=80)
+    X[:, 8] = 3.0
+    found = near_copies(kind(X), [1, 8, 5])
+    correlation = np.corrcoef(X[:, :8].T)
+    expected = [j for j in range(8) if j != 1 and abs(correlation[1, j]) >= 0.9]
+    assert sorted(j for j, _ in found[0]) == expected == [4, 7]
+    assert found[0][0] == (4, pytest.approx(-1))
+    assert found[0][1] == (7, pytest.approx(correlation[1, 7]))
+    assert found[1:] == [[], []]
+
+
+def test_near_copies_of_few_rows_where_products_are_many(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(2000, 40))
+    X[:, 30] = X[:, 2]
+    whole = near_copies(X, [2, 3])
+    assert [[j for j, _ in one] for one in whole] == [[30], []]
+    monkeypatch.setattr(table_module, "_MOST_PRODUCTS", 10)  # a hundred rows, then
+    assert [[j for j, _ in one] for one in near_copies(X, [2, 3])] == [[30], []]

@@ -140,7 +140,7 @@ def test_few_positives_give_a_model_and_a_caution(n_positive):
     rows = np.r_[np.flatnonzero(Y == 1)[:n_positive], np.flatnonzero(Y == 0)]
     few = Table(X[rows], table().inputs, Y[rows], "ill", "no", "yes")
     summary = fit_table(few, FitSettings(max_k=2, alpha=1.0, stability_pairs=2))
-    assert any(f"only {n_positive} rows are 'yes'" in text for text in summary.warnings)
+    assert any(f"Only {n_positive} rows are 'yes'" in text for text in summary.cautions)
     assert (summary.nested is None) == (n_positive < 3)
 
 

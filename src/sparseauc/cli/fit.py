@@ -172,7 +172,7 @@ def fit_command(
     if as_json:
         typer.echo(json.dumps({**summary.to_dict(), "written": written}, ensure_ascii=False))
     elif not quiet:
-        print_notes(summary.notes, summary.warnings)
+        print_notes(summary.notes, summary.cautions)
         print_card(card)
         for name in written:
             typer.echo(f"Written: {name}")

@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from ..chunks import Chunks, NotFiniteError
+from ..metrics import fold_standard_error
 from ..moments import class_moments
 from ..objective import AUCObjective
 from ..path.chunked_folds import SplitPlan, cross_validate_chunks
@@ -343,7 +344,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
 
         top = int(np.argmax(mean))
         # Repeats judge the same rows again: they add no independent folds.
-        error = _standard_error(scores[:, top], len(results) / repeats)
+        error = float(fold_standard_error(scores[:, top], repeats))
         if self.rule == "1se":
             near = mean >= mean[top] - max(error, _SAME_AUC)
             fewest = param_k == param_k[near].min()
@@ -354,17 +355,12 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             # The model of the next smaller k at the same ridge stands that many places before.
             while len(results) > 1 and best >= alphas.size:
                 loss = binormal[:, middle] - binormal[:, best - alphas.size]
-                if loss.mean() + _standard_error(loss, len(results) / repeats) > _SURE_LOSS:
+                if loss.mean() + fold_standard_error(loss, repeats) > _SURE_LOSS:
                     break
                 best -= alphas.size
         self.best_index_ = best
         self.best_score_ = float(mean[best])
         self.k_, self.alpha_ = int(param_k[best]), float(param_alpha[best])
-
-
-def _standard_error(values: Array, folds: float) -> float:
-    """Of a mean over so many independent folds; none is known of one."""
-    return float(values.std(ddof=1) / np.sqrt(folds)) if values.size > 1 else 0.0
 
 
 def _middle(param_k: Array, param_alpha: Array, merit: Array, error: float) -> int:

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 # Okabe and Ito's colours, told apart by readers with any kind of colour vision; yellow, too pale
-# for a line, is left out.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# for a line, is left out, and black is that of text.
+TEXT, QUIET, PALE, BACKGROUND = "#1f2328", "#5b6169", "#cccac4", "#ffffff"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", TEXT)
 _STYLES = ("-", "--", "-.")
+
+# A point of a display and what it says there, for pages that show it under the pointer.
+Reading = tuple[float, float, str]
 
 
 def one_panel(ax: Any, *, square: bool = False) -> Any:
@@ -56,7 +60,7 @@ def draw_columns(
     lines: dict[str, Line2D] = {}
     rest = [j for j in range(values.shape[1]) if j not in set(named)]
     for j in rest:
-        style = {"color": "0.8", "linewidth": 1, "marker": ".", "markersize": 3, "zorder": 1.5}
+        style = {"color": PALE, "linewidth": 1, "marker": ".", "markersize": 3, "zorder": 1.5}
         (lines[names[j]],) = ax.plot(ks, values[:, j], **{**style, **kwargs})
     for place, j in enumerate(named):
         style = {

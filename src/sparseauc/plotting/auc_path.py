@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import count_columns, one_panel
+from ..metrics import auc_by_k
+from ._axes import BACKGROUND, Reading, count_columns, one_panel
 from ._given import fitted_step
 
 if TYPE_CHECKING:
@@ -22,19 +23,22 @@ class AUCPathDisplay:
 
     Make one with :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the
     folds, at each k that of its best ridge; the band is one standard error of that mean to either
-    side. Marked are the k of the best mean and the smallest k whose mean lies within one standard
-    error of it: the list that is as good as can be told.
+    side. The k of the best mean is marked, and the k that the fit chose; the dotted line lies one
+    standard error below the best.
 
     Parameters
     ----------
     ks : array-like of shape (n_ks,)
-        Numbers of columns, ascending.
+        Values of k, ascending.
     mean : array-like of shape (n_ks,)
         Mean validation AUC.
     error : array-like of shape (n_ks,)
         Its standard error.
     chosen : int, optional
         The k that the fit chose.
+    chosen_auc : float, optional
+        Its mean validation AUC, which is not that of the line if the fit chose another ridge than
+        the best for this k; the line's by default.
     name : str, optional
         Name of the line in the legend.
 
@@ -47,9 +51,9 @@ class AUCPathDisplay:
     band_ : matplotlib PolyCollection
         One standard error to either side.
     points_ : dict of str to matplotlib Line2D
-        The marks ``"best"`` and ``"1se"``.
-    k_best_, k_1se_ : int
-        The numbers of columns marked.
+        The marks ``"best"`` and, where it is known, ``"chosen"``.
+    k_best_ : int
+        The k of the best mean.
 
     Examples
     --------
@@ -59,7 +63,7 @@ class AUCPathDisplay:
     >>> X, y = make_outbreak(n=500, d=50, k=5, mu=1.0, random_state=0)
     >>> model = SparseAUCClassifierCV(ks=range(1, 11), cv=5).fit(X, y)
     >>> display = AUCPathDisplay.from_estimator(model)
-    >>> display.k_1se_ <= display.k_best_
+    >>> display.chosen == model.k_
     True
     """
 
@@ -68,6 +72,7 @@ class AUCPathDisplay:
     line_: Line2D
     band_: Any
     points_: dict[str, Line2D]
+    readings_: list[Reading]
 
     def __init__(
         self,
@@ -76,12 +81,14 @@ class AUCPathDisplay:
         mean: npt.ArrayLike,
         error: npt.ArrayLike,
         chosen: int | None = None,
+        chosen_auc: float | None = None,
         name: str | None = None,
     ) -> None:
         self.ks = ks
         self.mean = mean
         self.error = error
         self.chosen = chosen
+        self.chosen_auc = chosen_auc
         self.name = name
 
     @classmethod
@@ -110,6 +117,7 @@ class AUCPathDisplay:
             model.cv_results_,
             repeats=getattr(model, "n_repeats_", 1.0),
             chosen=getattr(model, "k_", None),
+            chosen_auc=getattr(model, "best_score_", None),
             name=name,
             ax=ax,
             **kwargs,
@@ -122,6 +130,7 @@ class AUCPathDisplay:
         *,
         repeats: float = 1.0,
         chosen: int | None = None,
+        chosen_auc: float | None = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -138,6 +147,8 @@ class AUCPathDisplay:
             standard error smaller.
         chosen : int, optional
             The k that the fit chose.
+        chosen_auc : float, optional
+            Its mean validation AUC; the line's by default.
         name : str, optional
             Name of the line in the legend.
         ax : Axes, optional
@@ -149,21 +160,19 @@ class AUCPathDisplay:
         -------
         AUCPathDisplay
         """
-        if "param_k" not in cv_results or "split0_test_score" not in cv_results:
-            raise ValueError("cv_results needs 'param_k' and 'split0_test_score', 'split1_…'")
-        n_splits = sum(f"split{i}_test_score" in cv_results for i in range(len(cv_results)))
-        scores = np.array([cv_results[f"split{i}_test_score"] for i in range(n_splits)])
-        param_k = np.asarray(cv_results["param_k"], np.int64)
-        mean = scores.mean(axis=0)
-        folds = n_splits / repeats
-        error = scores.std(axis=0, ddof=1) / np.sqrt(folds) if n_splits > 1 else np.zeros_like(mean)
-        ks = np.unique(param_k)
-        best = [int(np.argmax(np.where(param_k == k, mean, -np.inf))) for k in ks.tolist()]
-        display = cls(ks=ks, mean=mean[best], error=error[best], chosen=chosen, name=name)
+        rows = auc_by_k(cv_results, repeats)
+        display = cls(
+            ks=[row["k"] for row in rows],
+            mean=[row["auc"] for row in rows],
+            error=[row["standard_error"] for row in rows],
+            chosen=chosen,
+            chosen_auc=chosen_auc,
+            name=name,
+        )
         return display.plot(ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> AUCPathDisplay:
-        """Draw the line, its band and the two marks.
+        """Draw the line, its band and the marks.
 
         Parameters
         ----------
@@ -191,21 +200,26 @@ class AUCPathDisplay:
             ks, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0,
         )  # fmt: skip
         best = int(np.argmax(mean))
-        within = int(np.flatnonzero(mean >= mean[best] - error[best])[0])
-        self.k_best_, self.k_1se_ = int(ks[best]), int(ks[within])
+        self.k_best_ = int(ks[best])
         ax.axhline(mean[best] - error[best], color=colour, linestyle=":", linewidth=1, zorder=1)
         self.points_ = {}
-        for key, at, face, what in (
-            ("best", best, colour, "best"),
-            ("1se", within, "white", "within one error of it"),
-        ):
-            suffix = " (chosen)" if self.chosen == ks[at] else ""
-            # Hollow within filled, so that both are seen where they coincide.
-            (self.points_[key],) = ax.plot(
-                ks[at], mean[at], linestyle="none", marker="o", color=colour,
-                markerfacecolor=face, markersize=9 if key == "best" else 6, zorder=3,
-                label=f"{prefix}{what}: k = {ks[at]}{suffix}",
+        # Filled within hollow, so that both are seen where they coincide.
+        mark = {"linestyle": "none", "marker": "o", "color": colour, "zorder": 3}
+        (self.points_["best"],) = ax.plot(
+            ks[best], mean[best], **mark, markerfacecolor=BACKGROUND, markersize=9,
+            label=f"{prefix}best: k = {ks[best]}",
+        )  # fmt: skip
+        self.readings_ = [
+            (float(k), float(m), f"k = {k}: AUC {m:.3f} ± {e:.3f}")
+            for k, m, e in zip(ks.tolist(), mean, error, strict=True)
+        ]
+        if self.chosen is not None:
+            line = mean[np.searchsorted(ks, self.chosen)]
+            auc = float(line if self.chosen_auc is None else self.chosen_auc)
+            (self.points_["chosen"],) = ax.plot(
+                self.chosen, auc, **mark, markersize=5, label=f"{prefix}chosen: k = {self.chosen}",
             )  # fmt: skip
+            self.readings_.append((self.chosen, auc, f"chosen: k = {self.chosen}, AUC {auc:.3f}"))
         count_columns(ax)
         ax.set(ylabel="validation AUC")
         ax.legend(loc="lower right", fontsize="small")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import count_columns, draw_columns, one_panel
+from ._axes import PALE, QUIET, count_columns, draw_columns, one_panel
 from ._given import fitted_step, names_of
 
 if TYPE_CHECKING:
@@ -175,15 +175,15 @@ class CoefficientPathDisplay:
         coefs = np.nan_to_num(np.asarray(self.coefs, np.float64))
         judged = coefs[-1] if self.chosen is None else coefs[np.searchsorted(ks, self.chosen)]
         named = [j for j in np.argsort(-np.abs(judged), kind="stable")[:n_labels] if judged[j] != 0]
-        ax.axhline(0.0, color="0.6", linewidth=0.8, zorder=1)
+        ax.axhline(0.0, color=PALE, linewidth=0.8, zorder=1)
         shown = np.where(coefs == 0, np.nan, coefs)
         self.lines_ = draw_columns(ax, ks, shown, list(self.names), named, kwargs)
         self.line_ = None
         if self.chosen is not None:
-            self.line_ = ax.axvline(self.chosen, color="0.3", linestyle="--", linewidth=1, zorder=1)
+            self.line_ = ax.axvline(self.chosen, color=QUIET, linestyle="--", linewidth=1, zorder=1)
             ax.annotate(
                 f"k = {self.chosen}", (self.chosen, 1), xycoords=("data", "axes fraction"),
-                xytext=(0, 3), textcoords="offset points", ha="center", va="bottom", color="0.3",
+                xytext=(0, 3), textcoords="offset points", ha="center", va="bottom", color=QUIET,
                 fontsize="small",
             )  # fmt: skip
         count_columns(ax)

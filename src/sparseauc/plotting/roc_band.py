@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta, binom
 from sklearn.metrics import roc_curve
 
+from ..curves import roc_band
 from ..metrics import auc, auc_confidence_interval
-from ._axes import one_panel
+from ._axes import QUIET, Reading, one_panel
 from ._given import scores_of
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class ROCBandDisplay:
         DeLong interval of the AUC; undefined when a class has a single row.
     name : str, optional
         Name of the curve in the legend.
+    thresholds : array-like of shape (n_thresholds,), optional
+        Score from which rows count as positive at each point of the curve.
 
     Attributes
     ----------
@@ -51,19 +53,7 @@ class ROCBandDisplay:
 
     Notes
     -----
-    Both bands hold for any continuous scores at any number of rows, and both are wide when rows of
-    a class are few, as they must be. Let c be the threshold whose false positive rate is t. How
-    many negatives exceed c says between which negatives c lies; how many positives exceed those
-    says what the true positive rate at t may be. The classes are independent, so each takes the
-    square root of the level.
-
-    *Pointwise*: the number of negatives above c is binomial, and the limits for the positives are
-    those of Clopper and Pearson. At any one t the band covers the truth with the level stated;
-    somewhere along the curve it will more often fail.
-
-    *Simultaneous*: both distribution functions lie within Massart's bound √(log(2/a)/2n) of the
-    empirical ones everywhere at once, and so the whole true curve lies in the band with the level
-    stated.
+    :func:`~sparseauc.curves.roc_band` says what the bands promise and why.
 
     Rows scored must not be those fitted to: curve, band and interval would be too good.
 
@@ -83,6 +73,7 @@ class ROCBandDisplay:
     line_: Line2D
     band_: Any
     chance_line_: Line2D
+    readings_: list[Reading]
 
     def __init__(
         self,
@@ -97,6 +88,7 @@ class ROCBandDisplay:
         auc: float,
         interval: tuple[float, float] | None = None,
         name: str | None = None,
+        thresholds: npt.ArrayLike | None = None,
     ) -> None:
         self.fpr = fpr
         self.tpr = tpr
@@ -108,6 +100,7 @@ class ROCBandDisplay:
         self.auc = auc
         self.interval = interval
         self.name = name
+        self.thresholds = thresholds
 
     @classmethod
     def from_estimator(
@@ -190,17 +183,15 @@ class ROCBandDisplay:
         area = auc(y_true, y_score)  # which checks both
         labels, scores = np.asarray(y_true), np.asarray(y_score, np.float64)
         positive = labels == np.unique(labels)[1]
-        fpr, tpr, _ = roc_curve(positive, scores)
+        fpr, tpr, thresholds = roc_curve(positive, scores)
         interval = None
         if min(positive.sum(), (~positive).sum()) > 1:
             limits = auc_confidence_interval(y_true, y_score, confidence)
             interval = limits.low, limits.high
-        grid, low, high = _roc_band(
-            scores[positive], scores[~positive], confidence, simultaneous=band == "simultaneous"
-        )
+        grid, low, high = roc_band(scores, positive, confidence, band=band)
         display = cls(
             fpr=fpr, tpr=tpr, band_fpr=grid, band_low=low, band_high=high, band=band,
-            confidence=confidence, auc=area, interval=interval, name=name,
+            confidence=confidence, auc=area, interval=interval, name=name, thresholds=thresholds,
         )  # fmt: skip
         return display.plot(ax=ax, **kwargs)
 
@@ -235,67 +226,38 @@ class ROCBandDisplay:
             label=f"{level}: DeLong interval, {self.band} band",
         )  # fmt: skip
         (self.chance_line_,) = ax.plot(
-            [0, 1], [0, 1], color="0.5", linestyle=":", linewidth=1, zorder=1
+            [0, 1], [0, 1], color=QUIET, linestyle=":", linewidth=1, zorder=1
         )
+        self.readings_ = self._readings()
         ax.set(
-            xlabel="false positive rate", ylabel="true positive rate", aspect="equal",
+            xlabel="1 − specificity (false positive rate)", ylabel="sensitivity", aspect="equal",
             xlim=(-0.01, 1.01), ylim=(-0.01, 1.01),
         )  # fmt: skip
         ax.legend(loc="lower right", fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-
-def _roc_band(
-    positives: npt.NDArray[np.float64],
-    negatives: npt.NDArray[np.float64],
-    confidence: float,
-    *,
-    simultaneous: bool,
-    n_points: int = 501,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Limits of the true positive rate at evenly spaced false positive rates.
-
-    Parameters
-    ----------
-    positives, negatives : ndarray
-        Scores of each class.
-    confidence : float
-        Level, of each point or of the whole curve.
-    simultaneous : bool
-        Whether the level is that of the whole curve; see :class:`ROCBandDisplay`.
-    n_points : int, default=501
-
-    Returns
-    -------
-    fpr, low, high : ndarrays of shape (n_points,)
-    """
-    n_positive, n_negative = positives.size, negatives.size
-    fpr = np.linspace(0.0, 1.0, n_points)
-    miss = 1.0 - np.sqrt(confidence)  # of each class
-    # How many negatives exceed the threshold whose false positive rate is t: from fewest to most.
-    if simultaneous:
-        margin = np.sqrt(np.log(2.0 / miss) / (2 * n_negative))
-        fewest = np.ceil(np.maximum(fpr - margin, 0.0) * n_negative)
-        most = np.floor(np.minimum(fpr + margin, 1.0) * n_negative)
-    else:
-        fewest = binom.ppf(miss / 2, n_negative, fpr)
-        most = binom.ppf(1 - miss / 2, n_negative, fpr)
-    # So it lies below the `fewest`-th and not below the one after the `most`-th largest negative.
-    bounded = np.concatenate([[np.inf], np.sort(negatives)[::-1], [-np.inf]])
-    ascending = np.sort(positives)
-    upper, lower = (bounded[np.clip(c, 0, n_negative + 1).astype(int)] for c in (fewest, most + 1))
-    at_least = n_positive - ascending.searchsorted(upper, "left")
-    at_most = n_positive - ascending.searchsorted(lower, "right")
-    if simultaneous:
-        margin = np.sqrt(np.log(2.0 / miss) / (2 * n_positive))
-        low = np.maximum(at_least / n_positive - margin, 0.0)
-        high = np.minimum(at_most / n_positive + margin, 1.0)
-    else:
-        low = np.zeros(n_points)
-        some = at_least > 0
-        low[some] = beta.ppf(miss / 2, at_least[some], n_positive - at_least[some] + 1)
-        high = np.ones(n_points)
-        some = at_most < n_positive
-        high[some] = beta.ppf(1 - miss / 2, at_most[some] + 1, n_positive - at_most[some])
-    return fpr, low, high
+    def _readings(self) -> list[Reading]:
+        """Thresholds along the curve, a few hundred at most, and what the band says there."""
+        if self.thresholds is None:
+            return []
+        fpr, tpr, thresholds = (
+            np.asarray(values, np.float64) for values in (self.fpr, self.tpr, self.thresholds)
+        )
+        way = fpr + tpr
+        shown = np.unique(np.searchsorted(way, np.linspace(0, way[-1], 200)))
+        grid, low, high = (
+            np.asarray(values, np.float64)
+            for values in (self.band_fpr, self.band_low, self.band_high)
+        )
+        return [
+            (
+                float(fpr[i]),
+                float(tpr[i]),
+                f"threshold {thresholds[i]:.3g}: sensitivity {tpr[i]:.2f} "
+                f"({np.interp(fpr[i], grid, low):.2f}–{np.interp(fpr[i], grid, high):.2f}), "
+                f"specificity {1 - fpr[i]:.2f}",
+            )
+            for i in shown.tolist()
+            if np.isfinite(thresholds[i])
+        ]

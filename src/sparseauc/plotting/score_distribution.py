@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..curves import score_bins
 from ..metrics import auc
-from ._axes import COLOURS, one_panel
+from ._axes import COLOURS, QUIET, Reading, one_panel
 from ._given import scores_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class ScoreDistributionDisplay:
     figure_: Figure | SubFigure
     patches_: dict[str, Any]
     line_: Line2D | None
+    readings_: list[Reading]
 
     def __init__(
         self,
@@ -156,11 +158,11 @@ class ScoreDistributionDisplay:
         ax = one_panel(ax)
         scores, positive = np.asarray(self.scores), np.asarray(self.positive, np.bool_)
         bins = kwargs.pop("bins", None)
-        if bins is None:
-            # As many as the smaller class can fill, the same for both.
-            fewer = min(positive.sum(), (~positive).sum())
-            bins = int(np.clip(2 * np.sqrt(fewer), 12, 40))
-        edges = np.histogram_bin_edges(scores, bins)
+        edges = (
+            score_bins(scores, positive) if bins is None else np.histogram_bin_edges(scores, bins)
+        )
+        shown = np.clip(scores, edges[0], edges[-1])
+        self.readings_ = []
         self.patches_ = {}
         for label, mask, colour, style in (
             (self.labels[0], ~positive, COLOURS[0], "-"),
@@ -169,8 +171,8 @@ class ScoreDistributionDisplay:
             above = ""
             if self.threshold is not None:
                 above = f", {100 * np.mean(scores[mask] > self.threshold):.0f} % above"
-            _, _, (patch,) = ax.hist(
-                scores[mask],
+            shares, _, (patch,) = ax.hist(
+                shown[mask],
                 **{
                     "bins": edges, "weights": np.full(mask.sum(), 1.0 / mask.sum()),
                     "histtype": "stepfilled", "facecolor": (colour, 0.3), "edgecolor": colour,
@@ -179,10 +181,15 @@ class ScoreDistributionDisplay:
                 },
             )  # fmt: skip
             self.patches_[label] = patch
+            self.readings_ += [
+                ((a + b) / 2, share, f"{label}: {100 * share:.3g} % score {a:.3g} to {b:.3g}")
+                for a, b, share in zip(edges[:-1], edges[1:], shares.tolist(), strict=True)
+                if share
+            ]
         self.line_ = None
         if self.threshold is not None:
             self.line_ = ax.axvline(
-                self.threshold, color="0.2", linestyle=":", linewidth=1.5,
+                self.threshold, color=QUIET, linestyle=":", linewidth=1.5,
                 label=f"threshold {self.threshold:.3g}",
             )  # fmt: skip
         ax.set(xlabel="score", ylabel="share of the class")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import count_columns, draw_columns, one_panel
+from ._axes import QUIET, count_columns, draw_columns, one_panel
 from ._given import names_of
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class StabilityPathDisplay:
         order = np.lexsort((-table[:, stable].sum(axis=0), -table[:, stable].max(axis=0)))
         named = stable[order][:n_labels].tolist()
         self.line_ = ax.axhline(
-            self.threshold, color="0.3", linestyle="--", linewidth=1, zorder=1,
+            self.threshold, color=QUIET, linestyle="--", linewidth=1, zorder=1,
             label=f"threshold {self.threshold:g}: {stable.size} columns reach it",
         )  # fmt: skip
         self.lines_ = draw_columns(ax, ks, table, list(self.names), named, kwargs)

@@ -34,9 +34,6 @@ Indices = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
-# With fewer rows of the rarer class than this, an AUC is a rough guess.
-FEW_ROWS = 20
-
 
 @dataclass(frozen=True)
 class FitSettings:
@@ -174,7 +171,7 @@ def fit_table(
         nested=nested,
         stability=stability,
         permutation=permutation,
-        warnings=(*table.warnings, *_cautions(table, settings, nested), *said),
+        warnings=(*table.warnings, *said),
         notes=tuple(notes),
         seconds=time.perf_counter() - started,
     )
@@ -308,18 +305,3 @@ def _stability(
         alpha=ridge_of(classifier), n_pairs=settings.stability_pairs,
         always_include=fixed.tolist() or None, random_state=settings.seed, n_jobs=settings.jobs,
     )  # fmt: skip
-
-
-def _cautions(table: Table, settings: FitSettings, nested: NestedScores | None) -> list[str]:
-    """What the numbers of rows do not allow to be told."""
-    counts = {table.positive: int(table.y.sum()), table.negative: int((1 - table.y).sum())}
-    label = min(counts, key=counts.__getitem__)
-    cautions = []
-    if counts[label] < FEW_ROWS:
-        cautions.append(
-            f"only {counts[label]} rows are {label!r}: which columns are chosen, and the AUC, are "
-            "a rough guess"
-        )
-    if nested is None and settings.folds:
-        cautions.append("too few rows or groups of a class for an honest AUC: none is given")
-    return cautions

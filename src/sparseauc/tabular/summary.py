@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..estimators import SparseLinearClassifier
-from ..metrics import AUCInterval
+from ..metrics import AUCInterval, auc_by_k
 from ..selection.confidence import NestedScores, PermutationResult
 from ..selection.stability import StabilityResult
+from ..selection.table import near_copies
+from .cautions import find_cautions
 from .reading import Table
 from .scorecard import ScoreCard, make_card, parts_of
 
@@ -50,7 +53,7 @@ class FitSummary:
     permutation : PermutationResult, optional
         Whether shuffled labels could do as well.
     warnings : tuple of str
-        What should be looked at, from reading the table to fitting it.
+        Raised while the table was read and fitted; ``cautions`` has these and more.
     notes : tuple of str
         What was done.
     seconds : float
@@ -90,29 +93,32 @@ class FitSummary:
         return getattr(self.classifier, "cv_results_", None)
 
     def auc_by_k(self) -> list[dict[str, float]]:
-        """Validation AUC of the best ridge at every k, with the standard error over folds."""
-        results = self.cv_results
-        if results is None:
-            return []
+        """Validation AUC of the best ridge at every k, with its standard error over folds."""
         classifier: Any = self.classifier
-        # Repeats judge the same rows again: they add no independent folds.
-        folds = classifier.n_splits_ / classifier.n_repeats_
-        rows = []
-        for k in np.unique(results["param_k"]).tolist():
-            at = np.flatnonzero(results["param_k"] == k)
-            best = at[np.argmax(results["mean_test_score"][at])]
-            rows.append(
-                {
-                    "k": int(k),
-                    "auc": float(results["mean_test_score"][best]),
-                    "standard_error": float(results["std_test_score"][best] / np.sqrt(folds)),
-                    "alpha": float(results["param_alpha"][best]),
-                }
-            )
-        return rows
+        return [] if self.cv_results is None else auc_by_k(self.cv_results, classifier.n_repeats_)
+
+    @cached_property
+    def near_copies(self) -> list[list[tuple[str, float]]]:
+        """For each chosen column the names and correlations of others that nearly copy it."""
+        imputer, _ = parts_of(self.model)
+        X = self.table.X if imputer is None else imputer.transform(self.table.X)
+        names = [str(name) for name in self.table.columns]
+        places = [names.index(str(name)) for name in self.columns["column"]]
+        return [
+            [(names[j], correlation) for j, correlation in copies]
+            for copies in near_copies(X, places)
+        ]
+
+    @cached_property
+    def cautions(self) -> list[str]:
+        """What speaks against relying on the result, in sentences, the gravest first."""
+        return find_cautions(self._about(), self.warnings, self.near_copies)
 
     def to_dict(self) -> dict[str, Any]:
         """What can be told in JSON: everything but rows and arrays as long as them."""
+        return {**self._about(), "warnings": self.cautions}
+
+    def _about(self) -> dict[str, Any]:
         table = self.table
         return {
             "source": table.source,
@@ -141,7 +147,6 @@ class FitSummary:
             "missing": dict(table.missing),
             "imputation": table.imputation,
             "settings": dict(self.settings),
-            "warnings": list(self.warnings),
             "notes": list(self.notes),
             "seconds": round(self.seconds, 3),
         }

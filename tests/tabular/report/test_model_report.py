@@ -5,11 +5,7 @@ import re
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from browser import check_page
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import binom, norm
 from sklearn.metrics import roc_auc_score
 
 from sparseauc.datasets import make_outbreak
@@ -20,18 +16,9 @@ from sparseauc.tabular.report import (
     Listing,
     Note,
     build_model_report,
-    model_curves,
     write_page,
 )
 from sparseauc.tabular.report.html import render
-from sparseauc.tabular.report.model_cautions import cautions
-from sparseauc.tabular.report.model_curves import (
-    binomial_limits,
-    calibration_bins,
-    near_copies,
-    roc_with_limits,
-    score_histogram,
-)
 
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
 
@@ -142,139 +129,6 @@ def test_what_was_not_done_is_not_shown(fixed):
     assert "In halves, %" not in element(report, "short-list").frame
 
 
-@settings(max_examples=30)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 60), st.booleans())
-def test_roc_against_every_threshold(seed, n_positive, n_negative, ties):
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=n_positive + n_negative)
-    scores = np.round(scores) if ties else scores
-    positive = np.arange(scores.size) < n_positive
-    roc = roc_with_limits(scores, positive)
-    expected = [(0.0, 0.0)] + [
-        (np.mean(scores[~positive] >= c), np.mean(scores[positive] >= c))
-        for c in np.unique(scores)[::-1]
-    ]
-    np.testing.assert_allclose(np.c_[roc.false_positive, roc.true_positive], expected)
-    area = np.trapezoid(roc.true_positive, roc.false_positive)
-    assert area == pytest.approx(roc_auc_score(positive, scores))
-    for edge in (roc.low, roc.high):
-        assert np.all((edge >= 0) & (edge <= 1))
-        assert np.all(np.diff(edge) >= 0)
-    # Right, for so few: never as narrow as a line.
-    assert np.all(roc.high - roc.low > 0)
-
-
-def test_roc_of_many_rows_keeps_points_of_the_curve():
-    rng = np.random.default_rng(0)
-    positive = rng.random(30_000) < 0.2
-    scores = rng.normal(size=30_000) + positive
-    roc = roc_with_limits(scores, positive)
-    assert roc.true_positive.size <= 1000
-    area = np.trapezoid(roc.true_positive, roc.false_positive)
-    assert area == pytest.approx(roc_auc_score(positive, scores), abs=1e-4)
-    for at, height in zip(roc.false_positive[::97], roc.true_positive[::97], strict=True):
-        threshold = np.sort(scores[~positive])[::-1][: round(at * (~positive).sum())]
-        if threshold.size:
-            assert np.mean(scores[positive] >= threshold[-1]) <= height + 1e-12
-
-
-def test_roc_limits_are_those_of_the_bootstrap():
-    """Ranks drawn or rows drawn with replacement: the same limits, away from 0 and 1."""
-    rng = np.random.default_rng(1)
-    positive = np.arange(500) < 200
-    scores = rng.normal(size=500) + positive
-    roc = roc_with_limits(scores, positive)
-    places = [10, 30, 50]
-    heights = []
-    for _ in range(1000):
-        low = np.sort(rng.choice(scores[~positive], 300))[::-1]
-        high = rng.choice(scores[positive], 200)
-        heights.append([np.mean(high > low[round(roc.at[p] * 300)]) for p in places])
-    expected = np.quantile(heights, [0.025, 0.975], axis=0)
-    np.testing.assert_allclose([roc.low[places], roc.high[places]], expected, atol=0.02)
-
-
-def test_roc_limits_hold_the_truth_as_often_as_they_say():
-    rng = np.random.default_rng(2)
-    positive = np.arange(90) < 30
-    held = []
-    at = slice(10, 100, 20)
-    for _ in range(100):
-        roc = roc_with_limits(rng.normal(size=90) + positive, positive)
-        truth = norm.sf(norm.isf(roc.at[at]) - 1)
-        held.append((roc.low[at] <= truth) & (truth <= roc.high[at]))
-    # At 95 %, 88 of 100 or fewer have a chance below 1 % at each of the 5 places.
-    assert np.mean(held, axis=0).min() > 0.88
-
-
-@given(st.integers(1, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_binomial_limits_leave_half_the_error_on_each_side(counts):
-    x, n = counts
-    low, high = binomial_limits(x, n)
-    if x > 0:
-        assert binom.sf(x - 1, n, low) == pytest.approx(0.025)
-    if x < n:
-        assert binom.cdf(x, n, high) == pytest.approx(0.025)
-    assert (low == 0) == (x == 0)
-    assert (high == 1) == (x == n)
-
-
-SCORES = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=4, max_size=80)
-
-
-@given(SCORES)
-def test_histograms_count_every_row_once(values):
-    scores = np.array(values)
-    positive = np.arange(scores.size) % 3 == 0
-    shares = score_histogram(scores, positive)
-    assert shares.positives.sum() == pytest.approx(1)
-    assert shares.negatives.sum() == pytest.approx(1)
-    assert shares.centres.size <= 60
-    assert np.all(np.diff(shares.centres) > 0)
-
-
-@given(SCORES)
-def test_calibration_bins_against_a_loop(values):
-    scores = np.array(values)
-    positive = np.arange(scores.size) % 2 == 0
-    bins = calibration_bins(scores, positive)
-    assert bins.rows.sum() == scores.size
-    ordered = np.sort(scores)
-    start = 0
-    for mean, rows, positives in zip(bins.scores, bins.rows, bins.positives, strict=True):
-        inside = ordered[start : start + rows]
-        assert mean == pytest.approx(inside.mean(), rel=1e-9, abs=1e-9)
-        held = (scores >= inside[0]) & (scores <= inside[-1])
-        assert (held.sum(), positive[held].sum()) == (rows, positives)
-        start += rows
-    assert np.all((bins.low <= bins.share) & (bins.share <= bins.high))
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_near_copies_against_all_correlations(kind):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 9))
-    X[:, 4] = -2 * X[:, 1] + 5
-    X[:, 7] = X[:, 1] + 0.3 * rng.normal(size=80)
-    X[:, 8] = 3.0
-    found = near_copies(kind(X), [1, 8, 5])
-    correlation = np.corrcoef(X[:, :8].T)
-    expected = [j for j in range(8) if j != 1 and abs(correlation[1, j]) >= 0.9]
-    assert sorted(j for j, _ in found[0]) == expected == [4, 7]
-    assert found[0][0] == (4, pytest.approx(-1))
-    assert found[0][1] == (7, pytest.approx(correlation[1, 7]))
-    assert found[1:] == [[], []]
-
-
-def test_near_copies_in_blocks_and_not_at_any_price(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(2000, 40))
-    X[:, 30] = X[:, 2]
-    whole = near_copies(X, [2, 3])
-    assert [[j for j, _ in one] for one in whole] == [[30], []]
-    monkeypatch.setattr(model_curves, "_MOST_PRODUCTS", 10)
-    assert near_copies(X, [2, 3]) is None
-
-
 # --------------------------------------------------------------------------------------- the words
 
 
@@ -314,13 +168,13 @@ def test_missing_values_are_told():
     assert "60 values were missing, in 1 column: gene 0 (60)." in text
     assert "filled in by the median" in text
     assert "Noted on the way: A thing was done." in text
-    assert "many of the values were missing and filled in: 'gene 0' (38%)" in text
+    assert "many of their values were missing and imputed: 'gene 0' (38%)" in text
     assert element(report, "short-list").frame.set_index("Column")["Missing"]["gene 0"] == 60
 
 
 def test_nothing_to_be_cautious_about():
     summary = fit_table(make_table(n=400, mu=1.2), FitSettings(k=3, alpha=1.0, stability_pairs=5))
-    assert cautions(summary, [[], [], []]) == []
+    assert summary.cautions == []
     (note,) = build_model_report(summary).sections[0].elements
     assert note.kind == "finding"
     assert note.text.startswith("Nothing stood out")
@@ -357,8 +211,8 @@ def test_same_columns_ends_of_the_grid_and_warnings():
 
 def test_folds_that_disagree_with_all_rows_together(fixed):
     nested = dataclasses.replace(fixed.nested, fold_aucs=np.full(5, 0.5))
-    told = cautions(dataclasses.replace(fixed, nested=nested), None)
-    assert any("believe the former" in text for text in told)
+    told = dataclasses.replace(fixed, nested=nested).cautions
+    assert any("Believe the former" in text for text in told)
 
 
 def test_a_column_against_its_own_direction():

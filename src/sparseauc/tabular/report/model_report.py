@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.metrics import roc_curve
 
+from ...curves import calibration_bins, roc_band, score_bins
+from ..cautions import as_sentence
 from ..reading.source import listed
 from .elements import Element, Figure, Listing, Note, Panel, Report, Section, Series
 from .geometry import MOST_MARKERS
-from .model_cautions import as_sentence, cautions
-from .model_curves import calibration_bins, near_copies, roc_with_limits, score_histogram
 from .tables import _SUPERSCRIPTS
 
 if TYPE_CHECKING:
@@ -53,10 +54,9 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
     >>> print(report.title)
     state: which columns rank ill above well
     """
-    copies = _copies(summary)
     sections = [
-        Section("reliance", "Before you rely on it", [_reliance(summary, copies)]),
-        Section("columns", "The chosen columns", [_columns(summary, copies)]),
+        Section("reliance", "Before you rely on it", [_reliance(summary)]),
+        Section("columns", "The chosen columns", [_columns(summary)]),
         Section("ranking", "How well they rank", _ranking(summary)),
     ]
     if by_k := _by_k(summary):
@@ -97,10 +97,9 @@ def _lead(summary: FitSummary) -> str:
     return text
 
 
-def _reliance(summary: FitSummary, copies: Any) -> Note:
-    found = cautions(summary, copies)
-    if found:
-        return Note("\n\n".join(found), "caution")
+def _reliance(summary: FitSummary) -> Note:
+    if summary.cautions:
+        return Note("\n\n".join(summary.cautions), "caution")
     return Note(
         "Nothing stood out. Looked at: the number of rows of each class, the interval of the AUC, "
         "its fall from training rows to others, columns that give the outcome away or look like "
@@ -114,7 +113,7 @@ def _reliance(summary: FitSummary, copies: Any) -> Note:
 # -------------------------------------------------------------------------------------- the columns
 
 
-def _columns(summary: FitSummary, copies: Any) -> Listing:
+def _columns(summary: FitSummary) -> Listing:
     import pandas as pd
 
     columns, table = summary.columns, summary.table
@@ -136,10 +135,10 @@ def _columns(summary: FitSummary, copies: Any) -> Listing:
             f" In halves: share of {2 * summary.stability.n_pairs} fits to half of the rows that "
             "chose it again; the higher, the less it owes its place to a few rows."
         )
-    if copies is not None and any(copies):
+    if any(summary.near_copies):
         shown["Near copies"] = [
-            listed([f"{table.columns[j]} ({_signed(f'{r:.2f}')})" for j, r in others], 3)
-            for others in copies
+            listed([f"{name} ({_signed(f'{r:.2f}')})" for name, r in others], 3)
+            for others in summary.near_copies
         ]
         caption[0] += (
             " Near copies: columns that could stand in for it, with their correlation (beyond "
@@ -168,16 +167,6 @@ def _against(columns: pd.DataFrame) -> list[str]:
     sign = np.sign(columns["coefficient"])
     own = columns["direction"].map({"+": 1, "-": -1, "": 0})
     return [repr(name) for name in columns["column"][sign * own < 0]]
-
-
-def _copies(summary: FitSummary) -> list[list[tuple[int, float]]] | None:
-    """Near copies of the chosen columns, in the order of the list."""
-    from ..scorecard import parts_of
-
-    imputer, _ = parts_of(summary.model)
-    X = summary.table.X if imputer is None else imputer.transform(summary.table.X)
-    place = {str(name): j for j, name in enumerate(summary.table.columns)}
-    return near_copies(X, [place[str(name)] for name in summary.columns["column"]])
 
 
 # -------------------------------------------------------------------------------------- the ranking
@@ -260,12 +249,13 @@ def _roc(summary: FitSummary) -> Figure:
     assert nested is not None
     positive, negative = _classes(table)
     level = nested.interval.confidence
-    roc = roc_with_limits(nested.scores, table.y == 1, level)
+    false, true, _ = roc_curve(table.y == 1, nested.scores)
+    at, *edges = roc_band(nested.scores, table.y == 1, level)
     series = [
-        Series("rows not seen", roc.false_positive.tolist(), roc.true_positive.tolist()),
+        Series("rows not seen", false.tolist(), true.tolist()),
         *(
-            Series(f"{100 * level:g} % limits", roc.at.tolist(), edge.tolist(), style="dashed")
-            for edge in (roc.low, roc.high)
+            Series(f"{100 * level:g} % limits", at.tolist(), edge.tolist(), style="dashed")
+            for edge in edges
         ),
         Series("guessing", *_straight(0, 1, 0, 1), style="dashed"),
     ]
@@ -299,14 +289,15 @@ def _distributions(summary: FitSummary) -> Figure:
     assert nested is not None
     positive = table.y == 1
     names = _classes(table)
-    shares = score_histogram(nested.scores, positive)
+    edges = score_bins(nested.scores, positive)
+    inside = np.clip(nested.scores, edges[0], edges[-1])
+    centres = ((edges[:-1] + edges[1:]) / 2).tolist()
+    shares = [np.histogram(inside[of], edges)[0] / of.sum() for of in (positive, ~positive)]
     series = [
-        Series(
-            f"{label} ({count} rows)", shares.centres.tolist(), (100 * share).tolist(), style="bars"
-        )
+        Series(f"{label} ({count} rows)", centres, (100 * share).tolist(), style="bars")
         for label, count, share in (
-            (names[0], int(positive.sum()), shares.positives),
-            (names[1], int((~positive).sum()), shares.negatives),
+            (names[0], int(positive.sum()), shares[0]),
+            (names[1], int((~positive).sum()), shares[1]),
         )
     ]
     caption = (
@@ -314,7 +305,7 @@ def _distributions(summary: FitSummary) -> Figure:
         "classes in training and 1 is their distance, so that the models of different folds can "
         "be compared. Each class adds up to 100 %, however rare it is."
     )
-    if shares.cut:
+    if np.any(inside != nested.scores):
         caption += " Rows beyond the ends are counted in the outermost bars."
     return Figure(
         "scores",
@@ -370,13 +361,13 @@ def _calibration(summary: FitSummary) -> list[Element]:
     rate = float(positive.mean())
     x: list[float] = []
     y: list[float] = []
-    for score, low, high in zip(bins.scores, bins.low, bins.high, strict=True):
+    for score, low, high in zip(bins.predicted, bins.low, bins.high, strict=True):
         along, up = _straight(score, score, 100 * low, 100 * high)
         x, y = [*x, *along, float("nan")], [*y, *up, float("nan")]
     ends = float(nested.scores.min()), float(nested.scores.max())
     series = [
         Series("95 % interval", x, y),
-        Series(f"{name} among rows of similar score", bins.scores.tolist(),
+        Series(f"{name} among rows of similar score", bins.predicted.tolist(),
                (100 * bins.share).tolist(), style="points"),
         Series(f"all rows: {_percent(rate)}", *_straight(*ends, 100 * rate, 100 * rate),
                style="dashed"),

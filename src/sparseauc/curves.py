@@ -1,0 +1,261 @@
+"""What is drawn of scores and labels: the ROC band, histograms, calibration, decision curves.
+
+Displays, reports and summaries all take their numbers from here. ``positive`` is the mask of the
+positive rows; both classes must occur.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit
+from scipy.stats import beta, binom
+
+__all__ = [
+    "CalibrationBins",
+    "binomial_limits",
+    "calibration_bins",
+    "cross_fitted_probabilities",
+    "fit_logistic",
+    "net_benefit",
+    "roc_band",
+    "score_bins",
+]
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+def binomial_limits(
+    successes: npt.ArrayLike, trials: npt.ArrayLike, confidence: float = 0.95
+) -> tuple[Array, Array]:
+    """Exact confidence limits of a probability, by Clopper and Pearson.
+
+    Examples
+    --------
+    >>> low, high = binomial_limits(0, 10)
+    >>> float(low), round(float(high), 3)
+    (0.0, 0.308)
+    """
+    x, n = np.asarray(successes, np.float64), np.asarray(trials, np.float64)
+    tail = (1.0 - confidence) / 2
+    low = np.where(x > 0, beta.ppf(tail, np.maximum(x, 1), n - x + 1), 0.0)
+    high = np.where(x < n, beta.ppf(1 - tail, x + 1, np.maximum(n - x, 1)), 1.0)
+    return low, high
+
+
+def roc_band(
+    scores: Array,
+    positive: Mask,
+    confidence: float = 0.95,
+    *,
+    band: Literal["pointwise", "simultaneous"] = "pointwise",
+    n_points: int = 501,
+) -> tuple[Array, Array, Array]:
+    """Confidence limits of the true positive rate at evenly spaced false positive rates.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+    positive : ndarray of bool of shape (n,)
+    confidence : float, default=0.95
+        Level, of each point or of the whole curve.
+    band : {"pointwise", "simultaneous"}, default="pointwise"
+    n_points : int, default=501
+
+    Returns
+    -------
+    fpr, low, high : ndarrays of shape (n_points,)
+
+    Notes
+    -----
+    Both bands cover the truth at least as often as they say, for any continuous scores and any
+    number of rows, and both are wide when rows of a class are few, as they must be. Let c be the
+    threshold whose false positive rate is t. How many negatives exceed c says between which
+    negatives c lies; how many positives exceed those says what the true positive rate at t may be.
+    The classes are independent, so each takes the square root of the level.
+
+    *Pointwise*: the number of negatives above c is binomial, and the limits for the positives are
+    those of Clopper and Pearson. At any one t the band covers the truth with the level stated;
+    somewhere along the curve it fails more often.
+
+    *Simultaneous*: both distribution functions lie within Massart's bound √(log(2/a)/2n) of the
+    empirical ones everywhere at once, and so the whole true curve lies in the band with the level
+    stated.
+    """
+    positives, negatives = scores[positive], scores[~positive]
+    n_positive, n_negative = positives.size, negatives.size
+    fpr = np.linspace(0.0, 1.0, n_points)
+    miss = 1.0 - np.sqrt(confidence)  # of each class
+    # How many negatives exceed the threshold whose false positive rate is t: from fewest to most.
+    if band == "simultaneous":
+        margin = np.sqrt(np.log(2.0 / miss) / (2 * n_negative))
+        fewest = np.ceil(np.maximum(fpr - margin, 0.0) * n_negative)
+        most = np.floor(np.minimum(fpr + margin, 1.0) * n_negative)
+    else:
+        fewest = binom.ppf(miss / 2, n_negative, fpr)
+        most = binom.ppf(1 - miss / 2, n_negative, fpr)
+    # So it lies below the `fewest`-th and not below the one after the `most`-th largest negative.
+    bounded = np.concatenate([[np.inf], np.sort(negatives)[::-1], [-np.inf]])
+    ascending = np.sort(positives)
+    upper, lower = (bounded[np.clip(c, 0, n_negative + 1).astype(int)] for c in (fewest, most + 1))
+    at_least = n_positive - ascending.searchsorted(upper, "left")
+    at_most = n_positive - ascending.searchsorted(lower, "right")
+    if band == "simultaneous":
+        margin = np.sqrt(np.log(2.0 / miss) / (2 * n_positive))
+        low = np.maximum(at_least / n_positive - margin, 0.0)
+        high = np.minimum(at_most / n_positive + margin, 1.0)
+    else:
+        low, _ = binomial_limits(at_least, n_positive, 1.0 - miss)
+        _, high = binomial_limits(at_most, n_positive, 1.0 - miss)
+    return fpr, low, high
+
+
+def score_bins(scores: Array, positive: Mask) -> Array:
+    """Edges of histogram bins for both classes: round numbers, as many as the rarer class fills.
+
+    Rows far from the middle would squeeze all others into one bin, so the edges end at four
+    interquartile ranges from the median: count ``np.clip(scores, edges[0], edges[-1])``.
+    """
+    low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75])
+    reach = 4 * (high - low) or np.inf
+    ends = max(scores.min(), middle - reach), min(scores.max(), middle + reach)
+    few = int(min(positive.sum(), (~positive).sum()))
+    width = _round_width((ends[1] - ends[0]) / np.clip(2 * np.sqrt(few), 8, 24))
+    edges: Array = np.arange(np.floor(ends[0] / width), np.floor(ends[1] / width) + 2) * width
+    return edges
+
+
+def _round_width(width: float) -> float:
+    """Nearest of 1, 2 and 5 times a power of ten, or 1 for nothing: ends a person can read."""
+    if not width > 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(width))
+    return float(min((1, 2, 5, 10), key=lambda times: abs(np.log(times * power / width))) * power)
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationBins:
+    """Rows in order of their prediction, in a few bins of nearly the same size.
+
+    Attributes
+    ----------
+    predicted : ndarray of shape (n_bins,)
+        Mean prediction.
+    rows, positives : ndarray of int of shape (n_bins,)
+    low, high : ndarray of shape (n_bins,)
+        Exact binomial limits of the share of positives.
+    """
+
+    predicted: Array
+    rows: Counts
+    positives: Counts
+    low: Array
+    high: Array
+
+    @property
+    def share(self) -> Array:
+        """Share of positives of each bin."""
+        return self.positives / self.rows
+
+
+def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
+    """Count positives among rows of similar prediction, with exact binomial limits.
+
+    There are three to ten bins: so many that they hold fifteen rows or more, of the rarer class
+    three on average. Equal predictions share a bin.
+    """
+    few = int(min(positive.sum(), (~positive).sum()))
+    wanted = int(np.clip(min(predicted.size // 15, few // 3), 3, 10))
+    edges = np.unique(np.quantile(predicted, np.linspace(0, 1, wanted + 1)[1:-1], method="lower"))
+    place = np.searchsorted(edges, predicted, side="left")
+    rows = np.bincount(place)
+    held = rows > 0
+    means = np.bincount(place, predicted)[held] / rows[held]
+    positives = np.bincount(place, positive)[held].astype(np.int64)
+    low, high = binomial_limits(positives, rows[held])
+    return CalibrationBins(means, rows[held], positives, low, high)
+
+
+def fit_logistic(scores: Array, positive: Mask, *, smooth: bool = False) -> tuple[float, float]:
+    """Slope and intercept of the logistic regression of a class on one score.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+    positive : ndarray of bool of shape (n,)
+    smooth : bool, default=False
+        Whether to fit Platt's targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) in place of 1 and 0, which
+        keeps the slope finite where the score separates the classes.
+
+    Returns
+    -------
+    slope, intercept : float
+        The probability is 1/(1 + exp(−slope·score − intercept)). NaN where no finite fit exists.
+    """
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    ends = (1 / (n_negative + 2), (n_positive + 1) / (n_positive + 2)) if smooth else (0.0, 1.0)
+    target = np.where(positive, ends[1], ends[0])
+    scale = float(scores.std()) or 1.0
+    design = np.c_[(scores - scores.mean()) / scale, np.ones(scores.size)]
+    rate = target.mean()
+    fit = np.array([0.0, logit(rate)])
+    for _ in range(100):  # Newton steps, shortened until the likelihood rises
+        p = expit(design @ fit)
+        hessian = design.T @ (design * np.maximum(p * (1 - p), 1e-12)[:, None])
+        try:
+            step = np.linalg.solve(hessian, design.T @ (target - p))
+        except np.linalg.LinAlgError:
+            break
+        while _log_loss(design @ (fit + step), target) > _log_loss(design @ fit, target) + 1e-12:
+            step /= 2
+        fit = fit + step
+        if np.abs(step).max() < 1e-9:
+            break
+    if not smooth and abs(fit[0]) > 20:  # separated: the slope grows without end
+        return np.nan, np.nan
+    slope = float(fit[0] / scale)
+    return slope, float(fit[1] - slope * scores.mean())
+
+
+def _log_loss(linear: Array, target: Array) -> float:
+    return float(np.sum(np.logaddexp(0.0, linear) - target * linear))
+
+
+def cross_fitted_probabilities(
+    scores: Array, positive: Mask, folds: npt.NDArray[np.integer]
+) -> Array:
+    """Probability of each row to be positive, by Platt's map fitted to the rows of other folds.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Out-of-fold scores on one scale, as nested cross-validation gives them.
+    positive : ndarray of bool of shape (n,)
+    folds : ndarray of int of shape (n,)
+        Fold of each row.
+    """
+    out = np.empty(scores.size)
+    for fold in np.unique(folds).tolist():
+        own = folds == fold
+        slope, intercept = fit_logistic(scores[~own], positive[~own], smooth=True)
+        out[own] = expit(slope * scores[own] + intercept)
+    return out
+
+
+def net_benefit(probabilities: Array, positive: Mask, thresholds: Array) -> Array:
+    """Net benefit of acting on rows whose probability reaches each threshold.
+
+    Share of true positives minus share of false positives times t/(1 − t), all of n rows: the
+    decision curve of Vickers and Elkin (2006). Acting on all rows is the same with probabilities
+    of 1, acting on none is 0.
+    """
+    acted = probabilities[:, None] >= thresholds
+    true = (acted & positive[:, None]).mean(axis=0)
+    false = (acted & ~positive[:, None]).mean(axis=0)
+    benefit: Array = true - false * thresholds / (1 - thresholds)
+    return benefit

@@ -1,0 +1,174 @@
+"""What a reader should know before relying on a list, found in the numbers of the fit.
+
+The terminal, JSON, the report and notebooks all show these sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .reading.source import listed
+
+# With fewer rows of the rarer class than SOME_ROWS the list is a suggestion, with fewer than
+# FEW_ROWS a guess.
+SOME_ROWS, FEW_ROWS = 50, 20
+# A column that fewer halves than this select owes its place to the rows at hand.
+UNSTABLE = 0.5
+# A fall of the AUC on new rows that says the model has overfitted.
+LARGE_FALL = 0.1
+# A column with a larger share of missing values is in good part imputed.
+MANY_MISSING = 0.2
+# Columns of this correlation are the same but for rounding.
+SAME = 0.999
+
+Copies = Sequence[Sequence[tuple[str, float]]]
+
+
+def find_cautions(
+    about: Mapping[str, Any], warnings: Iterable[str] = (), copies: Copies = ()
+) -> list[str]:
+    """Say what speaks against relying on a result, the gravest first.
+
+    Parameters
+    ----------
+    about : mapping
+        What :meth:`FitSummary.to_dict <sparseauc.tabular.summary.FitSummary.to_dict>` gives.
+    warnings : iterable of str
+        Warnings raised while the table was read and fitted.
+    copies : sequence of sequence of (str, float)
+        For each chosen column, in the order of ``about["chosen"]``, its near copies and their
+        correlation, from :func:`~sparseauc.selection.table.near_copies`.
+
+    Returns
+    -------
+    list of str
+        Sentences; empty if nothing stood out.
+    """
+    return [
+        *_of_the_ranking(about),
+        *(as_sentence(text) for text in warnings),
+        *_of_the_rows(about),
+        *_of_the_size(about),
+        *_of_the_columns(about, copies),
+    ]
+
+
+def as_sentence(text: str) -> str:
+    """Begin with a capital and end with a full stop."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _of_the_ranking(about: Mapping[str, Any]) -> Iterator[str]:
+    nested, training = about["auc"], about["training_auc"]
+    if nested is None:
+        if about["settings"].get("folds", 0):
+            yield "Too few rows or groups of a class for nested cross-validation: no AUC is given."
+        else:
+            yield (
+                "Nested cross-validation was left out (`--quick`). The AUC of "
+                f"{training:.2f} is that of the training rows; with many columns to choose from, "
+                "pure noise can reach it."
+            )
+        return
+    if nested["low"] <= 0.5:
+        yield (
+            f"The {100 * nested['confidence']:g} % interval of the AUC, {nested['low']:.2f} to "
+            f"{nested['high']:.2f}, includes 0.5: these rows do not show that the list ranks "
+            "better than chance."
+        )
+    permutation = about["permutation"]
+    if permutation is not None and permutation["pvalue"] > 0.05:
+        yield (
+            "With the outcome shuffled, the same procedure often did as well "
+            f"(p = {permutation['pvalue']:.2g}): the result may be chance."
+        )
+    if training - nested["auc"] > LARGE_FALL:
+        yield (
+            f"The AUC falls from {training:.2f} on the training rows to {nested['auc']:.2f} in "
+            "nested cross-validation: the model overfits. Fewer columns (`-k`, or `--rule 1se`) "
+            "or more rows would help."
+        )
+    known = [area for area in nested["folds"] if area is not None]
+    if known and abs(np.mean(known) - nested["auc"]) > nested["standard_error"]:
+        yield (
+            f"The mean AUC within folds is {np.mean(known):.2f}, that of all rows together "
+            f"{nested['auc']:.2f}: the models of the folds score on different scales. Believe the "
+            "former."
+        )
+
+
+def _of_the_rows(about: Mapping[str, Any]) -> Iterator[str]:
+    counts = {
+        about["positive"]: about["positives"],
+        about["negative"]: about["rows"] - about["positives"],
+    }
+    label = min(counts, key=counts.__getitem__)
+    if counts[label] < FEW_ROWS:
+        yield (
+            f"Only {counts[label]} rows are {label!r}: which columns are chosen, and the AUC, are "
+            "a rough guess."
+        )
+    elif counts[label] < SOME_ROWS:
+        yield (
+            f"{counts[label]} rows are {label!r}. That is enough to see a strong signal, but "
+            "another sample of this size could lead to other columns: check the list on new data."
+        )
+    if about["groups"] is not None:
+        yield (
+            f"Rows come in {about['groups']} groups. Groups were kept together in "
+            "cross-validation, but the interval counts rows as independent, and is too narrow if "
+            "rows of a group are alike."
+        )
+
+
+def _of_the_size(about: Mapping[str, Any]) -> Iterator[str]:
+    tried = [row["k"] for row in about["auc_by_k"]]
+    if len(tried) > 1 and max(tried) <= about["k"] < about["columns_tried"]:
+        yield (
+            f"The number of columns chosen, {about['k']}, is the largest that was tried: more "
+            "might rank better. `--max-k` tries more."
+        )
+
+
+def _of_the_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
+    chosen = about["chosen"]
+    unstable = [
+        f"{one['column']!r} ({one['frequency']:.0%})"
+        for one in chosen
+        if one.get("frequency", 1.0) < UNSTABLE
+    ]
+    if unstable:
+        yield (
+            f"Fewer than half of the refits on half of the rows chose {listed(unstable)}. With "
+            "other rows, other columns may take their place."
+        )
+    same = {
+        " and ".join(sorted((repr(one["column"]), repr(other))))
+        for one, others in zip(chosen, copies, strict=False)
+        for other, correlation in others
+        if abs(correlation) > SAME
+    }
+    if same:
+        yield (
+            f"Columns that are the same but for their scale: {listed(sorted(same))}. Which of them "
+            "is chosen says nothing."
+        )
+    gaps = {str(one["column"]): missing_share(about, str(one["column"])) for one in chosen}
+    holes = [f"{name!r} ({share:.0%})" for name, share in gaps.items() if share > MANY_MISSING]
+    if holes and about["imputation"] is not None:
+        yield (
+            f"Chosen, though many of their values were missing and imputed: {listed(holes)}. If "
+            "missingness depends on the outcome, the value of such a column is overstated."
+        )
+
+
+def missing_share(about: Mapping[str, Any], name: str) -> float:
+    """Share of rows in which a chosen column, or the text column it is a level of, is missing."""
+    for column, count in about["missing"].items():
+        if name == column or name.startswith(f"{column}="):
+            return float(count / about["rows"])
+    return 0.0

@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit, ndtr, ndtri
+from scipy.stats import binom
+from sklearn.linear_model import LogisticRegression
+
+from sparseauc.curves import (
+    binomial_limits,
+    calibration_bins,
+    cross_fitted_probabilities,
+    fit_logistic,
+    net_benefit,
+    roc_band,
+    score_bins,
+)
+
+# -------------------------------------------------------------------------------------- ROC band
+
+
+@pytest.mark.parametrize("band", ["pointwise", "simultaneous"])
+def test_roc_bands_cover_as_often_as_they_say(band):
+    # Two normals, one of them shifted by one: the true curve is Φ(1 + Φ⁻¹(t)).
+    rng = np.random.default_rng(0)
+    positive = np.arange(85) < 25
+    covered = []
+    for _ in range(400):
+        fpr, low, high = roc_band(
+            rng.standard_normal(85) + positive, positive, 0.9, band=band, n_points=41
+        )
+        truth = ndtr(1 + ndtri(fpr))
+        covered.append((low <= truth) & (truth <= high))
+        assert np.all(np.diff(low) >= 0)
+        assert np.all(np.diff(high) >= 0)
+        assert np.all((low >= 0) & (high <= 1))
+    covered = np.array(covered)
+    # 400 draws tell a share of 0.9 to within 0.03, two standard errors.
+    if band == "simultaneous":
+        assert covered.all(axis=1).mean() >= 0.9 - 0.03
+    else:
+        assert covered.mean(axis=0).min() >= 0.9 - 0.03
+        # That is what pointwise means, and why the legend says it.
+        assert covered.all(axis=1).mean() < covered.mean(axis=0).min()
+
+
+def test_simultaneous_band_is_the_wider():
+    rng = np.random.default_rng(0)
+    positive = np.arange(250) < 50
+    scores = rng.standard_normal(250) + positive
+    (_, low, high), (_, low_all, high_all) = (
+        roc_band(scores, positive, band=band) for band in ("pointwise", "simultaneous")
+    )
+    assert np.mean(high_all - low_all) > np.mean(high - low)
+
+
+@given(st.integers(1, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_binomial_limits_leave_half_the_error_on_each_side(counts):
+    x, n = counts
+    low, high = binomial_limits(x, n)
+    if x > 0:
+        assert binom.sf(x - 1, n, low) == pytest.approx(0.025)
+    if x < n:
+        assert binom.cdf(x, n, high) == pytest.approx(0.025)
+    assert (low == 0) == (x == 0)
+    assert (high == 1) == (x == n)
+
+
+# --------------------------------------------------------------------------- bins and calibration
+
+SCORES = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=4, max_size=80)
+
+
+@given(SCORES)
+def test_histograms_count_every_row_once(values):
+    scores = np.array(values)
+    edges = score_bins(scores, np.arange(scores.size) % 3 == 0)
+    assert np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0].sum() == scores.size
+    assert edges.size <= 62
+    assert np.all(np.diff(edges) > 0)
+
+
+@given(SCORES)
+def test_calibration_bins_against_a_loop(values):
+    scores = np.array(values)
+    positive = np.arange(scores.size) % 2 == 0
+    bins = calibration_bins(scores, positive)
+    assert bins.rows.sum() == scores.size
+    ordered = np.sort(scores)
+    start = 0
+    for mean, rows, positives in zip(bins.predicted, bins.rows, bins.positives, strict=True):
+        inside = ordered[start : start + rows]
+        assert mean == pytest.approx(inside.mean(), rel=1e-9, abs=1e-9)
+        held = (scores >= inside[0]) & (scores <= inside[-1])
+        assert (held.sum(), positive[held].sum()) == (rows, positives)
+        start += rows
+    assert np.all((bins.low <= bins.share) & (bins.share <= bins.high))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e5])
+def test_logistic_fit_against_scikit_learn(scale):
+    rng = np.random.default_rng(0)
+    positive = rng.random(200) < 0.3
+    scores = scale * (rng.normal(size=200) + positive + 3)
+    oracle = LogisticRegression(C=1e12, tol=1e-12, max_iter=10_000)
+    oracle.fit((scores / scale)[:, None], positive)
+    slope, intercept = fit_logistic(scores, positive)
+    assert slope * scale == pytest.approx(oracle.coef_[0, 0], rel=1e-4)
+    assert intercept == pytest.approx(oracle.intercept_[0], rel=1e-4)
+
+
+def test_separated_classes_have_no_slope_unless_smoothed():
+    scores, positive = np.arange(20.0), np.arange(20) >= 10
+    assert np.isnan(fit_logistic(scores, positive)).all()
+    slope, intercept = fit_logistic(scores, positive, smooth=True)
+    p = expit(slope * scores + intercept)
+    assert 0 < p.min() < 0.2
+    assert 0.8 < p.max() < 1
+    # Platt's targets are met on average, which is what a maximum of the likelihood does.
+    assert p.sum() == pytest.approx(10 * 11 / 12 + 10 / 12)
+
+
+def test_constant_scores_give_the_share():
+    positive = np.arange(20) < 5
+    slope, intercept = fit_logistic(np.ones(20), positive)
+    assert expit(slope + intercept) == pytest.approx(0.25)
+
+
+def test_probabilities_come_from_other_folds():
+    rng = np.random.default_rng(1)
+    positive, folds = rng.random(300) < 0.3, np.arange(300) % 5
+    scores = rng.normal(size=300) + positive
+    found = cross_fitted_probabilities(scores, positive, folds)
+    slope, intercept = fit_logistic(scores[folds != 2], positive[folds != 2], smooth=True)
+    np.testing.assert_allclose(found[folds == 2], expit(slope * scores[folds == 2] + intercept))
+    slope, _ = fit_logistic(logit(found), positive)
+    assert slope == pytest.approx(1, abs=0.1)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))
+def test_net_benefit_against_a_loop(rows):
+    p, positive = (np.array(values) for values in zip(*rows, strict=True))
+    thresholds = np.array([0.05, 0.3, 0.8])
+    expected = [
+        sum((1 if event else -t / (1 - t)) for q, event in zip(p, positive, strict=True) if q >= t)
+        / len(rows)
+        for t in thresholds
+    ]
+    np.testing.assert_allclose(net_benefit(p, positive, thresholds), expected, atol=1e-12)
