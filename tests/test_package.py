@@ -1,5 +1,11 @@
 """The package as a whole: what it offers, and what importing it costs."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 import sparseauc
@@ -23,3 +29,79 @@ def test_names_from_a_star():
     names: dict[str, object] = {}
     exec("from sparseauc import *", names)
     assert set(sparseauc.__all__) <= set(names)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["fit", "--help"], ["compare", "-h"], ["-V"]]
+)
+def test_help_and_version_import_no_scientific_library(arguments):
+    code = (
+        "import sys\n"
+        "from sparseauc.__main__ import main\n"
+        f"sys.argv = ['sparseauc', *{arguments!r}]\n"
+        "try:\n    main()\n"
+        "finally:\n"
+        "    heavy = ('scipy', 'sklearn', 'numba', 'pandas', 'pyarrow', 'matplotlib')\n"
+        "    print([name for name in heavy if name in sys.modules], file=sys.stderr)\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+    assert done.stdout
+
+
+def test_version():
+    for arguments in (["-m", "sparseauc", "--version"], ["-m", "sparseauc", "-V"]):
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{sparseauc.__version__}\n"
+
+
+def test_help_shows_flags_without_a_type():
+    command = [sys.executable, "-m", "sparseauc", "fit", "--help"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "bool" not in text
+    assert "--columns" in text
+    assert "--quiet" in text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to send")
+@pytest.mark.parametrize("wait", [0.0, 0.1, 0.4, 0.8])
+def test_an_interrupt_while_libraries_are_imported_leaves_no_traceback(tmp_path, wait):
+    table = tmp_path / "t.csv"
+    table.write_text("y,x\n" + "".join(f"{i % 2},{i % 7}\n" for i in range(200)))
+    program = (
+        "import sys\n"
+        "from sparseauc.__main__ import main\n"
+        f"sys.argv = ['sparseauc', 'fit', {str(table)!r}, '-t', 'y']\n"
+        "print('starts', flush=True)\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout.readline() == "starts\n"
+        time.sleep(wait)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=60)
+    assert said in ("Error: interrupted, nothing was written\n", "")  # Typer's own is silent
+    assert run.returncode == 130
+
+
+def test_a_read_only_installation_without_a_home(tmp_path):
+    """Kernels compile in memory, and one line says so."""
+    code = (
+        "import numpy as np\n"
+        "from numba.core import caching\n"
+        "caching.CacheImpl._locator_classes = []\n"  # what is left where nothing is writable
+        "from sparseauc import SparseAUCClassifier\n"
+        "X = np.random.default_rng(0).normal(size=(40, 5))\n"
+        "y = X[:, 2] > 0\n"
+        "print(SparseAUCClassifier(k=1).fit(X, y).get_support().nonzero()[0])\n"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[2]\n"
+    (line,) = done.stderr.splitlines()
+    assert "NUMBA_CACHE_DIR" in line

@@ -2,13 +2,14 @@
 
 Numba compiles a kernel the first time it meets new argument types. The result is kept beside the
 module (or in the user's cache when that folder is read-only), so only the very first fit waits; it
-is told why.
+is told why. Where neither folder can be written to, every process compiles for itself.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numba
@@ -34,10 +35,25 @@ def reordering_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compile(function, REORDER)
 
 
-def _compile(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = numba.njit(
-        cache=True, nogil=True, fastmath=fastmath, error_model="numpy"
-    )(function)
+def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel into those that call it."""
+    return _compile(function, FAST, inline="always")
+
+
+def _compile(
+    function: Callable[..., Any], fastmath: set[str], inline: str = "never"
+) -> Callable[..., Any]:
+    decorate = partial(
+        numba.njit, nogil=True, fastmath=fastmath, error_model="numpy", inline=inline
+    )
+    try:
+        compiled: Callable[..., Any] = decorate(cache=True)(function)
+    except RuntimeError as error:
+        # Numba finds no folder to keep its files in: a read-only installation without a home.
+        if "cannot cache" not in str(error):
+            raise
+        compiled = decorate()(function)
+        _NOTICE.kept = False
     return compiled
 
 
@@ -46,18 +62,22 @@ class _CompilationNotice(event.Listener):
 
     def __init__(self) -> None:
         self.said = False
+        self.kept = True
 
     def on_start(self, event: Any) -> None:
         ours = event.data["dispatcher"].py_func.__module__.startswith("sparseauc")
         if ours and not self.said:
             self.said = True
             logger.warning(
-                "sparseauc: compiling kernels for this machine (seconds, once; "
-                "later runs load them from the cache)"
+                "sparseauc: compiling kernels for this machine (seconds, %s)",
+                "once; later runs load them from the cache"
+                if self.kept
+                else "in every process: no folder can be written to; NUMBA_CACHE_DIR names one",
             )
 
     def on_end(self, event: Any) -> None:
         """Nothing to add once a kernel is there."""
 
 
-event.register("numba:compile", _CompilationNotice())  # type: ignore[no-untyped-call]
+_NOTICE = _CompilationNotice()
+event.register("numba:compile", _NOTICE)  # type: ignore[no-untyped-call]

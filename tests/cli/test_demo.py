@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import sparseauc
 from sparseauc.cli import app, demo
 
 SMALL = demo.Task(n_train=200, n_test=300, d=30, r=0.2, mu=0.8, supports=(3, 6))
@@ -121,17 +120,6 @@ def test_mean_difference_against_a_loop():
     np.testing.assert_allclose(demo.mean_difference(X, y, 3), expected)
 
 
-def test_version():
-    result = CliRunner().invoke(app, ["version"])
-    assert (result.exit_code, result.output) == (0, f"{sparseauc.__version__}\n")
-
-
-def test_version_as_a_module():
-    command = [sys.executable, "-m", "sparseauc", "version"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert result.stdout == f"{sparseauc.__version__}\n"
-
-
 def test_starting_the_command_does_not_import_the_demo():
     code = (
         "import sys, sparseauc.cli; "
@@ -146,4 +134,3 @@ def test_help_lists_the_commands():
     result = CliRunner().invoke(app, ["--help"])
     assert result.exit_code == 0
     assert "demo" in result.output
-    assert "version" in result.output

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from sparseauc import SparseAUCClassifier
+from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.cli import app, fit
 from sparseauc.tabular.model_files import load_model, read_card
 
@@ -60,12 +60,9 @@ def test_every_line_fits_a_plain_terminal(table):
 
 def test_k_by_cross_validation_without_k(table, tmp_path):
     out = tmp_path / "m.skops"
-    for arguments in [("--cv",), ()]:
-        result = run(
-            table, "-t", "outcome", "--max-k", 3, "--quick", "-o", out, "--force", *arguments
-        )
-        assert result.exit_code == 0, result.output
-        assert type(load_model(out).estimator).__name__ == "SparseAUCClassifierCV"
+    result = run(table, "-t", "outcome", "--max-k", 3, "--quick", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert type(load_model(out).estimator).__name__ == "SparseAUCClassifierCV"
     assert [row["k"] for row in read_card(out).summary["auc_by_k"]] == [1, 2, 3]
 
 
@@ -112,8 +109,7 @@ def test_groups_ids_and_restrictions(tmp_path):
             3,
             "k=1",
         ),
-        (["-t", "outcome", "-k", "2", "--cv"], 2, "not both"),
-        (["-t", "outcome", "-k", "0"], 2, "-k"),
+        (["-t", "outcome", "-k", "0"], 2, "--columns"),
         (["-t", "outcome", "--alpha", "inf"], 2, "finite"),
         (["-t", "outcome", "--missing", "guess"], 2, "--missing"),
         (["-t", "outcome", "--delimiter", "::"], 3, "delimiter"),
@@ -127,6 +123,40 @@ def test_misuse_and_bad_data(table, tmp_path, arguments, code, says):
     assert says in result.stderr.replace("\n", " ")
     assert result.stdout == ""
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["-t", "outcom"], 3), (["-t", "outcome", "-k", "0"], 2), (["--nonsense"], 2)],
+)
+def test_errors_are_json_where_json_was_asked_for(table, arguments, code):
+    plain, result = run(table, *arguments), run(table, *arguments, "--json")
+    assert plain.stdout == result.stderr == ""
+    content = json.loads(result.stdout)
+    assert result.exit_code == plain.exit_code == content["exit_code"] == code
+    first_words = content["error"].split()[:3]
+    assert " ".join(first_words) in " ".join(plain.stderr.split())
+
+
+def test_k_has_a_long_name(table):
+    short, long = (
+        run(table, "-t", "outcome", name, 2, "--alpha", 1, "--quick", "--json")
+        for name in ("-k", "--columns")
+    )
+    assert json.loads(short.stdout)["chosen"] == json.loads(long.stdout)["chosen"]
+
+
+def test_the_command_tries_what_the_class_tries(tmp_path):
+    """300 rows of 70 columns: the class tries 1 … 50, 55 and 60."""
+    X = np.random.default_rng(1).normal(size=(300, 70))
+    y = X[:, :2].sum(axis=1) > 1
+    pd.DataFrame(X).add_prefix("x").assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    found = json.loads(run(tmp_path / "t.csv", "-t", "y", "--quick", "--json").stdout)
+    expected = SparseAUCClassifierCV().fit(X, y)
+    assert found["k"] == expected.k_
+    assert [row["k"] for row in found["auc_by_k"]] == np.unique(
+        expected.cv_results_["param_k"]
+    ).tolist()
 
 
 def test_three_classes_text_and_missing_values_as_a_stranger_meets_them(tmp_path):
@@ -224,22 +254,6 @@ def test_a_report_is_one_whole_page_and_is_not_replaced(table, tmp_path, monkeyp
     assert run(*arguments, "--force").exit_code == 0
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "table.csv"]
-
-
-@pytest.mark.parametrize("library", ["plotly", "jinja2"])
-def test_what_a_report_needs_is_found_missing_before_the_fit(tmp_path, monkeypatch, library):
-    monkeypatch.setitem(sys.modules, library, None)
-    # The table is not even there: nobody has looked for it.
-    result = run(tmp_path / "absent.csv", "-t", "outcome", "--report", tmp_path / "r.html")
-    assert result.exit_code == 1
-    assert f'--report needs {library}: pip install "sparseauc[report]"' in result.stderr
-
-
-def test_without_pyarrow(table, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    result = run(table, "-t", "outcome", *FAST)
-    assert result.exit_code == 1
-    assert 'pip install "sparseauc[report]"' in result.stderr
 
 
 # ------------------------------------------------------------------------------------- as a process

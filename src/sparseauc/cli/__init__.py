@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from ._errors import EXIT_CODES, GuardedGroup
+from .. import __version__
+from ._errors import EXIT_CODES, GuardedGroup, PlainCommand
 from .compare import compare_command
 from .export import export_command
 from .fit import fit_command
@@ -26,22 +27,36 @@ app = typer.Typer(
     epilog=EXIT_CODES,
     cls=GuardedGroup,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     # Values of local variables are rows of somebody's table.
     pretty_exceptions_show_locals=False,
 )
-app.command("fit", epilog=EXIT_CODES)(fit_command)
-app.command("predict", epilog=EXIT_CODES)(predict_command)
-app.command("show", epilog=EXIT_CODES)(show_command)
-app.command("compare", epilog=EXIT_CODES)(compare_command)
-app.command("export", epilog=EXIT_CODES)(export_command)
+for _name, _command in {
+    "fit": fit_command,
+    "predict": predict_command,
+    "show": show_command,
+    "compare": compare_command,
+    "export": export_command,
+}.items():
+    app.command(_name, epilog=EXIT_CODES, cls=PlainCommand)(_command)
 
 
-@app.command("version")
-def show_version() -> None:
-    """Print the version."""
-    from .. import __version__
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
 
-    typer.echo(__version__)
+
+@app.callback()
+def _all_commands(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", is_eager=True, callback=_print_version, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Options before any command."""
 
 
 # Not called demo: that name is the module's.

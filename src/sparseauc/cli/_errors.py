@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+
+# Typer does not export the class itself; newer releases bring their own copy of Click.
+_UsageError: Any = typer.BadParameter.__base__
+_AS_JSON = "sparseauc.json"
 
 
 class ExitCode(IntEnum):
@@ -32,26 +38,55 @@ class OutputError(Exception):
     """An output is in the way or cannot be written."""
 
 
+class PlainCommand(TyperCommand):
+    """A command whose help shows flags as flags, without a type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        return _without_types_of_flags(super().get_params(ctx))
+
+
 class GuardedGroup(TyperGroup):
-    """Commands whose foreseeable failures end in a sentence and a code."""
+    """Commands whose foreseeable failures end in a sentence and a code; under --json, in JSON."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        return _without_types_of_flags(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look for --json, so that a command that is misused answers in JSON too."""
+        ctx.meta[_AS_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
+        fail = partial(_fail, as_json=ctx.meta[_AS_JSON])
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            _fail("interrupted, nothing was written", ExitCode.INTERRUPTED)
+            fail("interrupted, nothing was written", ExitCode.INTERRUPTED)
+        except _UsageError as error:
+            if not ctx.meta[_AS_JSON]:
+                raise
+            fail(error.format_message(), ExitCode.USAGE)
         except OutputError as error:
-            _fail(str(error), ExitCode.OUTPUT)
+            fail(str(error), ExitCode.OUTPUT)
         except ImportError as error:
-            # Ours name the extra that is missing; any other is a bug and keeps its traceback.
+            # Ours name the package that is missing; any other is a bug and keeps its traceback.
             if "pip install" not in str(error):
                 raise
-            _fail(str(error), ExitCode.FAILED)
+            fail(str(error), ExitCode.FAILED)
         except MemoryError:
-            _fail("memory ran out", ExitCode.FAILED)
+            fail("memory ran out", ExitCode.FAILED)
         except ValueError as error:
-            _fail(str(error), _code_of(error))
+            fail(str(error), _code_of(error))
+
+
+def _without_types_of_flags(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
 
 
 def _code_of(error: ValueError) -> ExitCode:
@@ -66,6 +101,9 @@ def _code_of(error: ValueError) -> ExitCode:
     raise error
 
 
-def _fail(message: str, code: ExitCode) -> None:
-    typer.echo(f"Error: {message}", err=True)
+def _fail(message: str, code: ExitCode, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"error": message, "exit_code": int(code)}, ensure_ascii=False))
+    else:
+        typer.echo(f"Error: {message}", err=True)
     raise typer.Exit(int(code)) from None

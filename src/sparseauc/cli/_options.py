@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    pass
 
 READING, CHECKS, OUTPUT = "Reading the table", "Fitting and judging", "Output"
 
@@ -27,6 +30,13 @@ class OnMissing(StrEnum):
     mean = "mean"
     drop_rows = "drop-rows"
     drop_columns = "drop-columns"
+
+
+class RuleForK(StrEnum):
+    """How the number of columns is chosen."""
+
+    best = "best"
+    one_se = "1se"
 
 
 TableFile = Annotated[
@@ -64,8 +74,8 @@ Groups = Annotated[
     str | None,
     typer.Option(
         show_default=False, rich_help_panel=READING,
-        help="Column that says which rows belong together, such as the visits of a patient. No "
-        "fold parts them.",
+        help="Column that says which rows belong together, such as the visits of a patient. They "
+        "stay together in cross-validation.",
     ),
 ]  # fmt: skip
 Ids = Annotated[
@@ -101,20 +111,74 @@ Delimiter = Annotated[
     str | None,
     typer.Option(
         show_default=False, rich_help_panel=READING,
-        help="Of text files: one character, or 'tab'. Found out if not given.",
+        help="Separator of text files: one character, or 'tab'. Detected by default.",
     ),
 ]  # fmt: skip
 Encoding = Annotated[
     str | None,
     typer.Option(
-        show_default=False, rich_help_panel=READING, help="Of text files. Found out if not given."
+        show_default=False, rich_help_panel=READING,
+        help="Encoding of text files. Detected by default.",
     ),
 ]  # fmt: skip
-Seed = Annotated[int, typer.Option(min=0, rich_help_panel=CHECKS, help="Seed of all folds.")]
+Columns = Annotated[
+    int | None,
+    typer.Option(
+        "--columns", "-k", min=1, metavar="N", show_default=False, rich_help_panel=CHECKS,
+        help="Number of columns. Without it, cross-validation chooses.",
+    ),
+]  # fmt: skip
+MaxColumns = Annotated[
+    int | None,
+    typer.Option(
+        "--max-k", min=1, metavar="N", show_default=False, rich_help_panel=CHECKS,
+        help="Largest number of columns that cross-validation tries. By default 50, and up to 150 "
+        "where there are more than 250 rows.",
+    ),
+]  # fmt: skip
+Rule = Annotated[
+    RuleForK,
+    typer.Option(
+        rich_help_panel=CHECKS,
+        help="How cross-validation chooses: a list of the best AUC, or the shortest within one "
+        "standard error of it.",
+    ),
+]  # fmt: skip
+Alpha = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0, metavar="X", show_default=False, rich_help_panel=CHECKS,
+        help="Ridge, on the standardised scale. Without it, cross-validation chooses.",
+    ),
+]  # fmt: skip
+AlwaysInclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        show_default=False, rich_help_panel=CHECKS, metavar="NAME",
+        help="Column that must be chosen; may be given again.",
+    ),
+]  # fmt: skip
+Permutations = Annotated[
+    int,
+    typer.Option(
+        min=0, metavar="N", rich_help_panel=CHECKS,
+        help="Number of permutations of the outcome, for a p-value. Slow: each refits everything.",
+    ),
+]  # fmt: skip
+Quick = Annotated[
+    bool,
+    typer.Option(
+        "--quick", rich_help_panel=CHECKS,
+        help="The list alone, sooner: no nested cross-validation, no stability.",
+    ),
+]  # fmt: skip
+Seed = Annotated[
+    int, typer.Option(min=0, metavar="N", rich_help_panel=CHECKS, help="Seed of all folds.")
+]
 Jobs = Annotated[
     int | None,
     typer.Option(
-        show_default=False, rich_help_panel=CHECKS,
+        metavar="N", show_default=False, rich_help_panel=CHECKS,
         help="Folds computed at the same time; the result does not depend on it.",
     ),
 ]  # fmt: skip

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import shlex
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,65 +18,15 @@ if TYPE_CHECKING:
     from ..tabular.summary import FitSummary
 
 
-class Rule(StrEnum):
-    """How the number of columns is chosen."""
-
-    best = "best"
-    one_se = "1se"
-
-
 def fit_command(
     table: options.TableFile,
     target: options.Target = None,
     positive: options.Positive = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            min=1,
-            show_default=False,
-            rich_help_panel=options.CHECKS,
-            help="Number of columns. The ridge is chosen by cross-validation, unless --alpha is "
-            "given.",
-        ),
-    ] = None,
-    cv: Annotated[
-        bool,
-        typer.Option(
-            "--cv",
-            rich_help_panel=options.CHECKS,
-            help="Choose the number of columns by cross-validation; so it is without -k too.",
-        ),
-    ] = False,
-    max_k: Annotated[
-        int,
-        typer.Option(min=1, rich_help_panel=options.CHECKS, help="Most columns to try with --cv."),
-    ] = 50,
-    rule: Annotated[
-        Rule,
-        typer.Option(
-            rich_help_panel=options.CHECKS,
-            help="With --cv: a list of the best AUC, or the shortest within one standard error.",
-        ),
-    ] = Rule.best,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            show_default=False,
-            rich_help_panel=options.CHECKS,
-            help="Ridge, on the standardised scale; chosen by cross-validation if not given.",
-        ),
-    ] = None,
-    always_include: Annotated[
-        list[str] | None,
-        typer.Option(
-            show_default=False,
-            rich_help_panel=options.CHECKS,
-            metavar="NAME",
-            help="Column that must be chosen; may be given again.",
-        ),
-    ] = None,
+    k: options.Columns = None,
+    max_k: options.MaxColumns = None,
+    rule: options.Rule = options.RuleForK.best,
+    alpha: options.Alpha = None,
+    always_include: options.AlwaysInclude = None,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
     ids: options.Ids = None,
@@ -87,22 +35,8 @@ def fit_command(
     target_file: options.TargetFile = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
-    permutations: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            rich_help_panel=options.CHECKS,
-            help="Shuffle the outcome so often and refit everything, for a p-value. Slow.",
-        ),
-    ] = 0,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            rich_help_panel=options.CHECKS,
-            help="Leave out the honest AUC and the refits on halves: the list alone, sooner.",
-        ),
-    ] = False,
+    permutations: options.Permutations = 0,
+    quick: options.Quick = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     out: Annotated[
@@ -131,12 +65,8 @@ def fit_command(
 
     Example: sparseauc fit patients.csv --target outcome --positive yes --out model.skops
     """
-    if k is not None and cv:
-        raise typer.BadParameter("give -k, or --cv to have it chosen, not both")
     if alpha is not None and not alpha < float("inf"):
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
-    if report is not None:
-        _need_report_libraries()
 
     from ._listing import print_card, print_notes
     from ._output import Outputs
@@ -146,6 +76,7 @@ def fit_command(
     with Outputs(out, report, force=force, inputs=inputs) as outputs:
         with progress(quiet, f"Reading {table.name}") as advance:
             from ..tabular.fitting import FitSettings, fit_table
+            from ..tabular.model_files import model_bytes
             from ..tabular.reading import Rules
             from ._reading import read_table
 
@@ -153,17 +84,14 @@ def fit_command(
                 target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
                 exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
             )  # fmt: skip
-            ready = read_table(table, rules, delimiter, encoding)
             settings = FitSettings(
                 k=k, max_k=max_k, alpha=alpha, rule=rule.value,
                 always_include=tuple(always_include or ()), folds=0 if quick else 5,
                 stability_pairs=0 if quick else 50, permutations=permutations, seed=seed, jobs=jobs,
             )  # fmt: skip
-            summary = fit_table(ready, settings, advance)
+            summary = fit_table(read_table(table, rules, delimiter, encoding), settings, advance)
             card = summary.card()
             if out is not None:
-                from ..tabular.model_files import model_bytes
-
                 outputs.stage(out, model_bytes(summary.model, card))
             if report is not None:
                 outputs.stage(report, report_page(summary, _facts(table)).encode())
@@ -184,13 +112,6 @@ def report_page(summary: FitSummary, facts: Mapping[str, str]) -> str:
     from ..tabular.report.html import render
 
     return render(build_model_report(summary, facts))
-
-
-def _need_report_libraries() -> None:
-    """Refuse a report that could not be written, before any time is spent on the fit."""
-    for name in ("jinja2", "plotly"):
-        if importlib.util.find_spec(name) is None:
-            raise ImportError(f'--report needs {name}: pip install "sparseauc[report]"')
 
 
 def _facts(table: Path) -> dict[str, str]:

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
-from .._jit import FAST, kernel
+from .._jit import inlined_kernel, kernel
 from ._spam_dense import multiplier
 
 # Non-zeros read between two sweeps, as a multiple of d.
@@ -72,9 +71,7 @@ def _begin_calendar(level, limit, per_slot, first, column_of, following):  # typ
 
 
 # Compiled into its caller: a call counts the references to every array it is given, on every row.
-@numba.njit(  # type: ignore[untyped-decorator]
-    cache=True, nogil=True, fastmath=FAST, error_model="numpy", inline="always"
-)
+@inlined_kernel
 def _pass_levels(  # type: ignore[no-untyped-def]
     level, threshold, slot, last, first, column_of, following, sum_positive, sum_negative,
     mass, moment, correction,

@@ -42,8 +42,10 @@ class FitSettings:
     Attributes
     ----------
     k : int, optional
-        Number of columns; chosen by cross-validation, up to ``max_k``, if not given.
-    max_k : int
+        Number of columns; chosen by cross-validation if not given.
+    max_k : int, optional
+        Largest number of columns to try; by default those that
+        :class:`~sparseauc.SparseAUCClassifierCV` tries.
     alpha : float, optional
         Ridge; chosen by cross-validation if not given.
     rule : {"best", "1se"}
@@ -62,7 +64,7 @@ class FitSettings:
     """
 
     k: int | None = None
-    max_k: int = 50
+    max_k: int | None = None
     alpha: float | None = None
     rule: Literal["best", "1se"] = "best"
     always_include: Sequence[str] = ()
@@ -199,10 +201,8 @@ def _estimator(
         assert settings.alpha is not None
         classifier = SparseAUCClassifier(settings.k, settings.alpha, always_include=always)
     else:
-        d = len(table.inputs)
-        ks = range(max(1, fixed.size), min(max(settings.max_k, fixed.size), d) + 1)
         classifier = SparseAUCClassifierCV(
-            ks=list(ks) if settings.k is None else [settings.k],
+            ks=_sizes(settings, fixed.size, len(table.inputs)),
             alphas=list(DEFAULT_ALPHAS) if settings.alpha is None else [settings.alpha],
             cv=None if table.groups is None else _group_folds(table, settings, rows),
             rule=settings.rule,
@@ -214,6 +214,15 @@ def _estimator(
         return classifier
     imputer = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
     return Pipeline([("impute", imputer), ("model", classifier)])
+
+
+def _sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
+    """Numbers of columns to try; None for those that the classifier tries by itself."""
+    if settings.k is not None:
+        return [settings.k]
+    if settings.max_k is None:
+        return None
+    return list(range(max(1, fewest), min(max(settings.max_k, fewest), most) + 1))
 
 
 def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]) -> Any:
