@@ -10,12 +10,17 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test lint typecheck format docs benchmarks clean
 
 # A stamp per extra, so that a second run installs nothing.
+$(VENV)/.stamp: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
 $(VENV)/.stamp-%: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.stamp-plot
+demo: $(VENV)/.stamp
 	$(BIN)/sparseauc demo
 
 test: $(VENV)/.stamp-test lint typecheck

@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import sparseauc
+from sparseauc._optional import REQUIREMENTS, import_optional
 
 
 def test_every_name_is_there():
@@ -105,3 +108,16 @@ def test_a_read_only_installation_without_a_home(tmp_path):
     assert done.stdout == "[2]\n"
     (line,) = done.stderr.splitlines()
     assert "NUMBA_CACHE_DIR" in line
+
+
+def test_optional_packages_are_asked_for_as_the_extras_ask():
+    pyproject = Path(__file__).parents[1] / "pyproject.toml"
+    extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
+    asked = {one for extra in ("gpu", "dask", "cells", "export") for one in extras[extra]}
+    assert set(REQUIREMENTS.values()) <= asked
+
+
+def test_a_missing_package_is_named_with_what_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"^to_onnx needs onnx: pip install 'onnx>=1.16'$"):
+        import_optional("onnx", "to_onnx")

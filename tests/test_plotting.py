@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -152,13 +150,6 @@ def test_axes_outside_a_grid_are_refused():
     ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
     with pytest.raises(ValueError, match="pair of axes"):
         ConvergenceDisplay.from_history(HISTORY, ax=ax)
-
-
-def test_without_matplotlib(monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"pip install sparseauc\[plot\]"):
-        ConvergenceDisplay.from_history(HISTORY)
 
 
 # ---------------------------------------------------------------------------------- AUC against k
@@ -439,12 +430,3 @@ def test_every_display_draws_where_it_is_told():
         assert display.plot() is display
         assert display.figure_ is not before
     figure.canvas.draw()
-
-
-def test_every_display_without_matplotlib(monkeypatch):
-    displays = list(one_of_each())
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    for display in displays:
-        with pytest.raises(ImportError, match=r"pip install sparseauc\[plot\]"):
-            display.plot()

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._optional import import_optional
+
 # Bytes of rows that are copied into the order of their blocks on the CPU; with more, every block is
 # gathered when it is visited.
 _COPY_ON_CPU = 2**30
@@ -29,12 +31,8 @@ def is_tensor(X: Any) -> bool:
 
 
 def import_torch() -> Any:
-    """Import torch, or name the extra that brings it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError('this needs torch: pip install "sparseauc[gpu]"') from error
-    return torch
+    """Import torch, or say how to install it."""
+    return import_optional("torch", "a device or a tensor")
 
 
 def to_host(values: Any) -> npt.NDArray[Any]:

@@ -4,7 +4,7 @@ Rankings of single genes, as by Wilcoxon's test, list genes that say the same th
 a panel is chosen jointly, so that its second gene adds to the first. Results are stored as scanpy
 stores its rankings, and scanpy's plots draw them.
 
-anndata and pandas are needed only here: ``pip install "sparseauc[cells]"``.
+anndata is needed only here: ``pip install anndata``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.stats import mannwhitneyu
 
+from ._optional import import_optional
 from .metrics import fast_auc
 from .moments import Moments
 from .path.path import path_of_moments
@@ -158,12 +159,7 @@ def marker_panel(
     >>> panels["gene"][0]
     '3'
     """
-    try:
-        import anndata  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise ImportError(
-            'marker_panel needs anndata and pandas: pip install "sparseauc[cells]"'
-        ) from error
+    anndata = import_optional("anndata", "marker_panel")
     if not isinstance(adata, anndata.AnnData):
         raise TypeError(f"adata must be an AnnData, got {type(adata).__name__}")
     _check_number("k", k, Integral, 1)

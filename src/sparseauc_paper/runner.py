@@ -23,6 +23,8 @@ from rich.progress import (
 )
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from sparseauc._optional import import_optional
+
 from .store import Outcome, Store
 from .tasks import Cell
 
@@ -114,13 +116,7 @@ def _backend(dask: str | None) -> Iterator[None]:
         with parallel_config(backend="loky"):
             yield
         return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError(
-            'running on a Dask cluster needs distributed: pip install "sparseauc[dask]"'
-        ) from error
-    client = Client(dask)  # type: ignore[no-untyped-call]
+    client = import_optional("distributed", "running on a Dask cluster").Client(dask)
     with client, parallel_config(backend="dask"):
         yield
 

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import socket
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -202,13 +201,6 @@ def test_return_X_y_and_as_frame(name, tmp_path):
     framed = LOADERS[name](tmp_path, as_frame=True)
     assert framed.frame.shape == (SHAPES[name][0], SHAPES[name][1] + 1)
     assert framed.frame.columns[-1] == "target"
-
-
-def test_as_frame_without_pandas(tmp_path, monkeypatch):
-    save(tmp_path, "colon")
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="as_frame=True needs pandas"):
-        load_colon(tmp_path, as_frame=True)
 
 
 def test_data_home_order(tmp_path, monkeypatch):

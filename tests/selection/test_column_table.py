@@ -1,7 +1,5 @@
 """The table of chosen columns: its numbers, its names, and what it refuses."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -138,12 +136,6 @@ def test_bad_input(outbreak, model):
     narrow = stability_selection(X[:, :5], y, 2, n_pairs=1, random_state=0)
     with pytest.raises(ValueError, match="of 5 columns and the model of 10"):
         column_table(model, X, y, narrow)
-
-
-def test_without_pandas_the_extra_is_named(outbreak, model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"pip install sparseauc\[report\]"):
-        column_table(model, *outbreak)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

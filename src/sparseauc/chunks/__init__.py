@@ -230,12 +230,8 @@ def _is_arrow(source: Any) -> bool:
 
 
 def _dataset(path: Path, kind: str) -> Any:
-    try:
-        import pyarrow.dataset as ds
-    except ImportError as error:
-        raise ImportError(
-            'columnar files are read by pyarrow: pip install "sparseauc[report]"'
-        ) from error
+    import pyarrow.dataset as ds
+
     files = sorted(path.glob("*")) if path.is_dir() else [path]
     return ds.dataset(
         [str(file) for file in files if file.suffix.lower() in _COLUMNAR], format=kind

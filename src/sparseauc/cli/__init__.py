@@ -7,6 +7,7 @@ the data cannot be used; 4 the model file cannot be used; 5 an output exists or 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -31,14 +32,17 @@ app = typer.Typer(
     # Values of local variables are rows of somebody's table.
     pretty_exceptions_show_locals=False,
 )
-for _name, _command in {
-    "fit": fit_command,
-    "predict": predict_command,
-    "show": show_command,
-    "compare": compare_command,
-    "export": export_command,
-}.items():
-    app.command(_name, epilog=EXIT_CODES, cls=PlainCommand)(_command)
+
+
+def _add(name: str, command: Callable[..., None]) -> None:
+    app.command(name, epilog=EXIT_CODES, cls=PlainCommand)(command)
+
+
+_add("fit", fit_command)
+_add("predict", predict_command)
+_add("show", show_command)
+_add("compare", compare_command)
+_add("export", export_command)
 
 
 def _print_version(wanted: bool) -> None:

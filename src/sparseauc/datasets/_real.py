@@ -236,12 +236,8 @@ def _as_frame(
     data: NDArray[Any], target: NDArray[Any], feature_names: list[str]
 ) -> tuple[Any, Any, Any]:
     """The table and its labels as pandas objects, together and apart."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "as_frame=True needs pandas, which is not installed: pip install pandas"
-        ) from error
+    import pandas as pd
+
     X = pd.DataFrame(data, columns=feature_names)
     y = pd.Series(target, name="target")
     return pd.concat([X, y], axis=1), X, y

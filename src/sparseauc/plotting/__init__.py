@@ -1,6 +1,6 @@
 """Plots, in the shape of scikit-learn's displays: ``from_estimator``, ``from_…``, ``plot(ax=…)``.
 
-matplotlib is needed only when something is drawn: ``pip install sparseauc[plot]``.
+matplotlib is imported only when something is drawn.
 """
 
 from .auc_path import AUCPathDisplay

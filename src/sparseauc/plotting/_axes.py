@@ -23,7 +23,6 @@ Reading = tuple[float, float, str]
 
 def one_panel(ax: Any, *, square: bool = False) -> Any:
     """The Axes given, or those of a new figure."""
-    need_matplotlib()
     if ax is None:
         # Only a new figure needs pyplot, which sets up a window system where there is one.
         from matplotlib import pyplot as plt
@@ -39,13 +38,6 @@ def count_columns(ax: Axes) -> None:
 
     ax.set_xlabel("number of columns k")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-
-
-def need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install sparseauc[plot]") from error
 
 
 def draw_columns(

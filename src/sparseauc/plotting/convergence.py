@@ -10,8 +10,6 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ._axes import need_matplotlib
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
@@ -197,7 +195,6 @@ class ConvergenceDisplay:
 
 def _two_panels(ax: Any) -> tuple[Axes, Axes]:
     """Panels for F and the AUC: those given, one Axes divided, or a new figure's."""
-    need_matplotlib()
     from matplotlib.axes import Axes
     from matplotlib.gridspec import GridSpecFromSubplotSpec
     from matplotlib.ticker import MaxNLocator

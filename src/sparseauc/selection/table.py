@@ -1,7 +1,4 @@
-"""The chosen columns as a table that a person reads.
-
-pandas is needed only here: ``pip install sparseauc[report]``.
-"""
+"""The chosen columns as a table that a person reads."""
 
 from __future__ import annotations
 
@@ -67,10 +64,7 @@ def column_table(
     >>> table["direction"].tolist()
     ['+', '+', '+']
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("column_table needs pandas: pip install sparseauc[report]") from error
+    import pandas as pd
 
     check_is_fitted(model)
     X = validate_data(

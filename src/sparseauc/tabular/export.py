@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._optional import import_optional
 from .scorecard import ScoreCard, Term
 
 _HOW = (
@@ -154,11 +155,8 @@ def to_onnx(card: ScoreCard) -> bytes:
     ValueError
         If the model uses no column, so that nothing tells the number of rows.
     """
-    try:
-        import onnx
-        from onnx import TensorProto, helper
-    except ImportError as error:
-        raise ImportError('to_onnx needs onnx: pip install "sparseauc[export]"') from error
+    onnx = import_optional("onnx", "to_onnx")
+    helper, TensorProto = onnx.helper, onnx.TensorProto
     if not card.terms:
         raise ValueError("the model uses no columns: there is nothing to export to ONNX")
 

@@ -290,8 +290,6 @@ def _types(node: Any) -> Iterator[str]:
 
 
 def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError('model files need skops: pip install "sparseauc[report]"') from error
+    import skops.io
+
     return skops.io

@@ -374,8 +374,6 @@ def _mean(measured: Sequence[Measurement], value: Callable[[Measurement], float]
 
 
 def _frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError('reports need pandas: pip install "sparseauc[report]"') from error
+    import pandas as pd
+
     return pd.DataFrame(rows)

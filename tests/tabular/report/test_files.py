@@ -162,14 +162,6 @@ def test_legend_keeps_labels_that_start_with_an_underscore():
     assert picture("_a") != picture("_c")
 
 
-def test_figures_as_files_need_matplotlib(report, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=re.escape("sparseauc[plot]")):
-        write_report(report, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-    write_report(report, tmp_path / "out", static=False)
-
-
 def test_folder_that_is_a_file(tmp_path):
     (tmp_path / "taken").write_text("mine")
     with pytest.raises(OSError, match=r"cannot write the report to .*taken.*name another folder"):

@@ -29,7 +29,7 @@ from sparseauc.tabular.report import (
     plots,
     tables,
 )
-from sparseauc.tabular.report.html import _environment, render
+from sparseauc.tabular.report.html import render
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr", "circle", "path", "rect"}
 
@@ -321,14 +321,6 @@ def test_importing_reports_imports_no_libraries_for_them():
         [sys.executable, "-c", code], capture_output=True, check=True, text=True
     )
     assert outcome.stdout == "[]\n"
-
-
-@pytest.mark.parametrize("library", ["jinja2", "plotly.offline"])
-def test_missing_library_names_the_extra(library, monkeypatch):
-    _environment.cache_clear()
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=re.escape("sparseauc[report]")):
-        render(one(example_figure()))
 
 
 def test_plotly_understands_every_trace_and_layout():

@@ -1,6 +1,6 @@
 """Tables from files of many formats, checked and made ready to be fitted or scored.
 
-Needs pyarrow: ``pip install "sparseauc[report]"``; ``.h5ad`` also needs ``sparseauc[cells]``.
+``.h5ad`` files need anndata: ``pip install anndata``.
 """
 
 from .read import read_source

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..._optional import import_optional
 from .columns import is_sparse
 from .source import DataError, Source, file_bytes, listed, read_by
 
@@ -132,13 +133,9 @@ def _market_matrix(data: bytes, name: str) -> Any:
 
 def read_h5ad(path: Path) -> Source:
     """Read cells: X is the matrix, named by ``var_names``; labels and groups are in ``obs``."""
-    try:
-        import anndata
-    except ImportError as error:
-        raise ImportError(
-            f'{path.name} needs anndata to be read: pip install "sparseauc[cells]"'
-        ) from error
     import pyarrow as pa
+
+    anndata = import_optional("anndata", f"reading {path.name}")
 
     with read_by("anndata", path, "h5ad"):
         cells = anndata.read_h5ad(path)

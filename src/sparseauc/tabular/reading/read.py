@@ -72,12 +72,6 @@ def read_source(
     ([1.75, 1.8], "decimal commas in 'height'")
     """
     path = Path(path)
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f'{path.name} needs pyarrow to be read: pip install "sparseauc[report]"'
-        ) from error
     if path.is_dir():
         raise DataError(f"{path} is a folder, not a file")
     with read_by("Python", path, "a file"), path.open("rb") as file:

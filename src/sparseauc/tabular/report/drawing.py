@@ -64,15 +64,10 @@ def draw(figure: Figure, slots: dict[str, int]) -> dict[str, bytes]:
     pictures : dict of str to bytes
         By "png" and "svg".
     """
-    try:
-        import matplotlib
-        from matplotlib import style
-        from matplotlib.figure import Figure as Canvas
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise ImportError(
-            "figures as PNG and SVG need matplotlib: pip install 'sparseauc[plot]'"
-        ) from error
+    import matplotlib
+    from matplotlib import style
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     # Whatever the user's matplotlibrc says; and no pyplot, which would open windows.
     with style.context("default"), matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():

@@ -76,19 +76,15 @@ def render(report: Report, *, files: bool = False) -> str:
 
 
 def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise ImportError("figures need plotly: pip install 'sparseauc[report]'") from error
+    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+
     return str(get_plotlyjs())
 
 
 @cache
 def _environment() -> Environment:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise ImportError("reports need jinja2: pip install 'sparseauc[report]'") from error
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("sparseauc.tabular.report"),
         autoescape=True,

@@ -1,0 +1,37 @@
+"""Packages that only some jobs need: imported when one is asked for, or named."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+REQUIREMENTS = {
+    "anndata": "anndata>=0.10",
+    "distributed": "distributed>=2024.5",
+    "onnx": "onnx>=1.16",
+    "torch": "torch>=2.2",
+}
+
+
+def import_optional(module: str, purpose: str) -> Any:
+    """Import a module of an optional package, or say how to install it.
+
+    Parameters
+    ----------
+    module : str
+        Such as ``"torch"``.
+    purpose : str
+        What needs it, to begin the sentence with.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"{purpose} needs {package}: pip install '{REQUIREMENTS[package]}'"
+        ) from error
