@@ -41,10 +41,12 @@ def compare_command(
     groups: options.Groups = None,
     ids: options.Ids = None,
     text: options.Text = options.OnText.refuse,
+    max_levels: options.MaxLevels = 20,
     missing: options.Missing = options.OnMissing.refuse,
     target_file: options.TargetFile = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    max_gib: options.MaxGib = 2.0,
     seed: options.Seed = 0,
     out: Annotated[
         Path | None,
@@ -82,8 +84,9 @@ def compare_command(
             rules = Rules(
                 target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
                 exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
+                max_levels=max_levels,
             )  # fmt: skip
-            ready = read_table(table, rules, delimiter, encoding)
+            ready = read_table(table, rules, delimiter, encoding, max_gib)
             results = compare_methods(
                 ready, chosen, repeats=repeats, folds=folds, seed=seed, progress=advance
             )

@@ -145,6 +145,7 @@ class FitSummary:
             },
             "ids": table.ids,
             "missing": dict(table.missing),
+            "left_out": dict(table.left_out),
             "imputation": table.imputation,
             "settings": dict(self.settings),
             "notes": list(self.notes),
@@ -157,6 +158,7 @@ class FitSummary:
         return make_card(
             self.model,
             inputs=[(column.column, column.level) for column in table.inputs],
+            types=table.types,
             classes=(table.negative, table.positive),
             target=table.target,
             summary=self.to_dict(),
