@@ -71,11 +71,12 @@ def compare_command(
             raise typer.BadParameter(f"there is no method {name!r}: {', '.join(METHODS)}")
 
     from ._listing import print_notes
-    from ._output import Outputs
+    from ._output import Outputs, check_suffix
     from ._progress import progress
 
     inputs = (table,) if target_file is None else (table, target_file)
     with Outputs(out, force=force, inputs=inputs) as outputs:
+        check_suffix(out, "--out", (".csv", ".json"))
         with progress(quiet, f"Reading {table.name}") as advance:
             from ..tabular.comparison import compare_methods
             from ..tabular.reading import Rules

@@ -74,10 +74,10 @@ def fit_command(
     from ._output import Outputs, check_suffix
     from ._progress import progress
 
-    check_suffix(out, "--out", (".skops",))
-    check_suffix(report, "--report", (".html", ".htm"))
     inputs = (table,) if target_file is None else (table, target_file)
     with Outputs(out, report, force=force, inputs=inputs) as outputs:
+        check_suffix(out, "--out", (".skops",))
+        check_suffix(report, "--report", (".html", ".htm"))
         with progress(quiet, f"Reading {table.name}") as advance:
             from ..tabular.fitting import FitSettings, fit_table
             from ..tabular.model_files import model_bytes

@@ -63,9 +63,9 @@ def predict_command(
     from ._output import Outputs, check_suffix
     from ._progress import progress
 
-    check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
     notes: list[str] = []
     with Outputs(out, force=force, inputs=(model, table)) as outputs:
+        check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
         with progress(quiet, f"Reading {table.name}"):
             from ..tabular.reading import read_source
             from ..tabular.reading.scoring import term_values, written_columns

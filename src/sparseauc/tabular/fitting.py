@@ -27,7 +27,7 @@ from ..selection.stability import StabilityResult, stability_selection
 from ..selection.table import column_table
 from .reading import DataError, Table
 from .reading.source import unknown_column
-from .scorecard import parts_of
+from .scorecard import steps_of, without_gaps
 from .summary import FitSummary, ridge_of
 
 Indices = npt.NDArray[np.int64]
@@ -136,8 +136,8 @@ def fit_table(
             nested = None
             if splits:
                 nested = _nested(table, settings, fixed, splits, advance)
-            imputer, classifier = parts_of(model)
-            X = table.X if imputer is None else imputer.transform(table.X)
+            _, classifier = steps_of(model)
+            X = without_gaps(model, table.X)
             stability = None
             if settings.stability_pairs:
                 advance("Refitting halves of the rows")

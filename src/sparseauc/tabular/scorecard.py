@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast, get_args
@@ -325,7 +326,12 @@ def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
     return before, classifier
 
 
-def parts_of(model: Any) -> tuple[SimpleImputer | None, SparseLinearClassifier]:
-    """The imputer, if there is one, and the classifier of a model that the command fitted."""
-    before, classifier = steps_of(model)
-    return (before[0] if before else None), classifier
+def without_gaps(model: Any, X: Any) -> Any:
+    """X, with missing values filled in as a model does that the command fitted."""
+    before, _ = steps_of(model)
+    if not before:
+        return X
+    with warnings.catch_warnings():
+        # X is the matrix that the model was fitted to, whose columns were named afterwards.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return before[0].transform(X)

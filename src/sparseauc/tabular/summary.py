@@ -17,7 +17,7 @@ from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
 from .cautions import find_cautions
 from .reading import Table
-from .scorecard import ScoreCard, make_card, parts_of
+from .scorecard import ScoreCard, make_card, steps_of, without_gaps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ class FitSummary:
     @property
     def classifier(self) -> SparseLinearClassifier:
         """The classifier within the model."""
-        return parts_of(self.model)[1]
+        return steps_of(self.model)[1]
 
     @property
     def k(self) -> int:
@@ -100,8 +100,7 @@ class FitSummary:
     @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:
         """For each chosen column the names and correlations of others that nearly copy it."""
-        imputer, _ = parts_of(self.model)
-        X = self.table.X if imputer is None else imputer.transform(self.table.X)
+        X = without_gaps(self.model, self.table.X)
         names = [str(name) for name in self.table.columns]
         places = [names.index(str(name)) for name in self.columns["column"]]
         return [
