@@ -23,6 +23,7 @@ MODULES = {
     "sparseauc.selection.grid": "Tuning SHT-AUC",
     "sparseauc.metrics": "Metrics",
     "sparseauc.curves": "Curves: ROC bands, calibration, decision curves",
+    "sparseauc.operating_points": "Thresholds and what they come to",
     "sparseauc.plotting": "Displays",
     "sparseauc.datasets": "Data",
     "sparseauc.cells": "Cells",

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .moments import ClassMoments, class_moments
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
-    from .tabular.model_files import load_model, save_model
 
 __version__ = "0.1.0"
 
@@ -44,9 +43,7 @@ __all__ = [
     "SparseAUCPath",
     "StoIHTClassifier",
     "class_moments",
-    "load_model",
     "minimise_on_support",
-    "save_model",
     "sparse_auc_path",
 ]
 
@@ -56,9 +53,7 @@ _MODULES = {
     "ClassMoments": ".moments",
     "SparseAUCPath": ".path.path",
     "class_moments": ".moments",
-    "load_model": ".tabular.model_files",
     "minimise_on_support": ".objective",
-    "save_model": ".tabular.model_files",
     "sparse_auc_path": ".path.path",
 }
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._text import printable
+import typer
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,9 +20,21 @@ def print_card(card: ScoreCard) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     for line in headlines(card):
-        console.print(escape(printable(line)))
-    # Tables fold within the width; running text is left to the terminal.
-    Console(highlight=False).print(short_list(card))
+        console.print(escape(line))
+    print_table(short_list(card))
+    if card.summary.get("operating_points"):
+        print_table(operating_table(card.summary["operating_points"]))
+
+
+def print_table(table: Table) -> None:
+    """Print a table without blanks at the ends of lines; it folds within the width."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        typer.echo(line.rstrip())
 
 
 def headlines(card: ScoreCard) -> Iterable[str]:
@@ -42,11 +54,11 @@ def _how_well(about: Any) -> Iterable[str]:
     if honest is not None:
         yield (
             f"AUC {honest['auc']:.3f} ({100 * honest['confidence']:g} % interval "
-            f"{honest['low']:.3f} to {honest['high']:.3f}) on rows not used for fitting; "
-            f"{about['training_auc']:.3f} on those used"
+            f"{honest['low']:.3f} to {honest['high']:.3f}) on rows not used for fitting "
+            f"(nested cross-validation); {about['training_auc']:.3f} on the training rows"
         )
     else:
-        yield f"AUC {about['training_auc']:.3f} on the rows used for fitting, which flatters"
+        yield f"AUC {about['training_auc']:.3f} on the training rows (optimistic)"
     if about["permutation"] is not None:
         shuffles = about["permutation"]
         yield f"p = {shuffles['pvalue']:.3g} from {shuffles['permutations']} shuffles"
@@ -69,21 +81,54 @@ def short_list(card: ScoreCard) -> Table:
     table.add_column("column", overflow="fold")
     headings = {
         "coefficient": ("coefficient", "{:.4g}"),
-        "standardised": ("per\ndeviation", "{:+.3g}"),
+        "standardised": ("per standard\ndeviation", "{:+.3g}"),
         "auc": ("AUC\nalone", "{:.3f}"),
-        "frequency": ("in halves", "{:.0%}"),
+        "frequency": ("chosen\nin halves", "{:.0%}"),
     }
     shown = [key for key in headings if key in chosen[0]] if chosen else []
     for key in shown:
         table.add_column(headings[key][0], justify="right", no_wrap=True, vertical="bottom")
     for line in chosen:
         cells = [headings[key][1].format(line[key]) for key in shown]
-        table.add_row(str(line["rank"]), escape(printable(str(line["column"]))), *cells)
+        table.add_row(str(line["rank"]), escape(str(line["column"])), *cells)
     ridge = card.summary.get("alpha")
     count = f"{len(card.terms)} column{'' if len(card.terms) == 1 else 's'}"
     table.title = count + ("" if ridge is None else f", ridge {ridge:g}")
     table.title_justify, table.title_style = "left", "bold"
     return table
+
+
+def operating_table(points: Sequence[Mapping[str, Any]]) -> Table:
+    """One line for each threshold, in per cent with 95 % limits; within 80 characters."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.title = "Thresholds, on rows not used for fitting: per cent with 95 % limits"
+    table.title_justify, table.title_style = "left", "bold"
+    rates = {
+        "sensitivity": "sensi-\ntivity",
+        "specificity": "speci-\nficity",
+        "ppv": "PPV",
+        "npv": "NPV",
+    }
+    table.add_column("", no_wrap=True)
+    for heading in ("score\nabove", *rates.values(), "of 1000\nflagged"):
+        table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
+    for point in points:
+        table.add_row(
+            str(point["name"]).replace("itivity", ".").replace("ificity", "."),
+            f"{point['threshold']:.3g}",
+            *(_per_cent(point[key]) for key in rates),
+            f"{point['flagged_per_1000']:.0f}",
+        )
+    return table
+
+
+def _per_cent(rate: Mapping[str, float] | None) -> str:
+    if rate is None:
+        return "–"
+    return f"{100 * rate['value']:.0f} ({100 * rate['low']:.0f}–{100 * rate['high']:.0f})"
 
 
 def print_notes(notes: Iterable[str], warnings: Iterable[str]) -> None:
@@ -93,6 +138,6 @@ def print_notes(notes: Iterable[str], warnings: Iterable[str]) -> None:
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for note in notes:
-        console.print(f"Note: {escape(printable(note))}", style="dim")
+        console.print(f"Note: {escape(note)}", style="dim")
     for warning in warnings:
-        console.print(f"[yellow]Warning:[/yellow] {escape(printable(warning))}")
+        console.print(f"[yellow]Warning:[/yellow] {escape(warning)}")

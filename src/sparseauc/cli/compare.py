@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..tabular.methods import METHODS
 from . import _options as options
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ def compare_command(
         str,
         typer.Option(
             rich_help_panel=options.CHECKS,
-            help="Names with commas between: sparse-auc, sparse-auc-1se, sht-auc, sto-iht, "
-            "hsg-ht, spam-l1, solam, fsauc, opauc, mean-difference, l1-logistic, l2-logistic.",
+            help="Names with commas between, or all: "
+            + "; ".join(f"{name} ({method.title})" for name, method in METHODS.items())
+            + ".",
         ),
     ] = "all",
     repeats: Annotated[
@@ -41,12 +43,10 @@ def compare_command(
     groups: options.Groups = None,
     ids: options.Ids = None,
     text: options.Text = options.OnText.refuse,
-    max_levels: options.MaxLevels = 20,
     missing: options.Missing = options.OnMissing.refuse,
     target_file: options.TargetFile = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
-    max_gib: options.MaxGib = 2.0,
     seed: options.Seed = 0,
     out: Annotated[
         Path | None,
@@ -63,20 +63,17 @@ def compare_command(
     as_json: options.Json = False,
 ) -> None:
     """Judge methods on TABLE by nested cross-validation, each tuned on training rows only."""
-    from ..tabular.methods import METHODS
-
     chosen = list(METHODS) if methods == "all" else [name.strip() for name in methods.split(",")]
     for name in chosen:
         if name not in METHODS:
             raise typer.BadParameter(f"there is no method {name!r}: {', '.join(METHODS)}")
 
     from ._listing import print_notes
-    from ._output import Outputs, check_suffix
+    from ._output import Outputs
     from ._progress import progress
 
     inputs = (table,) if target_file is None else (table, target_file)
     with Outputs(out, force=force, inputs=inputs) as outputs:
-        check_suffix(out, "--out", (".csv", ".json"))
         with progress(quiet, f"Reading {table.name}") as advance:
             from ..tabular.comparison import compare_methods
             from ..tabular.reading import Rules
@@ -85,9 +82,8 @@ def compare_command(
             rules = Rules(
                 target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
                 exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
-                max_levels=max_levels,
             )  # fmt: skip
-            ready = read_table(table, rules, delimiter, encoding, max_gib)
+            ready = read_table(table, rules, delimiter, encoding)
             results = compare_methods(
                 ready, chosen, repeats=repeats, folds=folds, seed=seed, progress=advance
             )
@@ -121,6 +117,8 @@ def _print(results: list[MethodResult], repeats: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from ._listing import print_table
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("method", no_wrap=True)
     for heading in ("AUC (95 %)", "in folds", "k", "against first", "s"):
@@ -135,9 +133,8 @@ def _print(results: list[MethodResult], repeats: int) -> None:
             against,
             f"{one.seconds:.1f}",
         )
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(
+    print_table(table)
+    Console(highlight=False).print(
         "AUC: of all rows, each scored by a model tuned and fitted without it"
         + (f", mean of {repeats} repeats" if repeats > 1 else "")
         + ". in folds: mean of the AUCs within folds. k: columns used, median. p: DeLong's, "

@@ -48,9 +48,36 @@ def predict_command(
             "their scores empty.",
         ),
     ] = OnMissing.refuse,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+            help="Score above which a row is predicted positive, in place of 0.",
+        ),
+    ] = None,
+    sensitivity: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+            help="Take the threshold that reached this sensitivity, such as 0.9, on rows not used "
+            "for fitting.",
+        ),
+    ] = None,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities",
+            rich_help_panel=options.OUTPUT,
+            help="Add the probability of being positive, if positives are as frequent as in "
+            "training.",
+        ),
+    ] = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
-    max_gib: options.MaxGib = 2.0,
     force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -60,30 +87,26 @@ def predict_command(
     Columns are found by name, in any order; those that the model does not use are ignored.
     """
     from ._listing import print_notes
-    from ._output import Outputs, check_suffix
+    from ._output import Outputs
     from ._progress import progress
 
     notes: list[str] = []
     with Outputs(out, force=force, inputs=(model, table)) as outputs:
-        check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
         with progress(quiet, f"Reading {table.name}"):
             from ..tabular.reading import read_source
-            from ..tabular.reading.scoring import term_values, written_columns
+            from ..tabular.reading.scoring import term_values
             from ._models import card_of
 
             card = card_of(model, notes)
-            named = {str(name) for name in (card.target, ids, card.summary.get("ids")) if name}
             source = read_source(
-                table,
-                delimiter=options.delimiter_of(delimiter),
-                encoding=encoding,
-                as_text=written_columns(card) | named,
-                most_bytes=int(max_gib * 2**30),
+                table, delimiter=options.delimiter_of(delimiter), encoding=encoding
             )
-            found = term_values(source, card)
-            scores = _scores(card, found.values, source)
+            scores = card.scores(term_values(source, card))
             _check_missing(scores, source, missing)
-            columns = _columns(source, card, ids, scores)
+            cut = _threshold(card, threshold, sensitivity)
+            columns = _columns(source, card, ids, scores, cut)
+            if probabilities:
+                columns["probability"] = _probabilities(card, scores)
             known = _judged(source, card, scores)
         if out is not None:
             outputs.stage(out, _formatted(columns, out.suffix.lower()))
@@ -91,12 +114,8 @@ def predict_command(
 
     if out is None and not as_json:
         typer.echo(_formatted(columns, ".csv").decode(), nl=False)
-    notes += [*source.notes, *found.notes]
     if as_json:
-        result: dict[str, Any] = {
-            "rows": int(scores.size), "written": written, "auc": known, "notes": notes,
-            "warnings": found.warnings,
-        }  # fmt: skip
+        result: dict[str, Any] = {"rows": int(scores.size), "written": written, "auc": known}
         if out is None:
             result["scores"] = [None if np.isnan(score) else float(score) for score in scores]
         typer.echo(json.dumps(result, ensure_ascii=False))
@@ -106,20 +125,9 @@ def predict_command(
                 f"{source.name} has {card.target!r}: AUC {known['auc']:.3f} (95 % interval "
                 f"{known['low']:.3f} to {known['high']:.3f}), flattering if these rows were fitted"
             )
-        print_notes(notes, found.warnings)
+        print_notes((*source.notes, *notes), ())
         for name in written:
             typer.echo(f"Written: {name}")
-
-
-def _scores(
-    card: ScoreCard, values: npt.NDArray[np.float64], source: Source
-) -> npt.NDArray[np.float64]:
-    from ..tabular.reading import DataError
-
-    try:
-        return card.scores(values)
-    except ValueError as error:
-        raise DataError(f"{source.name}: {error}") from None
 
 
 def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMissing) -> None:
@@ -135,8 +143,47 @@ def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMiss
         )
 
 
+def _threshold(card: ScoreCard, threshold: float | None, sensitivity: float | None) -> float:
+    """Score above which rows are predicted positive."""
+    if threshold is not None and sensitivity is not None:
+        raise typer.BadParameter("give --threshold or --sensitivity, not both")
+    if sensitivity is None:
+        return 0.0 if threshold is None else threshold
+    known = {
+        point["name"]: point["threshold"] for point in card.summary.get("operating_points") or ()
+    }
+    name = f"sensitivity {100 * sensitivity:g} %"
+    if name not in known:
+        there = [one for one in known if one.startswith("sensitivity")]
+        raise typer.BadParameter(
+            f"--sensitivity {sensitivity:g}: the model knows thresholds for {', '.join(there)}"
+            if there
+            else "--sensitivity: the model was fitted without nested cross-validation, so no "
+            "threshold is known; give --threshold"
+        )
+    return float(known[name])
+
+
+def _probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[float | None]:
+    """Probability of each row to be positive, by the map fitted to out-of-fold scores."""
+    from scipy.special import expit
+
+    fitted = card.summary.get("probability")
+    if fitted is None:
+        raise typer.BadParameter(
+            "--probabilities: the model was fitted without nested cross-validation, so no "
+            "probabilities are known"
+        )
+    values = expit(fitted["slope"] * scores + fitted["intercept"])
+    return [None if np.isnan(value) else float(value) for value in values]
+
+
 def _columns(
-    source: Source, card: ScoreCard, ids: str | None, scores: npt.NDArray[np.float64]
+    source: Source,
+    card: ScoreCard,
+    ids: str | None,
+    scores: npt.NDArray[np.float64],
+    threshold: float,
 ) -> dict[str, list[Any]]:
     """Names of rows, scores and predicted classes."""
     from ..tabular.reading.columns import labels_as_text, texts
@@ -155,12 +202,12 @@ def _columns(
         first, rows = "row", list(range(1, scores.size + 1))
     unknown = np.isnan(scores)
     return {
-        first if first not in ("score", "prediction") else "row": rows,
+        first if first not in ("score", "prediction", "probability") else "row": rows,
         "score": [
             None if lacks else float(score) for score, lacks in zip(scores, unknown, strict=True)
         ],
         "prediction": [
-            None if lacks else (card.positive if score > 0 else card.negative)
+            None if lacks else (card.positive if score > threshold else card.negative)
             for score, lacks in zip(scores, unknown, strict=True)
         ],
     }
@@ -177,12 +224,10 @@ def _formatted(columns: dict[str, list[Any]], suffix: str) -> bytes:
         return buffer.getvalue()
     import csv
 
-    from .._text import spreadsheet_safe
-
     text = io.StringIO()
     writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
-    for row in (columns, *zip(*columns.values(), strict=True)):
-        writer.writerow([spreadsheet_safe(c) if isinstance(c, str) else c for c in row])
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue().encode()
 
 
@@ -192,7 +237,6 @@ def _judged(
     """AUC with its interval, where the new rows have the outcome too."""
     from ..metrics import auc_confidence_interval
     from ..tabular.reading.columns import labels_as_text, texts
-    from ..tabular.reading.training import label_key
 
     if card.target in source.frame.column_names:
         labels = texts(source.frame.column(card.target))
@@ -201,8 +245,7 @@ def _judged(
     else:
         return None
     known = np.array([label is not None for label in labels]) & ~np.isnan(scores)
-    wanted = label_key(card.positive)
-    positive = np.array([label_key(label) == wanted for label in labels[known]], np.bool_)
+    positive = labels[known] == card.positive
     if min(np.count_nonzero(positive), np.count_nonzero(~positive)) < 2:
         return None
     interval = auc_confidence_interval(positive, scores[known])

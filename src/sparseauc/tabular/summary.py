@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..curves import fit_logistic
 from ..estimators import SparseLinearClassifier
 from ..metrics import AUCInterval, auc_by_k
+from ..operating_points import OperatingPoint, operating_points
 from ..selection.confidence import NestedScores, PermutationResult
 from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
 from .cautions import find_cautions
 from .reading import Table
-from .scorecard import ScoreCard, make_card, steps_of, without_gaps
+from .scorecard import ScoreCard, make_card, parts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +77,7 @@ class FitSummary:
     @property
     def classifier(self) -> SparseLinearClassifier:
         """The classifier within the model."""
-        return steps_of(self.model)[1]
+        return parts_of(self.model)[1]
 
     @property
     def k(self) -> int:
@@ -98,9 +100,38 @@ class FitSummary:
         return [] if self.cv_results is None else auc_by_k(self.cv_results, classifier.n_repeats_)
 
     @cached_property
+    def out_of_fold_scores(self) -> Floats | None:
+        """Scores of the rows by models that have not seen them, on the scale of this model.
+
+        Those of ``nested`` are in units of the distance of the classes in training, zero midway.
+        """
+        if self.nested is None:
+            return None
+        positive = self.table.y == 1
+        scores = self.training_scores
+        high, low = scores[positive].mean(), scores[~positive].mean()
+        rescaled: Floats = (low + high) / 2 + self.nested.scores * (high - low)
+        return rescaled
+
+    @cached_property
+    def operating_points(self) -> list[OperatingPoint]:
+        """The usual thresholds, judged on the out-of-fold scores; none without them."""
+        scores = self.out_of_fold_scores
+        return [] if scores is None else operating_points(self.table.y, scores)
+
+    @cached_property
+    def probability_map(self) -> tuple[float, float] | None:
+        """Platt's map from score to probability, slope and intercept, of the out-of-fold scores."""
+        scores = self.out_of_fold_scores
+        if scores is None:
+            return None
+        return fit_logistic(np.asarray(scores, np.float64), self.table.y == 1, smooth=True)
+
+    @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:
         """For each chosen column the names and correlations of others that nearly copy it."""
-        X = without_gaps(self.model, self.table.X)
+        imputer, _ = parts_of(self.model)
+        X = self.table.X if imputer is None else imputer.transform(self.table.X)
         names = [str(name) for name in self.table.columns]
         places = [names.index(str(name)) for name in self.columns["column"]]
         return [
@@ -132,6 +163,10 @@ class FitSummary:
             "alpha": self.alpha,
             "auc": None if self.nested is None else _auc(self.nested),
             "training_auc": self.training_auc.auc,
+            "operating_points": [point.as_dict() for point in self.operating_points],
+            "probability": None
+            if self.probability_map is None
+            else dict(zip(("slope", "intercept"), self.probability_map, strict=True)),
             "chosen": self.columns.to_dict(orient="records"),
             "auc_by_k": self.auc_by_k(),
             "stability_pairs": None if self.stability is None else self.stability.n_pairs,
@@ -144,7 +179,6 @@ class FitSummary:
             },
             "ids": table.ids,
             "missing": dict(table.missing),
-            "left_out": dict(table.left_out),
             "imputation": table.imputation,
             "settings": dict(self.settings),
             "notes": list(self.notes),
@@ -157,7 +191,6 @@ class FitSummary:
         return make_card(
             self.model,
             inputs=[(column.column, column.level) for column in table.inputs],
-            types=table.types,
             classes=(table.negative, table.positive),
             target=table.target,
             summary=self.to_dict(),

@@ -1,0 +1,164 @@
+"""From a score to a decision: thresholds, and what calling rows above one positive comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .curves import binomial_limits
+from .metrics import _check_labels, _check_scores
+
+__all__ = ["OperatingPoint", "Rate", "judge_threshold", "operating_points"]
+
+Array = npt.NDArray[np.float64]
+
+
+class Rate(NamedTuple):
+    """A share of rows, with its exact (Clopper–Pearson) 95 % limits; None of no rows."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """A threshold and how rows fare whose score lies above it.
+
+    Attributes
+    ----------
+    name : str
+    threshold : float
+        Rows are called positive if their score is above it.
+    sensitivity, specificity : Rate
+        Share of positives above it, and of negatives not above it.
+    ppv, npv : Rate or None
+        Positive and negative predictive value: the share of positives among rows above the
+        threshold, and of negatives among the others. Both depend on how frequent positives are:
+        they hold where that is as in these rows. None where there are no such rows.
+    flagged_per_1000 : float
+        Of a thousand rows, how many are called positive.
+    """
+
+    name: str
+    threshold: float
+    sensitivity: Rate
+    specificity: Rate
+    ppv: Rate | None
+    npv: Rate | None
+    flagged_per_1000: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON can hold; rates as mappings."""
+        content = asdict(self)
+        for key, value in content.items():
+            if isinstance(value, Rate):
+                content[key] = value._asdict()
+        return content
+
+
+def judge_threshold(
+    y_true: npt.ArrayLike, y_score: npt.ArrayLike, threshold: float, name: str = ""
+) -> OperatingPoint:
+    """Count what calling every row above a threshold positive comes to.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two kinds of labels; the one that sorts last is positive.
+    y_score : array-like of shape (n,)
+    threshold : float
+    name : str, optional
+
+    Returns
+    -------
+    OperatingPoint
+
+    Examples
+    --------
+    >>> from sparseauc.operating_points import judge_threshold
+    >>> point = judge_threshold([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], 0.5)
+    >>> point.sensitivity.value, point.specificity.value, point.flagged_per_1000
+    (0.5, 0.5, 500.0)
+    """
+    positive, _ = _check_labels(y_true)
+    scores = _check_scores(y_score, positive.size, "y_score")
+    above = scores > threshold
+    hits, alarms = int((above & positive).sum()), int((above & ~positive).sum())
+    positives, negatives = int(positive.sum()), int((~positive).sum())
+    flagged = hits + alarms
+    return OperatingPoint(
+        name=name,
+        threshold=float(threshold),
+        sensitivity=_rate(hits, positives),
+        specificity=_rate(negatives - alarms, negatives),
+        ppv=_rate(hits, flagged) if flagged else None,
+        npv=_rate(negatives - alarms, scores.size - flagged) if flagged < scores.size else None,
+        flagged_per_1000=1000 * flagged / scores.size,
+    )
+
+
+def operating_points(
+    y_true: npt.ArrayLike, y_score: npt.ArrayLike, targets: Sequence[float] = (0.9, 0.95)
+) -> list[OperatingPoint]:
+    """Judge the usual thresholds: 0, Youden's, and those of high sensitivity and specificity.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two kinds of labels; the one that sorts last is positive.
+    y_score : array-like of shape (n,)
+        Scores by models that have not seen the rows, such as out-of-fold scores.
+    targets : sequence of float, default=(0.9, 0.95)
+        Sensitivities and specificities to reach.
+
+    Returns
+    -------
+    list of OperatingPoint
+        The default threshold of 0; Youden's, of largest sensitivity + specificity; for each target
+        the highest threshold whose sensitivity, and the lowest whose specificity, reaches it. But
+        for the first they lie halfway between two neighbouring scores.
+
+    Notes
+    -----
+    The thresholds are chosen and judged on the same scores, so new rows will miss a target about as
+    often as they reach it.
+    """
+    positive, _ = _check_labels(y_true)
+    scores = np.asarray(_check_scores(y_score, positive.size, "y_score"), np.float64)
+    thresholds = _between(np.unique(scores))
+    sensitivity, specificity = (
+        np.searchsorted(np.sort(side), thresholds, "right") / side.size
+        for side in (scores[positive], scores[~positive])
+    )
+    sensitivity = 1 - sensitivity
+    chosen = {
+        "default": 0.0,
+        # Of equals the lowest, which misses fewest positives; sums are rounded to find equals.
+        "Youden": thresholds[np.argmax(np.round(sensitivity + specificity, 12))],
+    }
+    for share in targets:
+        reached = np.flatnonzero(sensitivity >= share - 1e-12)[-1]
+        chosen[f"sensitivity {100 * share:g} %"] = thresholds[reached]
+    for share in targets:
+        reached = np.flatnonzero(specificity >= share - 1e-12)[0]
+        chosen[f"specificity {100 * share:g} %"] = thresholds[reached]
+    return [judge_threshold(positive, scores, value, name) for name, value in chosen.items()]
+
+
+def _between(values: Array) -> Array:
+    """Thresholds that part distinct ascending values: below all, between neighbours, above all."""
+    margin = max(1.0, float(values[-1] - values[0])) / 2
+    halfway = values[:-1] + np.diff(values) / 2
+    # Of two neighbouring floats the middle is one of them; the lower one parts them.
+    halfway = np.where(halfway < values[1:], halfway, values[:-1])
+    return np.concatenate([[values[0] - margin], halfway, [values[-1] + margin]])
+
+
+def _rate(part: int, whole: int) -> Rate:
+    low, high = binomial_limits(part, whole)
+    return Rate(part / whole, float(low), float(high))
