@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .moments import ClassMoments, class_moments
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
+    from .tabular.model_files import load_model, save_model
 
 __version__ = "0.1.0"
 
@@ -43,7 +44,9 @@ __all__ = [
     "SparseAUCPath",
     "StoIHTClassifier",
     "class_moments",
+    "load_model",
     "minimise_on_support",
+    "save_model",
     "sparse_auc_path",
 ]
 
@@ -53,7 +56,9 @@ _MODULES = {
     "ClassMoments": ".moments",
     "SparseAUCPath": ".path.path",
     "class_moments": ".moments",
+    "load_model": ".tabular.model_files",
     "minimise_on_support": ".objective",
+    "save_model": ".tabular.model_files",
     "sparse_auc_path": ".path.path",
 }
 

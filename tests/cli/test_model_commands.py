@@ -174,7 +174,7 @@ def test_files_of_scores(plain, tmp_path, name):
     assert found["who"].tolist() == [f"w{i}" for i in range(N)]
     again = run("predict", plain, new, "--out", out)
     assert again.exit_code == 5
-    assert run("predict", plain, new, "--out", plain, "--force").exit_code == 5
+    assert run("predict", plain, new, "--out", new, "--force").exit_code == 5
 
 
 def test_ids_are_remembered_from_the_fit(tmp_path):

@@ -14,7 +14,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import sparseauc
 from sparseauc import estimators
@@ -156,10 +156,34 @@ def test_fills_are_those_of_the_imputer(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "steps",
+    [
+        [StandardScaler()],
+        [StandardScaler(with_mean=False)],
+        [StandardScaler(with_std=False)],
+        [SimpleImputer(strategy="median"), StandardScaler()],
+        [StandardScaler(), SimpleImputer()],
+        [SimpleImputer(), StandardScaler(), SimpleImputer(strategy="constant", fill_value=9.0)],
+    ],
+)
+def test_scalers_are_folded_into_the_card(steps, tmp_path):
+    rows = 1e3 + 7 * X
+    gaps = rows.copy()
+    if any(isinstance(step, SimpleImputer) for step in steps):
+        gaps[::5] = np.nan
+    model = make_pipeline(*steps, sparseauc.SparseAUCClassifier(k=3)).fit(gaps, y)
+    save_model(tmp_path / "m.skops", model)
+    loaded = load_model(tmp_path / "m.skops")
+    expected = model.decision_function(gaps)
+    np.testing.assert_allclose(loaded.decision_function(gaps), expected, rtol=1e-9, atol=1e-9)
+    assert loaded.predict(gaps).tolist() == model.predict(gaps).tolist()
+
+
+@pytest.mark.parametrize(
     "model",
     [
         LogisticRegression().fit(X, y),
-        make_pipeline(StandardScaler(), sparseauc.SparseAUCClassifier(k=3)).fit(X, y),
+        make_pipeline(MinMaxScaler(), sparseauc.SparseAUCClassifier(k=3)).fit(X, y),
     ],
 )
 def test_other_models_are_not_saved(model, tmp_path):
@@ -291,7 +315,7 @@ def test_estimator_and_card_that_disagree(path, content, tmp_path):
 
 
 def test_a_later_format_is_refused_naming_the_version(path, content):
-    path.write_bytes(changed_card(content, format=2, version="9.1"))
+    path.write_bytes(changed_card(content, format=3, version="9.1"))
     refused(path, r"written by sparseauc 9\.1 in a later format")
 
 

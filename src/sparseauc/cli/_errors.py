@@ -10,6 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from .._text import printable
+
 # Typer does not export the class itself; newer releases bring their own copy of Click.
 _UsageError: Any = typer.BadParameter.__base__
 _AS_JSON = "sparseauc.json"
@@ -105,5 +107,5 @@ def _fail(message: str, code: ExitCode, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"error": message, "exit_code": int(code)}, ensure_ascii=False))
     else:
-        typer.echo(f"Error: {message}", err=True)
+        typer.echo(f"Error: {printable(message)}", err=True)
     raise typer.Exit(int(code)) from None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from .._text import printable
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -20,7 +22,7 @@ def print_card(card: ScoreCard) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     for line in headlines(card):
-        console.print(escape(line))
+        console.print(escape(printable(line)))
     print_table(short_list(card))
     if card.summary.get("operating_points"):
         print_table(operating_table(card.summary["operating_points"]))
@@ -90,7 +92,7 @@ def short_list(card: ScoreCard) -> Table:
         table.add_column(headings[key][0], justify="right", no_wrap=True, vertical="bottom")
     for line in chosen:
         cells = [headings[key][1].format(line[key]) for key in shown]
-        table.add_row(str(line["rank"]), escape(str(line["column"])), *cells)
+        table.add_row(str(line["rank"]), escape(printable(str(line["column"]))), *cells)
     ridge = card.summary.get("alpha")
     count = f"{len(card.terms)} column{'' if len(card.terms) == 1 else 's'}"
     table.title = count + ("" if ridge is None else f", ridge {ridge:g}")
@@ -138,6 +140,6 @@ def print_notes(notes: Iterable[str], warnings: Iterable[str]) -> None:
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for note in notes:
-        console.print(f"Note: {escape(note)}", style="dim")
+        console.print(f"Note: {escape(printable(note))}", style="dim")
     for warning in warnings:
-        console.print(f"[yellow]Warning:[/yellow] {escape(warning)}")
+        console.print(f"[yellow]Warning:[/yellow] {escape(printable(warning))}")

@@ -19,6 +19,7 @@ class OnText(StrEnum):
 
     refuse = "refuse"
     one_hot = "one-hot"
+    auto = "auto"
     drop = "drop"
 
 
@@ -44,7 +45,8 @@ TableFile = Annotated[
     typer.Argument(
         metavar="TABLE",
         show_default=False,
-        help="CSV or TSV (also .gz), Parquet, Feather, Arrow, LIBSVM, .npz, .mtx or .h5ad.",
+        help="CSV or TSV (also .gz, .bz2, .xz, .zip, or - for standard input), Excel, Parquet, "
+        "Feather, Arrow, LIBSVM, .npz, .mtx or .h5ad.",
     ),
 ]
 Target = Annotated[
@@ -96,7 +98,21 @@ Text = Annotated[
     OnText,
     typer.Option(
         rich_help_panel=READING,
-        help="Columns that are not numbers: one-hot makes a column of each of few levels.",
+        help="Columns that are not numbers: one-hot makes a column of each level and refuses text "
+        "of more than --max-levels, auto leaves that out, drop leaves out all.",
+    ),
+]  # fmt: skip
+MaxLevels = Annotated[
+    int,
+    typer.Option(
+        min=2, rich_help_panel=READING, help="Most levels of a text column that is made one-hot."
+    ),
+]
+MaxGib = Annotated[
+    float,
+    typer.Option(
+        min=0.0, rich_help_panel=READING,
+        help="Most GiB of text to read, unpacked: what is larger may not fit into memory.",
     ),
 ]  # fmt: skip
 Missing = Annotated[

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import typer
+
+from .._files import refuse_special, staged
+from .._text import either
 from ._errors import OutputError
 
 
@@ -19,7 +25,7 @@ class Outputs:
         Where they go. Each is checked at once: it must not exist, unless ``force``, and its folder
         must be there and writable.
     force : bool
-        Whether existing files may be replaced.
+        Whether existing files may be replaced; nothing but plain files ever is.
     inputs : tuple of Path
         Files that are read, which an output must not replace, whatever ``force`` says.
 
@@ -38,35 +44,38 @@ class Outputs:
     """
 
     def __init__(self, *targets: Path | None, force: bool, inputs: tuple[Path, ...] = ()) -> None:
-        self._parts: dict[Path, Path] = {}
+        self._commits: dict[Path, Callable[[], None]] = {}
+        self._open = ExitStack()
         wanted = [target for target in targets if target is not None]
         for number, target in enumerate(wanted):
-            if any(_same(target, other) for other in wanted[:number]):
-                raise OutputError(f"two outputs are to be written to {target}")
-            if any(_same(target, source) for source in inputs):
-                raise OutputError(f"{target} is an input and would be replaced: choose another")
-            _check(target, force)
+            try:
+                if any(_same(target, other) for other in wanted[:number]):
+                    raise OutputError(f"two outputs are to be written to {target}")
+                if any(_same(target, source) for source in inputs):
+                    raise OutputError(f"{target} is an input and would be replaced: choose another")
+                _check(target, force)
+            except (OSError, RuntimeError) as error:  # the latter of links that lead in a circle
+                raise _write_error(target, error) from error
 
     def __enter__(self) -> Self:
         return self
 
     def stage(self, target: Path, content: bytes) -> None:
         """Write a file beside its place."""
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        self._parts[target] = part
         try:
-            part.write_bytes(content)
+            file, self._commits[target] = self._open.enter_context(staged(target))
+            file.write(content)
         except OSError as error:
-            raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
+            raise _write_error(target, error) from error
 
     def commit(self) -> list[str]:
         """Put all staged files in their places, and return their names."""
-        for target, part in self._parts.items():
+        for target, commit in self._commits.items():
             try:
-                part.replace(target)
+                commit()
             except OSError as error:
-                raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
-        return [str(target) for target in self._parts]
+                raise _write_error(target, error) from error
+        return [str(target) for target in self._commits]
 
     def __exit__(
         self,
@@ -74,8 +83,20 @@ class Outputs:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for part in self._parts.values():
-            part.unlink(missing_ok=True)
+        self._open.close()
+
+
+def check_suffix(target: Path | None, option: str, allowed: Collection[str]) -> None:
+    """Refuse a file whose name promises a format that is not written."""
+    if target is not None and target.suffix.lower() not in allowed:
+        raise typer.BadParameter(
+            f"{option} writes {either([*allowed])}, not {target.suffix or 'a file without suffix'}"
+        )
+
+
+def _write_error(target: Path, error: Exception) -> OutputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return OutputError(f"cannot write {target}: {reason}")
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -90,5 +111,6 @@ def _check(target: Path, force: bool) -> None:
         raise OutputError(f"there is no folder {folder}")
     if target.exists() and not force:
         raise OutputError(f"{target} exists: --force replaces it")
+    refuse_special(target)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write to folder {folder}: no permission")

@@ -43,10 +43,12 @@ def compare_command(
     groups: options.Groups = None,
     ids: options.Ids = None,
     text: options.Text = options.OnText.refuse,
+    max_levels: options.MaxLevels = 20,
     missing: options.Missing = options.OnMissing.refuse,
     target_file: options.TargetFile = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    max_gib: options.MaxGib = 2.0,
     seed: options.Seed = 0,
     out: Annotated[
         Path | None,
@@ -69,11 +71,12 @@ def compare_command(
             raise typer.BadParameter(f"there is no method {name!r}: {', '.join(METHODS)}")
 
     from ._listing import print_notes
-    from ._output import Outputs
+    from ._output import Outputs, check_suffix
     from ._progress import progress
 
     inputs = (table,) if target_file is None else (table, target_file)
     with Outputs(out, force=force, inputs=inputs) as outputs:
+        check_suffix(out, "--out", (".csv", ".json"))
         with progress(quiet, f"Reading {table.name}") as advance:
             from ..tabular.comparison import compare_methods
             from ..tabular.reading import Rules
@@ -82,8 +85,9 @@ def compare_command(
             rules = Rules(
                 target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
                 exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
+                max_levels=max_levels,
             )  # fmt: skip
-            ready = read_table(table, rules, delimiter, encoding)
+            ready = read_table(table, rules, delimiter, encoding, max_gib)
             results = compare_methods(
                 ready, chosen, repeats=repeats, folds=folds, seed=seed, progress=advance
             )

@@ -53,13 +53,17 @@ def export_command(
     notes: list[str] = []
     with Outputs(out, force=force, inputs=(model,)) as outputs:
         from ..tabular.export import to_json, to_onnx, to_sql
+        from ..tabular.model_files import ModelFileError
         from ._models import card_of
 
         card = card_of(model, notes)
-        if to is Format.onnx:
-            content = to_onnx(card)
-        else:
-            content = (to_json if to is Format.json else to_sql)(card).encode()
+        try:
+            if to is Format.onnx:
+                content = to_onnx(card)
+            else:
+                content = (to_json if to is Format.json else to_sql)(card).encode()
+        except ValueError as error:
+            raise ModelFileError(f"{model.name} cannot be exported: {error}") from None
         if out is not None:
             outputs.stage(out, content)
         written = outputs.commit()

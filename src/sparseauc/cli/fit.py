@@ -31,10 +31,12 @@ def fit_command(
     groups: options.Groups = None,
     ids: options.Ids = None,
     text: options.Text = options.OnText.refuse,
+    max_levels: options.MaxLevels = 20,
     missing: options.Missing = options.OnMissing.refuse,
     target_file: options.TargetFile = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    max_gib: options.MaxGib = 2.0,
     permutations: options.Permutations = 0,
     quick: options.Quick = False,
     seed: options.Seed = 0,
@@ -69,11 +71,13 @@ def fit_command(
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
 
     from ._listing import print_card, print_notes
-    from ._output import Outputs
+    from ._output import Outputs, check_suffix
     from ._progress import progress
 
     inputs = (table,) if target_file is None else (table, target_file)
     with Outputs(out, report, force=force, inputs=inputs) as outputs:
+        check_suffix(out, "--out", (".skops",))
+        check_suffix(report, "--report", (".html", ".htm"))
         with progress(quiet, f"Reading {table.name}") as advance:
             from ..tabular.fitting import FitSettings, fit_table
             from ..tabular.model_files import model_bytes
@@ -83,13 +87,15 @@ def fit_command(
             rules = Rules(
                 target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
                 exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
+                max_levels=max_levels,
             )  # fmt: skip
             settings = FitSettings(
                 k=k, max_k=max_k, alpha=alpha, rule=rule.value,
                 always_include=tuple(always_include or ()), folds=0 if quick else 5,
                 stability_pairs=0 if quick else 50, permutations=permutations, seed=seed, jobs=jobs,
             )  # fmt: skip
-            summary = fit_table(read_table(table, rules, delimiter, encoding), settings, advance)
+            ready = read_table(table, rules, delimiter, encoding, max_gib)
+            summary = fit_table(ready, settings, advance)
             card = summary.card()
             if out is not None:
                 outputs.stage(out, model_bytes(summary.model, card))
@@ -116,6 +122,9 @@ def report_page(summary: FitSummary, facts: Mapping[str, str]) -> str:
 
 def _facts(table: Path) -> dict[str, str]:
     """What a report says of how it was made: the command, and which file it was."""
-    with table.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"sha256 of the data": digest, "command": shlex.join(["sparseauc", *sys.argv[1:]])}
+    facts = {"command": shlex.join(["sparseauc", *sys.argv[1:]])}
+    if table.is_file():  # not what was piped in
+        with table.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        facts = {"sha256 of the data": digest, **facts}
+    return facts

@@ -78,6 +78,7 @@ def predict_command(
     ] = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    max_gib: options.MaxGib = 2.0,
     force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -87,21 +88,28 @@ def predict_command(
     Columns are found by name, in any order; those that the model does not use are ignored.
     """
     from ._listing import print_notes
-    from ._output import Outputs
+    from ._output import Outputs, check_suffix
     from ._progress import progress
 
     notes: list[str] = []
     with Outputs(out, force=force, inputs=(model, table)) as outputs:
+        check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
         with progress(quiet, f"Reading {table.name}"):
             from ..tabular.reading import read_source
-            from ..tabular.reading.scoring import term_values
+            from ..tabular.reading.scoring import term_values, written_columns
             from ._models import card_of
 
             card = card_of(model, notes)
+            named = {str(name) for name in (card.target, ids, card.summary.get("ids")) if name}
             source = read_source(
-                table, delimiter=options.delimiter_of(delimiter), encoding=encoding
+                table,
+                delimiter=options.delimiter_of(delimiter),
+                encoding=encoding,
+                as_text=written_columns(card) | named,
+                most_bytes=int(max_gib * 2**30),
             )
-            scores = card.scores(term_values(source, card))
+            found = term_values(source, card)
+            scores = _scores(card, found.values, source)
             _check_missing(scores, source, missing)
             cut = _threshold(card, threshold, sensitivity)
             columns = _columns(source, card, ids, scores, cut)
@@ -114,8 +122,12 @@ def predict_command(
 
     if out is None and not as_json:
         typer.echo(_formatted(columns, ".csv").decode(), nl=False)
+    notes += [*source.notes, *found.notes]
     if as_json:
-        result: dict[str, Any] = {"rows": int(scores.size), "written": written, "auc": known}
+        result: dict[str, Any] = {
+            "rows": int(scores.size), "written": written, "auc": known, "notes": notes,
+            "warnings": found.warnings,
+        }  # fmt: skip
         if out is None:
             result["scores"] = [None if np.isnan(score) else float(score) for score in scores]
         typer.echo(json.dumps(result, ensure_ascii=False))
@@ -125,9 +137,20 @@ def predict_command(
                 f"{source.name} has {card.target!r}: AUC {known['auc']:.3f} (95 % interval "
                 f"{known['low']:.3f} to {known['high']:.3f}), flattering if these rows were fitted"
             )
-        print_notes((*source.notes, *notes), ())
+        print_notes(notes, found.warnings)
         for name in written:
             typer.echo(f"Written: {name}")
+
+
+def _scores(
+    card: ScoreCard, values: npt.NDArray[np.float64], source: Source
+) -> npt.NDArray[np.float64]:
+    from ..tabular.reading import DataError
+
+    try:
+        return card.scores(values)
+    except ValueError as error:
+        raise DataError(f"{source.name}: {error}") from None
 
 
 def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMissing) -> None:
@@ -224,10 +247,12 @@ def _formatted(columns: dict[str, list[Any]], suffix: str) -> bytes:
         return buffer.getvalue()
     import csv
 
+    from .._text import spreadsheet_safe
+
     text = io.StringIO()
     writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    for row in (columns, *zip(*columns.values(), strict=True)):
+        writer.writerow([spreadsheet_safe(c) if isinstance(c, str) else c for c in row])
     return text.getvalue().encode()
 
 
@@ -237,6 +262,7 @@ def _judged(
     """AUC with its interval, where the new rows have the outcome too."""
     from ..metrics import auc_confidence_interval
     from ..tabular.reading.columns import labels_as_text, texts
+    from ..tabular.reading.training import label_key
 
     if card.target in source.frame.column_names:
         labels = texts(source.frame.column(card.target))
@@ -245,7 +271,8 @@ def _judged(
     else:
         return None
     known = np.array([label is not None for label in labels]) & ~np.isnan(scores)
-    positive = labels[known] == card.positive
+    wanted = label_key(card.positive)
+    positive = np.array([label_key(label) == wanted for label in labels[known]], np.bool_)
     if min(np.count_nonzero(positive), np.count_nonzero(~positive)) < 2:
         return None
     interval = auc_confidence_interval(positive, scores[known])

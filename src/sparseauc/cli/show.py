@@ -6,6 +6,7 @@ import json
 
 import typer
 
+from .._text import printable
 from . import _options as options
 
 
@@ -13,14 +14,23 @@ def show_command(
     model: options.ModelFile, quiet: options.Quiet = False, as_json: options.Json = False
 ) -> None:
     """Print the columns of MODEL, their weights, and how well it ranks."""
-    from ._listing import print_card, print_notes
+    from ..tabular.model_files import ModelFileError
+    from ._listing import headlines, print_card, print_notes, short_list
     from ._models import card_of
 
     notes: list[str] = []
     card = card_of(model, notes)
     if as_json:
         typer.echo(json.dumps(card.as_dict(), ensure_ascii=False))
-    elif not quiet:
-        print_notes(notes, card.summary.get("warnings", ()))
+        return
+    try:
+        warnings = [str(warning) for warning in card.summary.get("warnings", ())]
+        list(headlines(card))
+        short_list(card)
+    except Exception as error:
+        # Whoever made the card can have put anything into its summary.
+        raise ModelFileError(f"{model.name}: its summary is not sound") from error
+    if not quiet:
+        print_notes(notes, warnings)
         print_card(card)
-        typer.echo(f"Fitted by sparseauc {card.version}; sha256 {card.digest()[:16]}…")
+        typer.echo(f"Fitted by sparseauc {printable(card.version)}; sha256 {card.digest()[:16]}…")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .reading.source import listed
+from .._text import listed
 
 # With fewer rows of the rarer class than SOME_ROWS the list is a suggestion, with fewer than
 # FEW_ROWS a guess.

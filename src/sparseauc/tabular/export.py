@@ -12,14 +12,20 @@ from typing import Any
 import numpy as np
 
 from .._optional import import_optional
-from .scorecard import ScoreCard, Term
+from .scorecard import ColumnType, ScoreCard, Term
 
 _HOW = (
     "score = intercept + sum over terms of coefficient * value. A term with a level has value 1 "
-    "where the column is that text and 0 where it is not; any other has the number in the column, "
-    "true being 1 and false 0. A missing value is replaced by fill, or the row has no score if "
-    "fill is null. Rows with a score above 0 are predicted positive, others negative."
+    "where the column is that text and 0 where it is another of the column's levels; any other has "
+    "the number in the column, true being 1 and false 0. Missing are NULL, NaN, and texts that are "
+    "none of the levels (where levels is null, texts are never missing). A missing value is "
+    "replaced by fill, or the row has no score if fill is null; nor has it one if a number is "
+    "infinite. Rows with a score above 0 are predicted positive, others negative."
 )
+
+# The largest number. NaN is greater than all in some databases and comparable to none in others:
+# either way it is not between this and its negative.
+_MOST = "1.7976931348623157e308"
 
 
 def to_json(card: ScoreCard) -> str:
@@ -49,6 +55,11 @@ def to_json(card: ScoreCard) -> str:
             }
             for term in card.terms
         ],
+        "columns": {
+            term.column: {"kind": of.kind, "levels": list(of.levels) or None}
+            for term in card.terms
+            for of in [card.type_of(term)]
+        },
         "how": _HOW,
         "auc": card.summary.get("auc"),
         "version": card.version,
@@ -70,8 +81,8 @@ def to_sql(card: ScoreCard) -> str:
     -------
     str
         For a select list. Names are quoted as the SQL standard does, with double quotes, texts with
-        single ones. NULL is replaced by the value learned in training, or else makes the score
-        NULL.
+        single ones. NULL, NaN and texts that training had not are replaced by the value learned in
+        training, or else make the score NULL; so do infinite numbers.
 
     Raises
     ------
@@ -86,36 +97,55 @@ def to_sql(card: ScoreCard) -> str:
     Examples
     --------
     >>> from sparseauc.tabular.export import to_sql
-    >>> from sparseauc.tabular.scorecard import ScoreCard, Term
+    >>> from sparseauc.tabular.scorecard import ColumnType, ScoreCard, Term
     >>> terms = (Term("age", None, 0.5, fill=40.0), Term("sex", "m", -0.25))
-    >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age", "sex=m"))))
-    -- Above 0 is predicted positive. NULL without COALESCE makes the score NULL.
+    >>> types = {"sex": ColumnType("text", levels=("f", "m"))}
+    >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age", "sex=m"), types=types)))
+    -- Above 0 is predicted positive. NULL means that a value is missing and not filled in.
     (
       -1.0e0
-      + 0.5e0 * COALESCE(CAST("age" AS DOUBLE PRECISION), 40.0e0)
-      + (-0.25e0) * CASE WHEN "sex" IS NULL THEN NULL
-        WHEN CAST("sex" AS VARCHAR) = 'm' THEN 1.0e0 ELSE 0.0e0 END
+      + 0.5e0 * CASE WHEN -ABS(CAST("age" AS DOUBLE PRECISION)) < -1.7976931348623157e308 THEN NULL
+        WHEN CAST("age" AS DOUBLE PRECISION) <= 1.7976931348623157e308
+        THEN CAST("age" AS DOUBLE PRECISION) ELSE 40.0e0 END
+      + (-0.25e0) * CASE WHEN CAST("sex" AS VARCHAR) = 'm' THEN 1.0e0
+        WHEN CAST("sex" AS VARCHAR) IN ('f') THEN 0.0e0 ELSE NULL END
     )
     """
-    lines = [f"{_literal(card.intercept)}", *(f"+ {_sql_term(term)}" for term in card.terms)]
-    note = "Above 0 is predicted positive. NULL without COALESCE makes the score NULL."
+    lines = [
+        _literal(card.intercept),
+        *(f"+ {_sql_term(term, card.type_of(term))}" for term in card.terms),
+    ]
+    note = "Above 0 is predicted positive. NULL means that a value is missing and not filled in."
     return "\n".join([f"-- {note}", "(", *(f"  {line}" for line in lines), ")"])
 
 
-def _sql_term(term: Term) -> str:
+def _sql_term(term: Term, of: ColumnType) -> str:
     name = _quoted(term.column, '"')
-    if term.level is None:
-        value = f"CAST({name} AS DOUBLE PRECISION)"
+    fill = "NULL" if term.fill is None else _literal(term.fill)
+    if term.level is not None:
+        value = _sql_indicator(f"CAST({name} AS VARCHAR)", term.level, of, fill)
+    elif of.kind == "boolean":
+        # Not every database casts booleans to anything but whole numbers.
+        value = f"COALESCE(CAST(CAST({name} AS INTEGER) AS DOUBLE PRECISION), {fill})"
     else:
-        level = _quoted(term.level, "'")
+        number = f"CAST({name} AS DOUBLE PRECISION)"
+        # -ABS(NaN) is not less than anything; of infinite numbers it is.
         value = (
-            f"CASE WHEN {name} IS NULL THEN NULL\n"
-            f"    WHEN CAST({name} AS VARCHAR) = {level} THEN 1.0e0 ELSE 0.0e0 END"
+            f"CASE WHEN -ABS({number}) < -{_MOST} THEN NULL\n"
+            f"    WHEN {number} <= {_MOST}\n"
+            f"    THEN {number} ELSE {fill} END"
         )
-    if term.fill is not None:
-        value = f"COALESCE({value}, {_literal(term.fill)})"
     coefficient = _literal(term.coefficient)
     return f"({coefficient}) * {value}" if term.coefficient < 0 else f"{coefficient} * {value}"
+
+
+def _sql_indicator(text: str, level: str, of: ColumnType, fill: str) -> str:
+    match = f"CASE WHEN {text} = {_quoted(level, chr(39))} THEN 1.0e0\n    "
+    if not of.levels:
+        return f"{match}WHEN {text} IS NULL THEN {fill} ELSE 0.0e0 END"
+    others = ", ".join(_quoted(other, "'") for other in of.levels if other != level)
+    known = f"WHEN {text} IN ({others}) THEN 0.0e0 " if others else ""
+    return f"{match}{known}ELSE {fill} END"
 
 
 def _quoted(text: str, quote: str) -> str:
@@ -147,13 +177,15 @@ def to_onnx(card: ScoreCard) -> bytes:
     bytes
         A model with one input for each chosen column, of its name and shape (n, 1): double, NaN
         where missing, or string, empty where missing, for columns of text. Outputs are ``score``
-        (n, 1), NaN where a value is missing that is not filled in, and ``label`` (n, 1), the
-        predicted class. Should a column be called so, an output's name ends with an underscore.
+        (n, 1), NaN where a value is missing that is not filled in or infinite, and ``label``
+        (n, 1), the predicted class, empty where there is no score. Should a column be called so, an
+        output's name ends with an underscore.
 
     Raises
     ------
     ValueError
-        If the model uses no column, so that nothing tells the number of rows.
+        If the model uses no column, so that nothing tells the number of rows, or one without a
+        name.
     """
     onnx = import_optional("onnx", "to_onnx")
     helper, TensorProto = onnx.helper, onnx.TensorProto
@@ -161,6 +193,8 @@ def to_onnx(card: ScoreCard) -> bytes:
         raise ValueError("the model uses no columns: there is nothing to export to ONNX")
 
     columns = list(dict.fromkeys(term.column for term in card.terms))
+    if "" in columns:
+        raise ValueError("a column has no name, and ONNX needs one")
     textual = {term.column for term in card.terms if term.level is not None}
     graph = _Graph(columns)
     score, label = graph.free("score"), graph.free("label")
@@ -171,7 +205,8 @@ def to_onnx(card: ScoreCard) -> bytes:
     )
     graph.add("Add", product, graph.constant(np.array([[card.intercept]])), output=score)
     above = graph.add("Greater", score, graph.constant(np.zeros((1, 1))))
-    graph.add("Where", above, graph.text(card.positive), graph.text(card.negative), output=label)
+    named = graph.add("Where", above, graph.text(card.positive), graph.text(card.negative))
+    graph.add("Where", graph.add("IsNaN", score), graph.text(""), named, output=label)
 
     def shaped(name: str, kind: int) -> Any:
         return helper.make_tensor_value_info(name, kind, ["rows", 1])
@@ -243,15 +278,23 @@ class _Graph:
         """Add what computes the value of a term, and return its name."""
         from onnx import TensorProto
 
-        fill = math.nan if term.fill is None else term.fill
+        fill = self.constant([[math.nan if term.fill is None else term.fill]])
         if term.level is None:
-            if term.fill is None:
-                return term.column
-            known, lacking = term.column, self.add("IsNaN", term.column)
-        else:
-            matches = self.add("Equal", term.column, self.text(term.level))
-            known = self.add("Cast", matches, to=TensorProto.DOUBLE)
+            finite = self.add(
+                "Where", self.add("IsInf", term.column), self.constant([[math.nan]]), term.column
+            )
+            # An infinite number is none, and none to be filled in either.
+            return self.add("Where", self.add("IsNaN", term.column), fill, finite)
+        matches = self.add("Equal", term.column, self.text(term.level))
+        value = self.add("Cast", matches, to=TensorProto.DOUBLE)
+        levels = card.type_of(term).levels
+        if not levels:
             if any(other.column == term.column and other.level == "" for other in card.terms):
-                return known  # the empty text is a level of its own
+                return value  # the empty text is a level of its own
             lacking = self.add("Equal", term.column, self.text(""))
-        return self.add("Where", lacking, self.constant(np.array([[fill]])), known)
+            return self.add("Where", lacking, fill, value)
+        known = matches
+        for level in levels:
+            if level != term.level:
+                known = self.add("Or", known, self.add("Equal", term.column, self.text(level)))
+        return self.add("Where", known, value, fill)

@@ -27,7 +27,7 @@ from ..selection.stability import StabilityResult, stability_selection
 from ..selection.table import column_table
 from .reading import DataError, Table
 from .reading.source import unknown_column
-from .scorecard import parts_of
+from .scorecard import steps_of, without_gaps
 from .summary import FitSummary, ridge_of
 
 Indices = npt.NDArray[np.int64]
@@ -136,8 +136,8 @@ def fit_table(
             nested = None
             if splits:
                 nested = _nested(table, settings, fixed, splits, advance)
-            imputer, classifier = parts_of(model)
-            X = table.X if imputer is None else imputer.transform(table.X)
+            _, classifier = steps_of(model)
+            X = without_gaps(model, table.X)
             stability = None
             if settings.stability_pairs:
                 advance("Refitting halves of the rows")
@@ -160,6 +160,7 @@ def fit_table(
     columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
     scores = np.asarray(classifier.decision_function(X), np.float64)
     said = dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning)
+    _name(model, classifier, table)
     notes = list(table.notes)
     if stability is not None and table.groups is not None:
         notes.append("stability halves the rows without regard to groups: frequencies are high")
@@ -235,6 +236,16 @@ def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArr
         prefix = "model__" if isinstance(model, Pipeline) else ""
         extra = {f"{prefix}groups": table.groups[rows]}
     return model.fit(X, table.y[rows], **extra)
+
+
+def _name(model: Any, classifier: Any, table: Table) -> None:
+    """Tell a model the names of its columns and classes, as if it were fitted to a data frame.
+
+    A frame of a wide table is slow to make, and there is none of a sparse one.
+    """
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    first.feature_names_in_ = table.columns.astype(object)
+    classifier.classes_ = np.array([table.negative, table.positive])
 
 
 # --------------------------------------------------------------------------------------- honest AUC

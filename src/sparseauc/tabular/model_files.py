@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,15 +18,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
 
-from .scorecard import ScoreCard, make_card, parts_of
+from .._files import write_atomically
+from .scorecard import ColumnType, ScoreCard, make_card, steps_of
 
-FORMAT = 1
+# 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
+FORMAT = 2
 CARD, SCHEMA = "sparseauc.json", "schema.json"
 # A thousand times a large model; what claims more was made to fill the memory.
 _LARGEST = 1 << 31
 
-# Everything that a model of this library may be made of, by the names skops gives types.
+# Everything that a model may be made of besides classes of this library, by the names skops gives
+# types.
 TRUSTED_TYPES = frozenset(
     {
         *(f"builtins.{name}" for name in (
@@ -38,22 +42,31 @@ TRUSTED_TYPES = frozenset(
             "random._generator.Generator", "random._pcg64.PCG64", "random.mtrand.RandomState",
         )),
         *(f"sklearn.{name}" for name in (
-            "impute._base.SimpleImputer", "pipeline.Pipeline",
+            "impute._base.SimpleImputer", "pipeline.Pipeline", "preprocessing._data.StandardScaler",
             "model_selection._split.KFold", "model_selection._split.RepeatedStratifiedKFold",
             "model_selection._split.StratifiedGroupKFold", "model_selection._split.StratifiedKFold",
         )),
-        *(f"sparseauc.{name}" for name in (
-            "estimators._mean_difference.MeanDifferenceClassifier",
-            "estimators._online.FSAUCClassifier", "estimators._online.SOLAMClassifier",
-            "estimators._online.SPAMClassifier", "estimators._opauc.OPAUCClassifier",
-            "estimators._sht_auc.SHTAUCClassifier", "estimators._sparse_auc.SparseAUCClassifier",
-            "estimators._sparse_auc_cv.SparseAUCClassifierCV",
-            "estimators._sto_iht.HSGHTClassifier", "estimators._sto_iht.StoIHTClassifier",
-            "path.path.SparseAUCPath", "solvers.exchange.Solution",
-            "solvers.opauc.OPAUCState",
-        )),
     }
 )  # fmt: skip
+
+
+# Classes of this library that a model may be made of, and the modules they are in today. Files of
+# every version are read by the names of classes, wherever these were when a file was written.
+CLASSES = {
+    "FSAUCClassifier": "sparseauc",
+    "HSGHTClassifier": "sparseauc",
+    "MeanDifferenceClassifier": "sparseauc",
+    "OPAUCClassifier": "sparseauc",
+    "OPAUCState": "sparseauc.solvers.opauc",
+    "SHTAUCClassifier": "sparseauc",
+    "SOLAMClassifier": "sparseauc",
+    "SPAMClassifier": "sparseauc",
+    "Solution": "sparseauc.solvers.exchange",
+    "SparseAUCClassifier": "sparseauc",
+    "SparseAUCClassifierCV": "sparseauc",
+    "SparseAUCPath": "sparseauc",
+    "StoIHTClassifier": "sparseauc",
+}
 
 
 class ModelFileError(ValueError):
@@ -64,19 +77,83 @@ class ModelVersionWarning(UserWarning):
     """A model file was written by another version of the library."""
 
 
+def _gives_probabilities(model: SavedModel) -> bool:
+    if hasattr(model.estimator, "predict_proba"):
+        return True
+    raise AttributeError(
+        "this model ranks rows and gives no probabilities: use decision_function, or fit with "
+        "sklearn.calibration.CalibratedClassifierCV"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A model from a file.
+    """A model from a file, which scores tables as ``sparseauc predict`` does.
+
+    Columns are found by name, in any order. Text becomes indicators, and missing values are filled
+    in, as when the model was fitted; a row that lacks a value which is not filled in has no score.
 
     Attributes
     ----------
-    estimator : SparseLinearClassifier, or Pipeline of SimpleImputer and one
+    estimator : SparseLinearClassifier, or Pipeline that ends with one
+        For a matrix of the columns that it was fitted to, in their order.
     card : ScoreCard
         Column names, classes, training summary and version.
     """
 
     estimator: Any
     card: ScoreCard
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The negative and the positive label."""
+        names = [self.card.negative, self.card.positive]
+        labels: npt.NDArray[Any] = self.estimator.classes_
+        # Those fitted by the command of version 0.1 call them 0 and 1.
+        return labels if [str(label) for label in labels.tolist()] == names else np.array(names)
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Score rows; higher is more likely positive, above 0 is predicted positive.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, or pyarrow.Table
+            With the chosen columns, in any order, among others. Or an array or sparse matrix of all
+            columns that the model was fitted to, in their order.
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+            NaN where a value is missing and the model does not fill it in.
+
+        Warns
+        -----
+        UserWarning
+            If a column is wholly missing, has texts that training had not, or lies far outside the
+            range of training.
+        """
+        from .reading.frames import source_of
+        from .reading.scoring import term_values
+
+        found = term_values(source_of(X, self.card), self.card)
+        for warning in found.warnings:
+            warnings.warn(warning, stacklevel=2)
+        return self.card.scores(found.values)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class of each row, None where it has no score."""
+        scores = self.decision_function(X)
+        labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
+        if np.isnan(scores).any():
+            labels = labels.astype(object)
+            labels[np.isnan(scores)] = None
+        return labels
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Probability of each class, where the estimator gives any."""
+        probabilities: npt.NDArray[np.float64] = self.estimator.predict_proba(X)
+        return probabilities
 
 
 def save_model(
@@ -85,6 +162,7 @@ def save_model(
     *,
     summary: Mapping[str, Any] | None = None,
     inputs: Sequence[tuple[str, str | None]] | None = None,
+    types: Mapping[str, ColumnType] | None = None,
     classes: tuple[str, str] | None = None,
     target: str = "y",
 ) -> ScoreCard:
@@ -94,9 +172,9 @@ def save_model(
     ----------
     path : path or str
         Overwritten if it exists, and never half-written.
-    model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
-        Fitted.
-    summary, inputs, classes, target
+    model : SparseLinearClassifier, or Pipeline that ends with one
+        Fitted. Before the classifier may stand ``SimpleImputer`` and ``StandardScaler``.
+    summary, inputs, types, classes, target
         See :func:`~sparseauc.tabular.scorecard.make_card`.
 
     Returns
@@ -108,36 +186,39 @@ def save_model(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from sparseauc import SparseAUCClassifier
+    >>> from sparseauc import SparseAUCClassifier, load_model, save_model
     >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.tabular.model_files import load_model, save_model
     >>> X, y = make_outbreak(n=200, d=10, k=3, mu=1.0, r=0.2, random_state=0)
     >>> model = SparseAUCClassifier(k=3).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = save_model(Path(folder) / "model.skops", model)
     ...     loaded = load_model(Path(folder) / "model.skops")
-    >>> bool((loaded.estimator.decision_function(X) == model.decision_function(X)).all())
+    >>> bool((loaded.predict(X) == model.predict(X)).all())
     True
     """
-    path = Path(path)
-    card = make_card(model, inputs=inputs, classes=classes, target=target, summary=summary)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(model_bytes(model, card))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    card = make_card(
+        model, inputs=inputs, types=types, classes=classes, target=target, summary=summary
+    )
+    write_atomically(path, model_bytes(model, card))
     return card
 
 
 def model_bytes(model: Any, card: ScoreCard) -> bytes:
     """Return the contents of a model file."""
-    buffer = io.BytesIO(_skops().dumps(model))
     head = {"format": FORMAT, "sha256": card.digest(), "card": card.as_dict()}
-    with zipfile.ZipFile(buffer, "a") as archive:
-        for name in sorted(set(_types(json.loads(archive.read(SCHEMA)))) - TRUSTED_TYPES)[:1]:
+    written = io.BytesIO(_skops().dumps(model))
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(written) as archive,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed,
+    ):
+        schema = json.loads(archive.read(SCHEMA))
+        for name in _foreign_types(schema)[:1]:
             raise TypeError(f"the model holds a {name}, which would not be loaded again")
-        archive.writestr(CARD, json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1))
+        for name in archive.namelist():
+            content = archive.read(name) if name != SCHEMA else json.dumps(schema).encode()
+            packed.writestr(name, content)
+        packed.writestr(CARD, json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1))
     return buffer.getvalue()
 
 
@@ -167,7 +248,8 @@ def load_model(path: Path | str) -> SavedModel:
     card = read_card(path)
     skops = _skops()
     try:
-        estimator = skops.loads(path.read_bytes(), trusted=sorted(TRUSTED_TYPES))
+        own = [f"{module}.{name}" for name, module in CLASSES.items()]
+        estimator = skops.loads(_with_todays_names(path), trusted=[*TRUSTED_TYPES, *own])
         again = make_card(
             estimator,
             inputs=_inputs(card, estimator),
@@ -185,7 +267,7 @@ def load_model(path: Path | str) -> SavedModel:
 
 def _inputs(card: ScoreCard, estimator: Any) -> list[tuple[str, str | None]]:
     """Columns of X as the card names them; only those chosen are known by level."""
-    _, classifier = parts_of(estimator)
+    _, classifier = steps_of(estimator)
     inputs: list[tuple[str, str | None]] = [(name, None) for name in card.columns]
     chosen = np.flatnonzero(classifier.coef_[0]).tolist()
     for j, term in zip(chosen, card.terms, strict=True):
@@ -225,9 +307,10 @@ def read_card(path: Path | str) -> ScoreCard:
             head = json.loads(archive.read(CARD))
             schema = json.loads(archive.read(SCHEMA))
         _check_format(head, path.name)
-        foreign = sorted(set(_types(schema)) - TRUSTED_TYPES)
+        foreign = _foreign_types(schema)
         card = ScoreCard.from_dict(head["card"])
         sound = head["sha256"] == card.digest()
+        json.dumps(head["card"], ensure_ascii=False, allow_nan=False).encode()
     except ModelFileError:
         raise
     except FileNotFoundError:
@@ -255,6 +338,33 @@ def read_card(path: Path | str) -> ScoreCard:
     return card
 
 
+def _with_todays_names(path: Path) -> bytes:
+    """Return the archive with classes of this library where they are in this version."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(buffer, "w") as renamed:
+        for name in archive.namelist():
+            content = archive.read(name)
+            if name == SCHEMA:
+                schema = json.loads(content)
+                if _foreign_types(schema):
+                    raise ModelFileError("an object of an unknown type")
+                content = json.dumps(schema).encode()
+            renamed.writestr(name, content)
+    return buffer.getvalue()
+
+
+def _foreign_types(schema: Any) -> list[str]:
+    """Types in a skops schema that no model has; those of this library get today's names."""
+    foreign = set()
+    for node in _typed_nodes(schema):
+        module, name = str(node.get("__module__")), str(node.get("__class__"))
+        if module.split(".")[0] == "sparseauc" and name in CLASSES:
+            node["__module__"] = CLASSES[name]
+        elif f"{module}.{name}" not in TRUSTED_TYPES:
+            foreign.add(f"{module}.{name}")
+    return sorted(foreign)
+
+
 def _check_format(head: Any, name: str) -> None:
     written = head["format"]
     if not isinstance(written, int) or written > FORMAT:
@@ -276,14 +386,14 @@ def _warn_of_version(version: str, name: str) -> None:
         )
 
 
-def _types(node: Any) -> Iterator[str]:
-    """Types named anywhere in a skops schema."""
+def _typed_nodes(node: Any) -> Iterator[dict[str, Any]]:
+    """Nodes of a skops schema that name a type."""
     stack = [node]
     while stack:
         node = stack.pop()
         if isinstance(node, dict):
             if "__class__" in node or "__module__" in node:
-                yield f"{node.get('__module__')}.{node.get('__class__')}"
+                yield node
             stack.extend(node.values())
         elif isinstance(node, list):
             stack.extend(node)

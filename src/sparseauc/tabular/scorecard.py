@@ -8,19 +8,60 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import SparseLinearClassifier
 
 Floats = npt.NDArray[np.float64]
+Kind = Literal["number", "boolean", "text"]
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """What a column held in training, by which new tables are read.
+
+    Attributes
+    ----------
+    kind : {"number", "boolean", "text"}
+    decimal, thousands : str, optional
+        Marks of numbers in the text file; None if there were none, or it was no text file.
+    levels : tuple of str
+        All texts of a column of text. Any other counts as missing.
+    low, high : float, optional
+        Smallest and largest number.
+    """
+
+    kind: Kind
+    decimal: str | None = None
+    thousands: str | None = None
+    levels: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> ColumnType:
+        """Undo ``asdict``; raises KeyError, TypeError or ValueError on anything else."""
+        kind = content["kind"]
+        if kind not in get_args(Kind):
+            raise ValueError(f"there is no kind {kind!r}")
+        return cls(
+            kind=cast(Kind, kind),
+            decimal=_mark(content["decimal"]),
+            thousands=_mark(content["thousands"]),
+            levels=tuple(_text(level) for level in content["levels"]),
+            low=None if content["low"] is None else _finite(content["low"]),
+            high=None if content["high"] is None else _finite(content["high"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -68,6 +109,8 @@ class ScoreCard:
         How the model was fitted, on what, and how well it ranks; only what JSON can hold.
     version : str
         Of the library that made it.
+    types : dict of str to ColumnType
+        What the chosen columns held in training, where that is known.
     """
 
     terms: tuple[Term, ...]
@@ -78,18 +121,38 @@ class ScoreCard:
     columns: tuple[str, ...] = field(repr=False)
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
     version: str = ""
+    types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
 
     def scores(self, values: Floats) -> Floats:
-        """Score rows given the values of the terms, (n, n_terms), NaN where missing."""
+        """Score rows given the values of the terms, (n, n_terms), NaN where missing.
+
+        Raises
+        ------
+        ValueError
+            If a score is too large for a number.
+        """
         fills = np.array([np.nan if term.fill is None else term.fill for term in self.terms])
         filled = np.where(np.isnan(values), fills, values)
         coefficients = np.array([term.coefficient for term in self.terms], np.float64)
-        scores: Floats = filled @ coefficients + self.intercept
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores: Floats = filled @ coefficients + self.intercept
+        beyond = np.flatnonzero(~np.isfinite(scores) & ~np.isnan(filled).any(axis=1))
+        if beyond.size:
+            raise ValueError(f"the score of row {beyond[0] + 1} is too large for a number")
         return scores
+
+    def type_of(self, term: Term) -> ColumnType:
+        """What a term's column held in training; what can be told where nobody wrote it down."""
+        known = self.types.get(term.column)
+        return known or ColumnType("number" if term.level is None else "text")
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as what JSON can hold."""
-        return asdict(self)
+        content = asdict(self)
+        # Cards of version 0.1 had no types, and their digest is of what they had.
+        if not self.types:
+            del content["types"]
+        return content
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ScoreCard:
@@ -98,18 +161,22 @@ class ScoreCard:
             Term(
                 column=_text(term["column"]),
                 level=None if term["level"] is None else _text(term["level"]),
-                coefficient=float(term["coefficient"]),
-                fill=None if term["fill"] is None else float(term["fill"]),
+                coefficient=_finite(term["coefficient"]),
+                fill=None if term["fill"] is None else _finite(term["fill"]),
             )
             for term in content["terms"]
         )
         return cls(
             terms=terms,
-            intercept=float(content["intercept"]),
+            intercept=_finite(content["intercept"]),
             negative=_text(content["negative"]),
             positive=_text(content["positive"]),
             target=_text(content["target"]),
             columns=tuple(_text(name) for name in content["columns"]),
+            types={
+                _text(name): ColumnType.from_dict(kind)
+                for name, kind in content.get("types", {}).items()
+            },
             summary=dict(content["summary"]),
             version=_text(content["version"]),
         )
@@ -123,7 +190,7 @@ class ScoreCard:
         content = self.as_dict()
         # Numbers by their shortest exact text, names in Unicode: the same on every machine.
         text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _text(value: Any) -> str:
@@ -132,10 +199,23 @@ def _text(value: Any) -> str:
     return value
 
 
+def _finite(value: Any) -> float:
+    if not isinstance(value, int | float) or not np.isfinite(value):
+        raise ValueError(f"a finite number expected, got {value!r}")
+    return float(value)
+
+
+def _mark(value: Any) -> str | None:
+    if value not in (None, ".", ","):
+        raise ValueError(f"a decimal or thousands mark expected, got {value!r}")
+    return cast("str | None", value)
+
+
 def make_card(
     model: Any,
     *,
     inputs: Sequence[tuple[str, str | None]] | None = None,
+    types: Mapping[str, ColumnType] | None = None,
     classes: tuple[str, str] | None = None,
     target: str = "y",
     summary: Mapping[str, Any] | None = None,
@@ -144,11 +224,14 @@ def make_card(
 
     Parameters
     ----------
-    model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
-        Fitted.
+    model : SparseLinearClassifier, or Pipeline that ends with one
+        Fitted. Before the classifier may stand ``SimpleImputer`` and ``StandardScaler``; a scaler
+        is folded into the coefficients.
     inputs : sequence of (column, level), optional
         Where each column of X comes from, level being None but for text; by default the names the
         model was fitted with, or numbers.
+    types : mapping of str to ColumnType, optional
+        What columns held in training; only those chosen are kept.
     classes : (str, str), optional
         Names of the negative and the positive class; the model's own by default.
     target : str, default="y"
@@ -162,48 +245,93 @@ def make_card(
     """
     from .. import __version__
 
-    imputer, classifier = parts_of(model)
+    before, classifier = steps_of(model)
     coef = np.asarray(classifier.coef_[0], np.float64)
     if inputs is None:
         names = getattr(model, "feature_names_in_", np.arange(coef.size))
         inputs = [(str(name), None) for name in names]
     if len(inputs) != coef.size:
         raise ValueError(f"inputs names {len(inputs)} columns, the model has {coef.size}")
-    fills = [None] * coef.size if imputer is None else imputer.statistics_.tolist()
+    chosen = np.flatnonzero(coef)
+    slope, offset, fills = _folded(before, chosen)
     terms = tuple(
-        Term(*inputs[j], coefficient=float(coef[j]), fill=fills[j])
-        for j in np.flatnonzero(coef).tolist()
+        Term(*inputs[j], coefficient=weight, fill=None if np.isnan(fill) else fill)
+        for j, weight, fill in zip(
+            chosen.tolist(), (coef[chosen] * slope).tolist(), fills.tolist(), strict=True
+        )
     )
     negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
-    return ScoreCard(
+    used = {term.column for term in terms}
+    card = ScoreCard(
         terms=terms,
-        intercept=float(classifier.intercept_[0]),
+        intercept=float(classifier.intercept_[0] + coef[chosen] @ offset),
         negative=negative,
         positive=positive,
         target=target,
         columns=tuple(Term(*one, coefficient=0.0).name for one in inputs),
+        types={name: kind for name, kind in (types or {}).items() if name in used},
         summary={} if summary is None else dict(summary),
         version=__version__,
     )
+    _check_names(card)
+    return card
 
 
-def parts_of(model: Any) -> tuple[SimpleImputer | None, SparseLinearClassifier]:
-    """The imputer, if there is one, and the classifier of a fitted model."""
+def _check_names(card: ScoreCard) -> None:
+    for name in (card.target, card.negative, card.positive, *card.columns):
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise ValueError(f"{name!r} holds half a character, which no file can: rename it")
+
+
+def _folded(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+    """What the steps before the classifier make of the chosen columns.
+
+    A value x reaches the classifier as slope · x + offset, and a missing one as if x were its fill;
+    NaN where no step fills it in.
+    """
+    slope, offset = np.ones(chosen.size), np.zeros(chosen.size)
+    fills = np.full(chosen.size, np.nan)
+    for step in before:
+        if isinstance(step, SimpleImputer):
+            statistics = (step.statistics_[chosen].astype(np.float64) - offset) / slope
+            fills = np.where(np.isnan(fills), statistics, fills)
+        else:
+            mean = step.mean_[chosen] if step.with_mean else 0.0
+            scale = step.scale_[chosen] if step.with_std else 1.0
+            slope, offset = slope / scale, (offset - mean) / scale
+    return slope, offset, fills
+
+
+def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
+    """The steps before the classifier, and the classifier, of a fitted model."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *before, classifier = steps
-    sound = isinstance(classifier, SparseLinearClassifier) and (
-        not before or (len(before) == 1 and isinstance(before[0], SimpleImputer))
-    )
-    if not sound:
+    *before, classifier = [step for step in steps if step not in (None, "passthrough")]
+    if not isinstance(classifier, SparseLinearClassifier) or not all(
+        isinstance(step, SimpleImputer | StandardScaler) for step in before
+    ):
         named = ", ".join(type(step).__name__ for step in steps)
         raise TypeError(
-            f"a model is a classifier of sparseauc, alone or after a SimpleImputer; got {named}"
+            "a model is a classifier of sparseauc, alone or after SimpleImputer and "
+            f"StandardScaler; got {named}"
         )
-    check_is_fitted(classifier)
-    imputer = before[0] if before else None
-    if imputer is not None and imputer.statistics_.size != classifier.n_features_in_:
-        raise TypeError(
-            "the imputer dropped or added columns: make it with keep_empty_features=True and "
-            "without add_indicator"
-        )
-    return imputer, classifier
+    for step in (*before, classifier):
+        check_is_fitted(step)
+    for step in before:
+        width = len(step.get_feature_names_out())
+        if width != classifier.n_features_in_ or step.n_features_in_ != width:
+            raise TypeError(
+                "the imputer dropped or added columns: make it with keep_empty_features=True and "
+                "without add_indicator"
+            )
+    return before, classifier
+
+
+def without_gaps(model: Any, X: Any) -> Any:
+    """X, with missing values filled in as a model does that the command fitted."""
+    before, _ = steps_of(model)
+    if not before:
+        return X
+    with warnings.catch_warnings():
+        # X is the matrix that the model was fitted to, whose columns were named afterwards.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return before[0].transform(X)

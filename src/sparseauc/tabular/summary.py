@@ -19,7 +19,7 @@ from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
 from .cautions import find_cautions
 from .reading import Table
-from .scorecard import ScoreCard, make_card, parts_of
+from .scorecard import ScoreCard, make_card, steps_of, without_gaps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ class FitSummary:
     @property
     def classifier(self) -> SparseLinearClassifier:
         """The classifier within the model."""
-        return parts_of(self.model)[1]
+        return steps_of(self.model)[1]
 
     @property
     def k(self) -> int:
@@ -130,8 +130,7 @@ class FitSummary:
     @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:
         """For each chosen column the names and correlations of others that nearly copy it."""
-        imputer, _ = parts_of(self.model)
-        X = self.table.X if imputer is None else imputer.transform(self.table.X)
+        X = without_gaps(self.model, self.table.X)
         names = [str(name) for name in self.table.columns]
         places = [names.index(str(name)) for name in self.columns["column"]]
         return [
@@ -179,6 +178,7 @@ class FitSummary:
             },
             "ids": table.ids,
             "missing": dict(table.missing),
+            "left_out": dict(table.left_out),
             "imputation": table.imputation,
             "settings": dict(self.settings),
             "notes": list(self.notes),
@@ -191,6 +191,7 @@ class FitSummary:
         return make_card(
             self.model,
             inputs=[(column.column, column.level) for column in table.inputs],
+            types=table.types,
             classes=(table.negative, table.positive),
             target=table.target,
             summary=self.to_dict(),

@@ -131,7 +131,7 @@ def test_rows_longer_than_a_block(tmp_path):
         (b" \n\n", "is empty"),
         (b"a,b\n", "no rows"),
         (b"a,b,a\n1,2,3\n", "two columns named 'a' (numbers 1 and 3)"),
-        (b"a,b\n1,2\n3\n", "Expected 2 columns, got 1"),
+        (b"a,b\n1,2\n3\n", "line 3 has 1 field where the header has 2"),
         (b"a,b\n1,2\n\x00\x01\x02\n", "is no text"),
         (b"\xff\xfea", "mark of utf-16-le but is not"),
         (b"PK\x03\x04 and so on", "a zip archive or a spreadsheet"),

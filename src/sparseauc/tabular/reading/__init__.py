@@ -3,8 +3,9 @@
 ``.h5ad`` files need anndata: ``pip install anndata``.
 """
 
+from .features import Input
 from .read import read_source
 from .source import DataError, Source
-from .training import Input, Rules, Table, training_table
+from .training import Rules, Table, training_table
 
 __all__ = ["DataError", "Input", "Rules", "Source", "Table", "read_source", "training_table"]

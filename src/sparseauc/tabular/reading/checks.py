@@ -6,26 +6,34 @@ Nothing is left out on suspicion. A warning names the columns, and whoever knows
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..._text import listed
 from ...metrics import fast_auc
 from .columns import dense_column, is_sparse
-from .source import listed
+
+if TYPE_CHECKING:
+    from .features import Input
 
 Mask = npt.NDArray[np.bool_]
 
 # A column that ranks this well alone, or follows the outcome this closely, is questioned.
 LEAK_AUC, COPY_CORRELATION = 0.99, 0.95
+# Whether a value is missing is questioned where that ranks this well, by chance in one table of a
+# thousand columns or fewer.
+GAP_AUC, GAP_DEVIATIONS = 0.6, 4.5
 # Rows of a first look; only columns that pass it are ranked over all rows.
 _LOOK = 1000
 _ID_WORDS = {
     "id", "ids", "uid", "uuid", "guid", "index", "idx", "key", "nr", "no", "number", "num",
     "barcode", "mrn", "ssn", "row", "rownum", "rowid",
 }  # fmt: skip
+_PERSON_WORDS = {"patient", "subject", "person", "participant", "case", "donor", "sample"}
 
 
 def id_columns(X: Any, columns: npt.NDArray[np.str_]) -> list[str]:
@@ -51,8 +59,55 @@ def id_columns(X: Any, columns: npt.NDArray[np.str_]) -> list[str]:
 
 def named_like_id(name: str) -> bool:
     """Whether a part of the name is a word for identifiers."""
+    return bool(_words(name) & _ID_WORDS)
+
+
+def _words(name: str) -> set[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return any(word in _ID_WORDS for word in re.split(r"[\W_]+", spaced.lower()))
+    return {*re.split(r"[\W_]+", spaced.lower())}
+
+
+def repeated_ids(frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str]) -> list[str]:
+    """A warning of each column that names persons, some of them more than once."""
+    found = []
+    for name in frame.column_names:
+        if name in aside or not _words(name) & (_ID_WORDS | _PERSON_WORDS):
+            continue
+        column = frame.column(name).take(rows).drop_null()
+        try:
+            distinct = len(column.unique())
+        except NotImplementedError:  # pyarrow's, for nested types
+            continue
+        # A few values are a category, such as a case of two kinds.
+        if max(20, 0.05 * len(column)) < distinct < len(column):
+            found.append(
+                f"{name!r} has {distinct} different values in {len(column)} rows. If rows with the "
+                f"same one belong together, such as visits of a patient, --groups {name!r} keeps "
+                "them together in cross-validation; else the AUC flatters"
+            )
+    return found
+
+
+def telling_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
+    """A warning of columns in which missing values depend on the outcome."""
+    gaps = np.isnan(X.data) if is_sparse(X) else np.isnan(X)
+    if is_sparse(X):
+        gaps = sp.csr_array((gaps, X.indices, X.indptr), X.shape)
+    shares = [np.asarray(gaps[mask].mean(axis=0)).ravel() for mask in (positive, ~positive)]
+    sizes = np.count_nonzero(positive), np.count_nonzero(~positive)
+    overall = (shares[0] * sizes[0] + shares[1] * sizes[1]) / positive.size
+    deviation = np.sqrt(overall * (1 - overall) * (1 / sizes[0] + 1 / sizes[1]))
+    apart = np.abs(shares[0] - shares[1])
+    # The AUC of "is missing" is halfway from 0.5 to the difference of the two shares.
+    told = (0.5 + apart / 2 >= GAP_AUC) & (apart >= GAP_DEVIATIONS * deviation)
+    named = {inputs[j].column: 0.5 + apart[j] / 2 for j in np.flatnonzero(told).tolist()}
+    if not named:
+        return []
+    shown = listed([f"{name!r} (AUC {area:.2f})" for name, area in named.items()])
+    return [
+        f"that a value is missing tells the outcome in {shown}. If these columns are filled in "
+        "after the outcome, or because of it, leave them out with --exclude"
+    ]
 
 
 def leaking_columns(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..._optional import import_optional
+from ..._text import listed
 from .columns import is_sparse
-from .source import DataError, Source, file_bytes, listed, read_by
+from .source import DataError, Source, file_bytes, read_by
+from .text import check_names
 
 # What the arrays of an .npz file are commonly called.
 _NAMES_KEYS = ("columns", "feature_names", "names", "genes")
@@ -145,12 +148,13 @@ def read_h5ad(path: Path) -> Source:
         frame = pa.Table.from_pandas(cells.obs, preserve_index=False)
         names = np.asarray(cells.var_names, np.str_)
         row_ids = np.asarray(cells.obs_names, dtype=object)
-    duplicated = np.unique(names, return_counts=True)
-    for name in duplicated[0][duplicated[1] > 1][:1]:
-        raise DataError(
-            f"{path.name} has two columns named {str(name)!r}: use var_names_make_unique() and "
-            "save it again"
-        )
+    for name, count in Counter(names.tolist()).items():
+        if count > 1:
+            raise DataError(
+                f"{path.name} has two columns named {name!r}: use var_names_make_unique() and "
+                "save it again"
+            )
+    check_names(names.tolist(), path.name)
     return Source(path.name, "h5ad", frame, matrix=matrix, matrix_columns=names, row_ids=row_ids)
 
 
@@ -165,6 +169,7 @@ def _source(
 ) -> Source:
     import pyarrow as pa
 
+    check_names(names.tolist(), path.name)
     if min(matrix.shape) == 0:
         raise DataError(f"{path.name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns")
     return Source(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import tempfile
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from . import binary, matrices
-from .source import COMPRESSIONS, DataError, Source, read_by
+from .excel import read_excel
+from .source import COMPRESSIONS, MOST_BYTES, DataError, Source, read_by
 from .text import read_text
 
 READERS: dict[str, Callable[[Path], Source]] = {
@@ -37,18 +40,24 @@ def read_source(
     target: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    as_text: Collection[str] = (),
+    most_bytes: int = MOST_BYTES,
 ) -> Source:
     r"""Read a table or matrix of any known format.
 
     Parameters
     ----------
     path : path or str
-        CSV and its relatives (also compressed), Parquet, Feather, Arrow, LIBSVM, ``.npz``,
-        ``.mtx`` or ``.h5ad``.
+        CSV and its relatives (also compressed), Excel (``.xlsx``), Parquet, Feather, Arrow, LIBSVM,
+        ``.npz``, ``.mtx`` or ``.h5ad``; ``-`` for text from standard input.
     target : str, optional
         Name of the labels, where the format keeps them as an array (``.npz``).
     delimiter, encoding : str, optional
         Of text; found out if not given.
+    as_text : collection of str
+        Columns of text files that are kept as they are written, such as ids: 007 is not 7.
+    most_bytes : int
+        Text that holds more, unpacked, is refused.
 
     Returns
     -------
@@ -72,10 +81,13 @@ def read_source(
     ([1.75, 1.8], "decimal commas in 'height'")
     """
     path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path} is a folder, not a file")
-    with read_by("Python", path, "a file"), path.open("rb") as file:
-        start = file.read(16)
+    if str(path) == "-":
+        return _from_standard_input(target, delimiter, encoding, as_text, most_bytes)
+    with read_by("Python", path, "a file"):
+        if path.is_dir():
+            raise DataError(f"{path} is a folder, not a file")
+        with path.open("rb") as file:
+            start = file.read(16)
     if not start:
         raise DataError(f"{path.name} is empty")
     signed = next((kind for mark, kind in _SIGNATURES if start.startswith(mark)), None)
@@ -83,13 +95,38 @@ def read_source(
     suffix = signed or (path.with_suffix("") if compressed else path).suffix.lower()
     if suffix == ".npz":
         return matrices.read_npz(path, target)
-    if start.startswith(b"PK\x03\x04"):
+    if suffix == ".xlsx":
+        return read_excel(path)
+    if start.startswith(b"PK\x03\x04") and path.suffix.lower() != ".zip":
         raise DataError(
-            f"{path.name} is a zip archive or a spreadsheet: save the table as CSV or Parquet"
+            f"{path.name} is a zip archive or a spreadsheet: name it .csv.zip or .xlsx if it is "
+            "one, or save the table as CSV or Parquet"
         )
+    if suffix == ".xls":
+        raise DataError(f"{path.name} is Excel's old format: save it as .xlsx or CSV")
     read = READERS.get(suffix)
     if compressed and read not in (None, matrices.read_mtx):
         raise DataError(f"{path.name}: unpack it first, only text is read compressed")
     if read is not None:
         return read(path)
-    return read_text(path, delimiter=delimiter, encoding=encoding)
+    return read_text(
+        path, delimiter=delimiter, encoding=encoding, as_text=as_text, most_bytes=most_bytes
+    )
+
+
+def _from_standard_input(
+    target: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    as_text: Collection[str],
+    most_bytes: int,
+) -> Source:
+    """Read what is piped in, by way of a file, as all readers want one."""
+    data = sys.stdin.buffer.read(most_bytes + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "standard input"
+        path.write_bytes(data)
+        return read_source(
+            path, target=target, delimiter=delimiter, encoding=encoding, as_text=as_text,
+            most_bytes=most_bytes,
+        )  # fmt: skip

@@ -1,78 +1,218 @@
-"""Finding a model's columns in a new file, by name and in whatever order they stand there."""
+"""Finding a model's columns in a new table, by name, and reading them as the model knows them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..scorecard import ScoreCard, Term
-from .columns import dense_column, is_number, kind_of, numbers, texts
-from .source import DataError, Source, listed, shortened, unknown_column
+from ..._text import listed, shortened
+from ..scorecard import ColumnType, ScoreCard, Term
+from .columns import dense_column, is_text, kind_of, numbers, texts
+from .source import DataError, Marks, Source, unknown_column
+from .text import numbers_written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Floats = npt.NDArray[np.float64]
 
+TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
 
-def term_values(source: Source, card: ScoreCard) -> Floats:
-    """Values of the model's terms in each row, (n, n_terms), NaN where missing.
+
+@dataclass(frozen=True, eq=False)
+class TermValues:
+    """Values of a model's terms in each row, and what is odd about them.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, n_terms)
+        NaN where missing.
+    notes, warnings : tuple of str
+        What was filled in; columns without any value, texts and numbers that training had not.
+    """
+
+    values: Floats = field(repr=False)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def written_columns(card: ScoreCard) -> set[str]:
+    """Columns that are to be read as text, and then by what the model knows of them."""
+    types = {term.column: card.type_of(term) for term in card.terms}
+    return {name for name, of in types.items() if of.kind != "number" or of.decimal is not None}
+
+
+def term_values(source: Source, card: ScoreCard) -> TermValues:
+    """Read the values of the model's terms.
 
     Parameters
     ----------
     source : Source
-        Columns that the model does not use are ignored, whatever they hold.
+        A text file is to be read with ``as_text=written_columns(card)``. Columns that the model
+        does not use are ignored, whatever they hold.
     card : ScoreCard
 
     Raises
     ------
     DataError
-        If columns are not there, or hold something else than numbers where numbers are needed.
+        If columns are not there, or hold what the model cannot read; the message names the row.
     """
-    absent = [] if source.absent_is_zero else _absent(source, card)
-    if absent:
-        known = source.frame.column_names + source.matrix_columns.tolist()
-        if len(absent) == 1:
-            raise unknown_column(absent[0], known, source.name)
-        raise DataError(
-            f"{source.name} lacks {len(absent)} of the {len(card.terms)} columns that the model "
-            f"uses: {listed([repr(name) for name in absent], 10)}"
-        )
+    _check_present(source, card)
     place = {name: j for j, name in enumerate(source.matrix_columns.tolist())}
     values = np.zeros((source.n_rows, len(card.terms)))
+    unseen: dict[str, npt.NDArray[np.object_]] = {}
     for j, term in enumerate(card.terms):
         if source.matrix is None:
-            values[:, j] = _from_frame(source, term)
-        elif term.level is None:
-            if term.column in place:
-                values[:, j] = dense_column(source.matrix, place[term.column])
-        else:
+            of = card.type_of(term)
+            if of.kind == "text":
+                values[:, j], unseen[term.column] = _indicator(source, term, of)
+            else:
+                values[:, j] = _numbers(source, term.column, of)
+        elif term.level is not None:
             raise DataError(f"{source.name} holds numbers only, {term.column!r} must be text")
+        elif term.column in place:
+            values[:, j] = dense_column(source.matrix, place[term.column])
     infinite = np.flatnonzero(np.isinf(values).any(axis=0)).tolist()
     if infinite:
         named = listed([repr(card.terms[j].column) for j in infinite])
         raise DataError(f"{source.name}: infinite values in {named}")
-    return values
+    return TermValues(values, *_findings(values, card, unseen))
 
 
-def _absent(source: Source, card: ScoreCard) -> list[str]:
-    known = {*source.frame.column_names} if source.matrix is None else {*source.matrix_columns}
-    return [name for name in dict.fromkeys(term.column for term in card.terms) if name not in known]
+def _check_present(source: Source, card: ScoreCard) -> None:
+    if source.absent_is_zero:
+        return
+    known = source.frame.column_names + source.matrix_columns.tolist()
+    columns = dict.fromkeys(term.column for term in card.terms)
+    here = {*source.frame.column_names} if source.matrix is None else {*source.matrix_columns}
+    absent = [name for name in columns if name not in here]
+    if len(absent) == 1:
+        raise unknown_column(absent[0], known, source.name)
+    if absent:
+        raise DataError(
+            f"{source.name} lacks {len(absent)} of the {len(columns)} columns that the model "
+            f"uses: {listed([repr(name) for name in absent], 10)}"
+        )
 
 
-def _from_frame(source: Source, term: Term) -> Floats:
-    column = source.frame.column(term.column)
+# ----------------------------------------------------------------------------------- one column
+
+
+def _numbers(source: Source, name: str, of: ColumnType) -> Floats:
+    """A column of numbers or booleans, NaN where missing."""
+    import pyarrow as pa
+
+    column = source.frame.column(name)
     kind = kind_of(column)
     if kind == "empty":
         return np.full(source.n_rows, np.nan)
-    if term.level is not None:
-        entries = texts(column)
-        known = np.array([entry is not None for entry in entries])
-        return np.where(known, entries == term.level, np.nan).astype(np.float64)
-    if kind in ("number", "boolean"):
-        return numbers(column)
-    for row, value in enumerate(column):
-        entry = value.as_py()
-        if entry is not None and not is_number(entry):
-            raise DataError(
-                f"{source.name}: {term.column!r} must hold numbers and is "
-                f"{shortened(str(entry), 20)!r} in row {row + 1}"
+    if not is_text(column.type):
+        if kind in ("number", "boolean"):
+            return numbers(column)
+        raise DataError(f"{source.name}: {name!r} holds {column.type}, it must hold numbers")
+    if of.kind == "boolean":
+        found = _booleans(column)
+    else:
+        found = numbers_written(column, Marks(of.decimal or ".", of.thousands))
+    if isinstance(found, int):
+        entry = shortened(str(column[found].as_py()), 20)
+        wanted = "true or false" if of.kind == "boolean" else "numbers"
+        raise DataError(
+            f"{source.name}: {name!r} must hold {wanted} and is {entry!r} in row {found + 1}"
+            + _as_in_training(of)
+        )
+    return numbers(found.cast(pa.float64()))
+
+
+def _as_in_training(of: ColumnType) -> str:
+    if of.kind == "boolean" or (of.decimal in (None, ".") and of.thousands is None):
+        return ""
+    marks = "comma" if of.decimal == "," else "point"
+    grouped = "" if of.thousands is None else f" and {of.thousands!r} between thousands"
+    return f"; in training numbers had a decimal {marks}{grouped}"
+
+
+def _booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
+    """1 for true and 0 for false, or the place of the first entry that is neither."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    true = pc.is_in(column, value_set=pa.array(TRUE))
+    known = pc.or_(true, pc.is_in(column, value_set=pa.array(FALSE)))
+    place: int = pc.index(pc.or_(known, pc.is_null(column)), False).as_py()
+    return pc.if_else(pc.is_null(column), None, true).cast(pa.uint8()) if place < 0 else place
+
+
+def _indicator(
+    source: Source, term: Term, of: ColumnType
+) -> tuple[Floats, npt.NDArray[np.object_]]:
+    """1 where a column of text is the level, 0 where not, NaN where missing; and texts unseen."""
+    import pyarrow as pa
+
+    column = source.frame.column(term.column)
+    kind = kind_of(column)
+    if kind not in ("text", "empty") and not pa.types.is_integer(column.type):
+        raise DataError(
+            f"{source.name}: {term.column!r} holds {column.type}, and text in training: write it "
+            "as text"
+        )
+    entries = texts(column)
+    known = np.array([entry is not None for entry in entries], np.bool_)
+    # Cards of version 0.1 do not say which levels there were.
+    seen = np.isin(entries.astype(str), of.levels) if of.levels else known
+    values = np.where(known & seen, entries == term.level, np.nan).astype(np.float64)
+    entries[~known | seen] = None
+    return values, entries
+
+
+# ----------------------------------------------------------------------------------- what to say
+
+
+def _findings(
+    values: Floats, card: ScoreCard, unseen: dict[str, npt.NDArray[np.object_]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Notes on what was filled in, and warnings."""
+    notes: list[str] = []
+    warnings: list[str] = []
+    n = values.shape[0]
+    said: set[str] = set()
+    for j, term in enumerate(card.terms):
+        if term.column in said:
+            continue
+        said.add(term.column)
+        missing = np.isnan(values[:, j])
+        count = int(np.count_nonzero(missing))
+        new = unseen.get(term.column)
+        if new is not None and any(entry is not None for entry in new):
+            rows = np.flatnonzero([entry is not None for entry in new])
+            warnings.append(
+                f"{term.column!r} has texts that training had not, in {rows.size} of {n} rows, "
+                f"first {shortened(str(new[rows[0]]), 20)!r} in row {rows[0] + 1}: taken for "
+                "missing"
             )
-    raise DataError(f"{source.name}: {term.column!r} holds {column.type}, it must hold numbers")
+        if count and term.fill is not None:
+            by = f" by {term.fill:.4g}" if term.level is None else ""
+            said_so = f"{term.column!r} is missing in {count} of {n} rows: filled in{by}"
+            (warnings if count == n else notes).append(said_so)
+        warnings += _out_of_range(values[:, j], term, card.type_of(term))
+    return tuple(notes), tuple(warnings)
+
+
+def _out_of_range(values: Floats, term: Term, of: ColumnType) -> list[str]:
+    """A warning if values lie further outside the range of training than that range is wide."""
+    if of.kind != "number" or of.low is None or of.high is None:
+        return []
+    with np.errstate(invalid="ignore"):
+        width = of.high - of.low
+        outside = (values < of.low - width) | (values > of.high + width)
+    count = int(np.count_nonzero(outside))
+    if not count:
+        return []
+    return [
+        f"{term.column!r} lies far outside the range of training, {of.low:.4g} to {of.high:.4g}, "
+        f"in {count} of {values.size} rows, first in row {np.flatnonzero(outside)[0] + 1}: in "
+        "other units?"
+    ]

@@ -5,29 +5,46 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable, Iterator, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..._text import did_you_mean, listed, shortened
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
-}
+# Text of more bytes than this, unpacked, is read only if asked for: a small archive, or a device,
+# may hold more than fits into memory.
+MOST_BYTES = 2 << 30
 
 
 class DataError(ValueError):
-    """A table that cannot be used as it is; the message names the offender and the way out."""
+    """A table that cannot be used as it is; the message names the offender and the way out.
+
+    Parameters
+    ----------
+    message : str
+    options : sequence of str
+        Options of the command that would let the table pass.
+    """
+
+    def __init__(self, message: str, options: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.options = tuple(options)
+
+
+class Marks(NamedTuple):
+    """How the numbers of a column are written in a text file."""
+
+    decimal: str
+    thousands: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +69,8 @@ class Source:
         Names of the rows, where the file has them outside its columns.
     absent_is_zero : bool
         Whether a column that the file does not mention is zero in all its rows.
+    marks : dict of str to Marks
+        For columns of numbers in text files: how they are written.
     notes : tuple of str
         What was found out or assumed in reading.
     """
@@ -64,6 +83,7 @@ class Source:
     target: npt.NDArray[Any] | None = None
     row_ids: npt.NDArray[Any] | None = None
     absent_is_zero: bool = False
+    marks: Mapping[str, Marks] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -76,11 +96,48 @@ class Source:
         return replace(self, notes=(*self.notes, *notes))
 
 
-def file_bytes(path: Path) -> bytes:
+def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the contents of a file, unpacked if its name says that they are compressed."""
-    unpack = COMPRESSIONS.get(path.suffix.lower())
-    data = path.read_bytes()
-    return data if unpack is None else unpack(data)
+    parts, size = [], 0
+    with _opened(path) as file:
+        while part := file.read(1 << 24):
+            parts.append(part)
+            size += len(part)
+            if size > most:
+                raise DataError(
+                    f"{path.name} holds more than {most / 2**30:g} GiB: --max-gib allows more, "
+                    "where memory does"
+                )
+    return b"".join(parts)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Open a file for reading what is in it, whatever it is packed by."""
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        return _only_member(path)
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    opened: IO[bytes] = openers[suffix](path) if suffix in openers else path.open("rb")
+    return opened
+
+
+def _only_member(path: Path) -> IO[bytes]:
+    archive = zipfile.ZipFile(path)
+    members = [name for name in archive.namelist() if _is_table(name)]
+    if len(members) != 1:
+        raise DataError(
+            f"{path.name} holds {len(members)} files, {listed([repr(name) for name in members])}: "
+            "one table is read from a zip archive"
+        )
+    return archive.open(members[0])
+
+
+def _is_table(member: str) -> bool:
+    """Whether a member of an archive is no folder and not what macOS adds."""
+    return not member.endswith("/") and not member.startswith("__MACOSX/")
+
+
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zip")
 
 
 @contextmanager
@@ -98,6 +155,8 @@ def read_by(library: str, path: Path, kind: str) -> Iterator[None]:
         raise DataError(f"{path}: there is no such file") from None
     except PermissionError:
         raise DataError(f"{path}: no permission to read it") from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(
@@ -107,28 +166,4 @@ def read_by(library: str, path: Path, kind: str) -> Iterator[None]:
 
 def unknown_column(name: str, names: Sequence[str], what: str) -> DataError:
     """Return the error for a column that is not there, with those it may have been meant to be."""
-    lowered = {known.lower(): known for known in names}
-    close = get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)
-    if close:
-        hint = f"did you mean {either([repr(lowered[match]) for match in close])}?"
-    else:
-        hint = f"there are {listed([repr(known) for known in names], 8)}"
-    return DataError(f"{what}: there is no column {name!r}; {hint}")
-
-
-def listed(items: Sequence[str], most: int = 5) -> str:
-    """Enumerate with commas, the first few and how many more."""
-    shown = ", ".join(items[:most])
-    return shown + (f" and {len(items) - most} more" if len(items) > most else "")
-
-
-def either(items: Sequence[str]) -> str:
-    """Enumerate as a choice: a, b or c."""
-    *first, last = items
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-def shortened(text: str, most: int = 40) -> str:
-    """The text on one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return DataError(f"{what}: there is no column {name!r}; {did_you_mean(name, names)}")

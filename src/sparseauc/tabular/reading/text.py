@@ -9,13 +9,15 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .source import DataError, Source, file_bytes, listed, read_by
+from ..._text import listed
+from .columns import is_number
+from .source import MOST_BYTES, DataError, Marks, Source, file_bytes, read_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,31 +35,40 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 # Those of pyarrow, and what UCI, SAS and pandas write.
-_MISSING = (
+MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null", "?", ".", "<NA>",
+    "N/A", "NA", "NULL", "NAN", "NaN", "n/a", "nan", "null", "?", ".", "<NA>",
 )  # fmt: skip
-# Numbers as people write them where pyarrow sees text: 1.234,5 and 1,234.5.
-_DECIMAL_COMMA = r"^\s*[+-]?(\d{1,3}(\.\d{3})+|\d*)(,\d*)?([eE][+-]?\d+)?\s*$"
-_THOUSANDS_COMMA = r"^\s*[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d*)?([eE][+-]?\d+)?\s*$"
 
 
-def read_text(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> Source:
+def read_text(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    as_text: Collection[str] = (),
+    most_bytes: int = MOST_BYTES,
+) -> Source:
     """Read a table of delimited text.
 
     Parameters
     ----------
     path : Path
-        With a header line; may be compressed (``.gz``, ``.bz2``, ``.xz``).
+        With a header line, before which lines may begin with ``#``; may be compressed (``.gz``,
+        ``.bz2``, ``.xz``, ``.zip``).
     delimiter, encoding : str, optional
         Found out if not given.
+    as_text : collection of str
+        Columns that are kept as they are written, whatever they look like.
+    most_bytes : int
+        What holds more, unpacked, is refused.
 
     Returns
     -------
     Source
     """
     with read_by("Python", path, "text"):
-        data = file_bytes(path)
+        data = file_bytes(path, most_bytes)
     if not data.strip():
         raise DataError(f"{path.name} is empty")
     if delimiter is not None and (len(delimiter) != 1 or delimiter not in _SIGNS):
@@ -66,11 +77,14 @@ def read_text(path: Path, *, delimiter: str | None = None, encoding: str | None 
     notes = [] if found_encoding in ("utf-8", "ascii") else [f"read as {found_encoding}"]
 
     text, named = _without_separator_line(text)
+    text, comments = _without_comments(text, delimiter or named)
+    if comments:
+        notes.append(f"{comments} line{'s' if comments > 1 else ''} of comment before the header")
     rows = _first_rows(text)
     delimiter = delimiter or named or find_delimiter(rows)
     if _header_lacks_row_names(rows(delimiter)):
         text = delimiter + text
-    return _parsed(path, text, delimiter, notes)
+    return _parsed(path, text, delimiter, notes, as_text)
 
 
 def decoded(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
@@ -123,6 +137,26 @@ def _without_separator_line(text: str) -> tuple[str, str | None]:
     return (text[match.end() :], match[1]) if match else (text, None)
 
 
+def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
+    """Take off lines that begin with # before the header, and count them.
+
+    The last of them is the header itself if it has as many fields as the line below, which holds
+    numbers, as in ``#CHROM,POS``.
+    """
+    end, count, last = 0, 0, 0
+    while text.startswith("#", end) and text.find("\n", end) >= 0:
+        last, end, count = end, text.find("\n", end) + 1, count + 1
+    if count == 0:
+        return text, 0
+    rows = _first_rows(text[last:])
+    header, *below = rows(delimiter or find_delimiter(_first_rows(text[end:]))) or [[]]
+    if below and len(header) > 1 and len(header) == len(below[0]):
+        numbers = [any(is_number(field) for field in row) for row in (header, below[0])]
+        if numbers == [False, True]:
+            return text[last:], count - 1
+    return text[end:], count
+
+
 def _first_rows(text: str, lines: int = 20, characters: int = 1 << 16) -> Any:
     """Return a function that splits the beginning of the text by a delimiter."""
     end = 0
@@ -170,7 +204,9 @@ def _header_lacks_row_names(rows: list[list[str]]) -> bool:
     return len(rows) > 1 and all(len(row) == len(rows[0]) + 1 for row in rows[1:])
 
 
-def _parsed(path: Path, text: str, delimiter: str, notes: list[str]) -> Source:
+def _parsed(
+    path: Path, text: str, delimiter: str, notes: list[str], as_text: Collection[str]
+) -> Source:
     import pyarrow as pa
     import pyarrow.csv
 
@@ -178,46 +214,100 @@ def _parsed(path: Path, text: str, delimiter: str, notes: list[str]) -> Source:
     # A row must fit into a block; the header is as good a measure of a row as there is.
     header = text.find("\n") if "\n" in text else len(text)
     block = min(max(1 << 24, 64 * header), (1 << 31) - 1)
-    with read_by("pyarrow", path, f"{DELIMITER_NAMES.get(delimiter, delimiter)}-delimited text"):
-        frame = pa.csv.read_csv(
+
+    def parsed(names: Sequence[str]) -> pa.Table:
+        return pa.csv.read_csv(
             pa.BufferReader(data),
             # Threads of pyarrow that are still there when Python ends may abort it.
             read_options=pa.csv.ReadOptions(block_size=block, use_threads=False),
-            parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged.append_row
+            ),
             convert_options=pa.csv.ConvertOptions(
-                null_values=list(_MISSING), strings_can_be_null=True
+                null_values=list(MISSING),
+                strings_can_be_null=True,
+                # Row names, which have no name themselves, are text too.
+                column_types={
+                    name: pa.string() for name in names if not name or name.strip() in as_text
+                },
             ),
         )
+
+    ragged = _Ragged(path.name)
+    with read_by("pyarrow", path, f"{DELIMITER_NAMES.get(delimiter, delimiter)}-delimited text"):
+        names: list[str] = next(iter(_first_rows(text)(delimiter)), [])
+        frame = parsed(names)
+        if frame.column_names != names:  # quoted in a way of its own
+            frame = parsed(frame.column_names)
+    ragged.refuse()
     if frame.num_rows == 0:
         raise DataError(f"{path.name} has a header and no rows")
     if delimiter != ",":
         notes.append(f"fields are delimited by {DELIMITER_NAMES.get(delimiter, repr(delimiter))}")
-    frame, as_numbers = _with_written_numbers(frame, comma_delimits=delimiter == ",")
-    if as_numbers:
+    frame, marks = _with_written_numbers(frame, as_text, comma_delimits=delimiter == ",")
+    unusual = [name for name, mark in marks.items() if mark != Marks(".")]
+    if unusual:
         sign = "commas between thousands" if delimiter == "," else "decimal commas"
-        notes.append(f"{sign} in {listed([repr(name) for name in as_numbers])}")
-    return _with_names(path, frame, notes)
+        notes.append(f"{sign} in {listed([repr(name) for name in unusual])}")
+    return _with_names(path, frame, notes, _with_whole_numbers(frame, marks))
 
 
-def _with_written_numbers(frame: pa.Table, *, comma_delimits: bool) -> tuple[pa.Table, list[str]]:
-    """Columns of numbers with commas as numbers, and the names of those."""
+class _Ragged:
+    """Rows of more or fewer fields than the header: the first is named, without what it holds."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._first: Any = None
+
+    def append_row(self, row: Any) -> str:
+        """Remember the first such row; parsing goes on."""
+        self._first = self._first or (row.number, row.expected_columns, row.actual_columns)
+        return "skip"
+
+    def refuse(self) -> None:
+        """Raise an error if there was such a row."""
+        if self._first is not None:
+            number, expected, actual = self._first
+            place = "a row" if number is None else f"line {number}"
+            raise DataError(
+                f"{self._file}: {place} has {actual} field{'' if actual == 1 else 's'} where the "
+                f"header has {expected}"
+            )
+
+
+# -------------------------------------------------------------------------- numbers as people write
+
+
+def number_pattern(marks: Marks) -> str:
+    """Return the regular expression of numbers written with these marks."""
+    decimal = re.escape(marks.decimal)
+    whole = r"\d+"
+    if marks.thousands is not None:
+        whole = rf"(\d{{1,3}}({re.escape(marks.thousands)}\d{{3}})+|\d+)"
+    return rf"^\s*[+-]?({whole}({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?\s*$"
+
+
+def numbers_written(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray | int:
+    """Numbers of a column of text, or the place of the first entry that is not one."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    columns, converted = [], []
-    for name, column in zip(frame.column_names, frame.columns, strict=True):
-        numbers = (
-            numbers_of_text(column, comma_delimits=comma_delimits)
-            if pa.types.is_string(column.type)
-            else None
-        )
-        columns.append(column if numbers is None else numbers)
-        if numbers is not None:
-            converted.append(name.strip())
-    return pa.Table.from_arrays(columns, names=frame.column_names), converted
+    fits = pc.fill_null(pc.match_substring_regex(column, number_pattern(marks)), True)
+    if not pc.all(fits, min_count=0).as_py():
+        place: int = pc.index(fits, False).as_py()
+        return place
+    plain = column
+    if marks.thousands is not None:
+        plain = pc.replace_substring(plain, marks.thousands, "")
+    if marks.decimal != ".":
+        plain = pc.replace_substring(plain, marks.decimal, ".")
+    return pc.utf8_ltrim(pc.utf8_trim_whitespace(plain), "+").cast(pa.float64())
 
 
-def numbers_of_text(column: pa.ChunkedArray, *, comma_delimits: bool) -> pa.ChunkedArray | None:
-    """Numbers written with commas, or None if any entry is not one.
+def _with_written_numbers(
+    frame: pa.Table, as_text: Collection[str], *, comma_delimits: bool
+) -> tuple[pa.Table, dict[str, Marks]]:
+    """Columns of numbers with commas as numbers, and how the numbers of each column are written.
 
     In a comma-delimited file a comma within quotes groups thousands; in others it is the decimal
     sign, and points group thousands.
@@ -225,24 +315,39 @@ def numbers_of_text(column: pa.ChunkedArray, *, comma_delimits: bool) -> pa.Chun
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # One entry tells of most columns that they are text.
-    first = next((value.as_py() for value in column if value.is_valid), None)
-    pattern = _THOUSANDS_COMMA if comma_delimits else _DECIMAL_COMMA
-    if first is None or not re.match(pattern, first):
-        return None
-    if not pc.all(pc.match_substring_regex(column, pattern)).as_py():
-        return None
-    if comma_delimits:
-        plain = pc.replace_substring(column, ",", "")
-    else:
-        plain = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
-    try:
-        return pc.utf8_trim_whitespace(plain).cast(pa.float64())
-    except pa.ArrowInvalid:  # a lone sign or comma
-        return None
+    marks = Marks(".", ",") if comma_delimits else Marks(",", ".")
+    columns, found = [], {}
+    for name, column in zip(frame.column_names, frame.columns, strict=True):
+        bare = name.strip()
+        if pa.types.is_floating(column.type):
+            found[bare] = Marks(".")
+        # One entry tells of most columns that they are text.
+        elif pa.types.is_string(column.type) and bare and bare not in as_text:
+            first = next((value.as_py() for value in column if value.is_valid), None)
+            if first is not None and re.match(number_pattern(marks), first):
+                numbers = numbers_written(column, marks)
+                if not isinstance(numbers, int):
+                    grouped = pc.any(pc.match_substring(column, marks.thousands)).as_py()
+                    found[bare] = marks if grouped else Marks(marks.decimal)
+                    column = numbers
+        columns.append(column)
+    return pa.Table.from_arrays(columns, names=frame.column_names), found
 
 
-def _with_names(path: Path, frame: pa.Table, notes: list[str]) -> Source:
+def _with_whole_numbers(frame: pa.Table, marks: dict[str, Marks]) -> dict[str, Marks]:
+    """Whole numbers have no decimal sign: theirs is that of the file's other columns."""
+    import pyarrow as pa
+
+    commas = any(mark.decimal == "," for mark in marks.values())
+    whole = {
+        name.strip(): Marks("," if commas else ".")
+        for name, column in zip(frame.column_names, frame.columns, strict=True)
+        if pa.types.is_integer(column.type)
+    }
+    return {**whole, **marks}
+
+
+def _with_names(path: Path, frame: pa.Table, notes: list[str], marks: dict[str, Marks]) -> Source:
     """Give every column one name, and tell row names from columns."""
     import pyarrow as pa
 
@@ -256,12 +361,23 @@ def _with_names(path: Path, frame: pa.Table, notes: list[str]) -> Source:
     names = [name or f"column {place}" for place, name in enumerate(names, start=1)]
     check_names(names, path.name)
     return Source(
-        path.name, "CSV", frame.rename_columns(names), row_ids=row_ids, notes=tuple(notes)
+        path.name,
+        "CSV",
+        frame.rename_columns(names),
+        row_ids=row_ids,
+        marks={name: mark for name, mark in marks.items() if name},
+        notes=tuple(notes),
     )
 
 
-def check_names(names: list[str], file: str) -> None:
-    """Refuse a name that two columns have: which is meant could not be told later."""
+def check_names(names: Sequence[str], file: str) -> None:
+    """Refuse names that could not be told apart, or not be written, later."""
+    for name in names:
+        if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
+            raise DataError(
+                f"{file} has a column named {name!r}, with characters that no text file can hold: "
+                "rename it"
+            )
     seen: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if name in seen:

@@ -5,8 +5,7 @@ Everything that loses or changes data is either asked for or refused, and what w
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,30 +13,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .checks import suspicions
-from .columns import dense_column, is_number, is_sparse, kind_of, labels_as_text, numbers, texts
+from ..._text import listed, shortened
+from ..scorecard import ColumnType
+from .checks import repeated_ids, suspicions, telling_gaps
+from .columns import dense_column, is_sparse, labels_as_text, texts
+from .features import MAX_LEVELS, Input, Text, encoded
 from .read import read_source
-from .source import DataError, Source, listed, read_by, shortened, unknown_column
+from .source import DataError, Source, read_by, unknown_column
 
 Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
-Text = Literal["refuse", "one-hot", "drop"]
 Labels = npt.NDArray[np.object_]
-
-# Text of more levels than this is a name or a remark rather than a category.
-MAX_LEVELS = 20
-
-
-@dataclass(frozen=True)
-class Input:
-    """Where a column of X comes from: a column of the file, or one level of a column of text."""
-
-    column: str
-    level: str | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the column of X."""
-        return self.column if self.level is None else f"{self.column}={self.level}"
 
 
 @dataclass(frozen=True)
@@ -57,8 +42,11 @@ class Rules:
         Columns that say which rows belong together, and what rows are called.
     exclude : sequence of str
         Columns to leave out.
-    text : {"refuse", "one-hot", "drop"}
-        What to do with columns that are not numbers.
+    text : {"refuse", "one-hot", "auto", "drop"}
+        What to do with columns that are not numbers: "one-hot" makes a column of each level and
+        refuses what has too many, "auto" leaves that out.
+    max_levels : int
+        Text of more levels is a name or a remark rather than a category.
     missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
         What to do with missing values. Imputed values are not filled in here: they are learned from
         the training rows of each fit.
@@ -72,6 +60,12 @@ class Rules:
     exclude: Sequence[str] = ()
     text: Text = "refuse"
     missing: Missing = "refuse"
+    max_levels: int = MAX_LEVELS
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that are labels, groups or names of rows, to be read as they are written."""
+        return tuple(name for name in (self.target, self.groups, self.ids) if name is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +95,10 @@ class Table:
         How missing values are to be filled in.
     source : str
         Name of the file.
+    types : dict of str to ColumnType
+        What each of the file's columns held.
+    left_out : dict of str to str
+        Columns that were not used, and why.
     notes, warnings : tuple of str
         What was done, and what should be looked at.
     """
@@ -117,6 +115,8 @@ class Table:
     missing: dict[str, int] = field(default_factory=dict)
     imputation: Literal["median", "mean"] | None = None
     source: str = ""
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -151,8 +151,9 @@ def training_table(source: Source, rules: Rules) -> Table:
         left_out = labels.size - rows.size
         have = "row has" if left_out == 1 else "rows have"
         warnings.append(f"{left_out} {have} no {target!r}: left out")
-    y, negative, positive = _two_classes(labels[rows], rules.positive, target)
-    if rules.positive is None:
+    problems: list[DataError] = []
+    y, negative, positive = _two_classes(labels[rows], rules.positive, target, problems)
+    if rules.positive is None and not problems:
         notes.append(f"positive is {positive!r}, not {negative!r}; --positive turns it round")
 
     groups = _named(source, rules.groups, "--groups")
@@ -161,11 +162,22 @@ def training_table(source: Source, rules: Rules) -> Table:
             raise DataError(f"--groups: {rules.groups!r} is missing in row {rows[row] + 1}")
     ids = _named(source, rules.ids, "--ids")
 
-    X, inputs = _features(source, rules, target, notes)
+    aside = {target, *rules.labels, *rules.exclude}
+    _check_excluded(source, rules)
+    features = encoded(source, aside, rules.text, rules.max_levels, problems)
+    notes += features.notes
+    X, inputs = features.X, features.inputs
     X = X if rows.size == labels.size else X[rows]
-    _refuse_infinite(X, inputs)
+    _refuse_infinite(X, inputs, problems)
     counts = _missing_counts(X)
     missing = counts_by_column(counts, inputs)
+    if missing and rules.missing == "refuse":
+        problems.append(_missing_error(missing))
+    if problems:
+        raise _all_of(problems)
+    if not inputs:
+        raise DataError(_no_columns(source, target))
+    warnings += telling_gaps(X, y == 1, inputs)
     X, inputs, kept = _without_missing(X, inputs, counts, rules.missing, notes)
     y, rows = y[kept], rows[kept]
     if not inputs:
@@ -178,6 +190,11 @@ def training_table(source: Source, rules: Rules) -> Table:
             )
     columns = np.array([column.name for column in inputs], np.str_)
     warnings += suspicions(X, y == 1, columns)
+    if rules.groups is None:
+        warnings += repeated_ids(source.frame, rows, aside - {rules.ids})
+    unused = dict(features.left_out)
+    if rules.missing == "drop-columns":
+        unused |= dict.fromkeys(missing, "missing values")
     row_ids = source.row_ids if ids is None else ids
     return Table(
         X=X,
@@ -192,9 +209,19 @@ def training_table(source: Source, rules: Rules) -> Table:
         missing=missing,
         imputation=rules.missing if rules.missing in ("median", "mean") else None,
         source=source.name,
+        types=features.types,
+        left_out=unused,
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
+
+
+def _all_of(problems: Sequence[DataError]) -> DataError:
+    """Return one error that tells of all."""
+    if len(problems) == 1:
+        return problems[0]
+    told = "; ".join(f"({place}) {problem}" for place, problem in enumerate(problems, start=1))
+    return DataError(told, [option for problem in problems for option in problem.options])
 
 
 # -------------------------------------------------------------------------------------- the outcome
@@ -212,7 +239,23 @@ def _labels(source: Source, rules: Rules) -> tuple[str, Labels]:
         raise DataError(f"{source.name}: which column is the outcome? {hint}")
     found = _named(source, rules.target, "--target")
     assert found is not None
-    return rules.target, found
+    return rules.target, _one_spelling(found)
+
+
+def _one_spelling(labels: Labels) -> Labels:
+    """Labels as they are written, unless one is written in two ways, such as 1 and 1.0."""
+    written = {label for label in labels.tolist() if label is not None}
+    if len({label_key(label) for label in written}) == len(written):
+        return labels
+    return labels_as_text([None if label is None else label_key(label) for label in labels])
+
+
+def label_key(label: str) -> str:
+    """What two spellings of a label have in common: 1 and 1.0, true and True."""
+    try:
+        return str(int(label)) if label.strip("+-").isdigit() else f"{float(label):.17g}"
+    except ValueError:
+        return label.lower() if label.lower() in ("true", "false") else label
 
 
 def _labels_from_file(source: Source, rules: Rules) -> Labels:
@@ -224,7 +267,7 @@ def _labels_from_file(source: Source, rules: Rules) -> Labels:
             values = np.load(path, allow_pickle=False)
         labels = labels_as_text(values.ravel().tolist())
     else:
-        beside = read_source(path)
+        beside = read_source(path, as_text=rules.labels)
         frame = beside.frame
         if rules.target in frame.column_names or frame.num_columns > 1:
             if rules.target is None:
@@ -247,9 +290,12 @@ def _labels_from_file(source: Source, rules: Rules) -> Labels:
 
 
 def _two_classes(
-    labels: Labels, positive: str | None, target: str
+    labels: Labels, positive: str | None, target: str, problems: list[DataError]
 ) -> tuple[npt.NDArray[np.int64], str, str]:
-    """1 for positive rows and 0 for others, and what the two are called."""
+    """1 for positive rows and 0 for others, and what the two are called.
+
+    That there are three classes or more is added to the problems.
+    """
     classes, counts = np.unique(labels.astype(np.str_), return_counts=True)
     by_value = sorted(zip(classes.tolist(), counts.tolist(), strict=True), key=_by_value)
     named = listed([f"{label!r} ({count} rows)" for label, count in by_value], 8)
@@ -261,12 +307,15 @@ def _two_classes(
                 f"{target!r} has {classes.size} different values ({named}): it looks like a "
                 "measurement or a name, and an outcome of two classes is needed"
             )
-        if classes.size > 2:
-            raise DataError(
-                f"{target!r} has {classes.size} classes: {named}. --positive sets one of them "
-                "against the rest"
-            )
         chosen = by_value[-1][0]
+        if classes.size > 2:
+            problems.append(
+                DataError(
+                    f"{target!r} has {classes.size} classes: {named}. --positive sets one of them "
+                    "against the rest",
+                    ["--positive", chosen],
+                )
+            )
     else:
         chosen = _meant(positive, classes.tolist(), named, target)
     rest = [label for label, _ in by_value if label != chosen]
@@ -319,67 +368,11 @@ def _codes(groups: Labels) -> npt.NDArray[np.int64]:
 # -------------------------------------------------------------------------------------- the columns
 
 
-def _features(
-    source: Source, rules: Rules, target: str, notes: list[str]
-) -> tuple[Any, list[Input]]:
-    """All columns but the outcome, groups, ids and those excluded, as numbers."""
-    aside = {name for name in (target, rules.groups, rules.ids) if name is not None}
+def _check_excluded(source: Source, rules: Rules) -> None:
     known = {*source.frame.column_names, *source.matrix_columns.tolist()}
     for name in rules.exclude:
         if name not in known:
             raise unknown_column(name, sorted(known), "--exclude")
-    aside |= set(rules.exclude)
-    if source.matrix is not None:
-        keep = np.flatnonzero([name not in aside for name in source.matrix_columns.tolist()])
-        whole = keep.size == source.matrix.shape[1]
-        X = source.matrix if whole else source.matrix[:, keep]
-        return X, [Input(str(name)) for name in source.matrix_columns[keep]]
-
-    frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
-    kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
-    empty = [name for name, kind in kinds.items() if kind == "empty"]
-    if empty:
-        notes.append(f"{listed([repr(name) for name in empty])}: no values at all, left out")
-    refused = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
-    if refused and rules.text == "refuse":
-        raise _text_error(source, refused)
-    if refused and rules.text == "drop":
-        notes.append(f"left out as not numbers: {listed([repr(name) for name in refused])}")
-
-    float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
-    dtype = np.float32 if float32 == {"float"} else np.float64
-    values: list[npt.NDArray[Any]] = []
-    inputs: list[Input] = []
-    too_many: list[str] = []
-    for name, kind in kinds.items():
-        column = frame.column(name)
-        if kind in ("number", "boolean"):
-            values.append(numbers(column))
-            inputs.append(Input(name))
-        elif kind in ("text", "date") and rules.text == "one-hot":
-            levels = _levels(texts(column))
-            if levels is None:
-                too_many.append(name)
-                continue
-            for level, indicator in levels:
-                values.append(indicator)
-                inputs.append(Input(name, level))
-        elif kind == "other" and rules.text == "one-hot":
-            too_many.append(name)
-    if too_many:
-        raise DataError(
-            f"{listed([_with_example(frame, name) for name in too_many])}: more than {MAX_LEVELS} "
-            "different texts, or not text at all, so not for one-hot. Leave out with --exclude"
-        )
-    names = Counter(column.name for column in inputs)
-    for name in [name for name, count in names.items() if count > 1][:1]:
-        raise DataError(f"one-hot makes two columns named {name!r}: rename one in the file")
-    if not inputs:
-        raise DataError(_no_columns(source, target))
-    X = np.empty((frame.num_rows, len(values)), dtype)
-    for j, column in enumerate(values):
-        X[:, j] = column
-    return X, inputs
 
 
 def _no_columns(source: Source, target: str) -> str:
@@ -391,48 +384,10 @@ def _no_columns(source: Source, target: str) -> str:
     return f"{source.name} has no column of numbers besides {target!r}"
 
 
-def _text_error(source: Source, refused: list[str]) -> DataError:
-    named = listed([_with_example(source.frame, name) for name in refused])
-    ids = [name for name in refused if _all_different(source.frame, name)]
-    hint = f" ({listed([repr(name) for name in ids])} differs in every row: an id?)" if ids else ""
-    return DataError(
-        f"{len(refused)} column{'s are' if len(refused) > 1 else ' is'} not numbers: "
-        f"{named}{hint}. --text one-hot makes a column of each of few levels, --text drop leaves "
-        "them out, --exclude NAME leaves one out, --ids NAME takes it for the names of rows"
-    )
-
-
-def _with_example(frame: Any, name: str) -> str:
-    """The name and an entry, by which a person sees what is wrong: one that is no number."""
-    entries = [str(value.as_py()) for value in frame.column(name) if value.is_valid]
-    example = next((entry for entry in entries if not is_number(entry)), "".join(entries[:1]))
-    return f"{name!r} (such as {shortened(example, 20)!r})"
-
-
-def _all_different(frame: Any, name: str) -> bool:
-    column = frame.column(name)
-    try:
-        return len(column) > 2 and len(column.unique()) == len(column)
-    except NotImplementedError:  # pyarrow's, for nested types
-        return False
-
-
-def _levels(entries: Labels) -> list[tuple[str, npt.NDArray[np.float64]]] | None:
-    """Indicator of each level, NaN where missing; of two levels the second tells all."""
-    known = np.array([entry is not None for entry in entries])
-    levels = np.unique(entries[known].astype(np.str_)).tolist()
-    if len(levels) > MAX_LEVELS:
-        return None
-    return [
-        (level, np.where(known, entries == level, np.nan).astype(np.float64))
-        for level in (levels[1:] if len(levels) == 2 else levels)
-    ]
-
-
 # ----------------------------------------------------------------------------------- missing values
 
 
-def _refuse_infinite(X: Any, inputs: list[Input]) -> None:
+def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError]) -> None:
     values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(values, dtype=np.float64)):
@@ -442,9 +397,13 @@ def _refuse_infinite(X: Any, inputs: list[Input]) -> None:
     else:
         found = np.flatnonzero(np.isinf(X).any(axis=0))
     if found.size:
-        named = listed([repr(inputs[j].name) for j in found.tolist()])
-        raise DataError(
-            f"infinite values in {named}: replace them in the file, or --exclude the column"
+        names = [inputs[j].name for j in found.tolist()]
+        named = listed([repr(name) for name in names])
+        problems.append(
+            DataError(
+                f"infinite values in {named}: replace them in the file, or --exclude the column",
+                [part for name in names for part in ("--exclude", name)],
+            )
         )
 
 
@@ -463,6 +422,16 @@ def counts_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> 
     return dict(sorted(by_column.items(), key=lambda item: -item[1]))
 
 
+def _missing_error(by_column: Mapping[str, int]) -> DataError:
+    shown = listed([f"{name!r} ({count})" for name, count in by_column.items()])
+    return DataError(
+        f"{sum(by_column.values())} values are missing, in {len(by_column)} of the columns: "
+        f"{shown}. --missing median or mean fills them in, drop-rows and drop-columns leave "
+        "out what has any",
+        ["--missing", "median"],
+    )
+
+
 def _without_missing(
     X: Any, inputs: list[Input], counts: npt.NDArray[np.int64], rule: Missing, notes: list[str]
 ) -> tuple[Any, list[Input], npt.NDArray[np.intp]]:
@@ -473,12 +442,6 @@ def _without_missing(
         return X, inputs, rows
     by_column = counts_by_column(counts, inputs)
     shown = listed([f"{name!r} ({count})" for name, count in by_column.items()])
-    if rule == "refuse":
-        raise DataError(
-            f"{sum(by_column.values())} values are missing, in {len(by_column)} of the columns: "
-            f"{shown}. --missing median or mean fills them in, drop-rows and drop-columns leave "
-            "out what has any"
-        )
     if rule == "drop-columns":
         keep = np.flatnonzero(counts == 0)
         notes.append(f"left out for missing values: {shown}")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import roc_curve
 
+from ..._text import listed
 from ...curves import calibration_bins, roc_band, score_bins
 from ..cautions import as_sentence
-from ..reading.source import listed
 from .elements import Element, Figure, Listing, Note, Panel, Report, Section, Series
 from .geometry import MOST_MARKERS
 from .tables import _SUPERSCRIPTS

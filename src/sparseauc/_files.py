@@ -1,0 +1,68 @@
+"""Writing files: whole or not at all, and never through a link that somebody else laid."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+def write_atomically(
+    path: str | os.PathLike[str], content: bytes | Callable[[IO[bytes]], Any]
+) -> None:
+    """Write a file so that no reader ever sees half of it.
+
+    Parameters
+    ----------
+    path : path-like
+        Replaced if it is a plain file, or a link to one, which then becomes a file itself.
+    content : bytes, or callable
+        What to write, or a function that writes it to an open file.
+
+    Raises
+    ------
+    FileExistsError
+        If the path is there and is not a plain file, such as a folder or a device.
+    """
+    with staged(path) as (file, commit):
+        if callable(content):
+            content(file)
+        else:
+            file.write(content)
+        commit()
+
+
+@contextmanager
+def staged(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], Callable[[], None]]]:
+    """Open a file beside its place; it is moved there by calling ``commit``, or else vanishes.
+
+    The name of the file cannot be guessed, and the system refuses to open it if it exists, link or
+    not. It is readable as any new file: files of ``tempfile`` are private to the user.
+    """
+    target = Path(path)
+    refuse_special(target)
+    # The target's own name may be as long as the system allows: it is no part of this one.
+    part = target.with_name(f".{secrets.token_hex(16)}.part")
+    file = part.open("xb")
+
+    def commit() -> None:
+        file.close()
+        refuse_special(target)
+        part.replace(target)
+
+    try:
+        yield file, commit
+    finally:
+        file.close()
+        part.unlink(missing_ok=True)
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse to replace what is there and is not a plain file."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} is not a plain file and is not replaced")

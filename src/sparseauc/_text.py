@@ -1,0 +1,72 @@
+"""Text for people: lists, near names, and characters that must not reach a terminal or a sheet."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+
+def listed(items: Sequence[str], most: int = 5) -> str:
+    """Enumerate with commas, the first few and how many more."""
+    shown = ", ".join(items[:most])
+    return shown + (f" and {len(items) - most} more" if len(items) > most else "")
+
+
+def either(items: Sequence[str]) -> str:
+    """Enumerate as a choice: a, b or c."""
+    *first, last = items
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """The text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """Return "did you mean …?", or which names there are if none is near."""
+    lowered = {known.lower(): known for known in names}
+    close = get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {either([repr(lowered[match]) for match in close])}?"
+    return f"there are {listed([repr(known) for known in names], 8)}"
+
+
+def printable(text: str) -> str:
+    r"""Return the text with control characters written out, so that no terminal obeys them.
+
+    Examples
+    --------
+    >>> from sparseauc._text import printable
+    >>> print(printable("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    return "".join(_written_out(character) for character in text)
+
+
+def _written_out(character: str) -> str:
+    if character == "\n" or (character.isprintable() or character == " "):
+        return character
+    # Characters that only format, such as joiners within words, are harmless but for those that
+    # turn the direction of writing.
+    harmless = unicodedata.category(character) in ("Cf", "Zs", "Co", "Cn")
+    turning = "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069"
+    if harmless and not turning:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def spreadsheet_safe(text: str) -> str:
+    """Return a cell that a spreadsheet shows and does not compute.
+
+    An apostrophe is put before what would be taken for a formula; numbers stay as they are.
+    """
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

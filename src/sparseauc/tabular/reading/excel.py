@@ -1,0 +1,71 @@
+"""Reading Excel sheets: cells have types, and the first row has the names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .source import DataError, Source, read_by
+from .text import MISSING, check_names
+
+
+def read_excel(path: Path) -> Source:
+    """Read the only sheet of an ``.xlsx`` file that is not empty."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise ImportError(f"{path.name} needs openpyxl to be read: pip install openpyxl") from error
+    import pyarrow as pa
+
+    with read_by("openpyxl", path, "Excel"):
+        # Values as Excel last computed them, not formulas; read-only streams the rows.
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheets = {sheet.title: _rows(sheet) for sheet in book.worksheets}
+        book.close()
+        sheets = {title: rows for title, rows in sheets.items() if rows}
+        if not sheets:
+            raise DataError(f"{path.name} is empty")
+        if len(sheets) > 1:
+            named = ", ".join(repr(title) for title in sheets)
+            raise DataError(
+                f"{path.name} has {len(sheets)} sheets, {named}: save the one to read as a file"
+            )
+        ((_, (header, *rows)),) = sheets.items()
+        width = max(len(row) for row in (header, *rows))
+        names = [
+            str(name).strip() if name is not None else f"column {place}"
+            for place, name in enumerate(header + [None] * (width - len(header)), start=1)
+        ]
+        check_names(names, path.name)
+        if not rows:
+            raise DataError(f"{path.name} has a header and no rows")
+        columns = [
+            _column([row[place] if place < len(row) else None for row in rows])
+            for place in range(width)
+        ]
+    return Source(path.name, "Excel", pa.table(dict(zip(names, columns, strict=True))))
+
+
+def _rows(sheet: Any) -> list[list[Any]]:
+    """Cells by row, without the empty rows and columns that formatting leaves behind."""
+    rows = []
+    for cells in sheet.iter_rows(values_only=True):
+        row = [None if value in MISSING else value for value in cells]
+        while row and row[-1] is None:
+            row.pop()
+        rows.append(row)
+    while rows and not rows[-1]:
+        rows.pop()
+    return rows
+
+
+def _column(values: list[Any]) -> Any:
+    """A column of one type; of several types, as text."""
+    import pyarrow as pa
+
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        return pa.array(values, pa.float64())
+    if len(kinds) <= 1:
+        return pa.array(values)
+    return pa.array([None if value is None else str(value) for value in values])

@@ -1,0 +1,242 @@
+"""The columns of a file as numbers: which are numbers already, which text becomes indicators."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._text import listed, shortened
+from ..scorecard import ColumnType
+from .columns import is_number, kind_of, numbers, texts
+from .source import DataError, Source
+
+Text = Literal["refuse", "one-hot", "auto", "drop"]
+
+# Text of more levels than this is a name or a remark rather than a category.
+MAX_LEVELS = 20
+# A column of text in which this share of entries are numbers was meant to be one of numbers.
+_NEARLY = 0.8
+
+
+@dataclass(frozen=True)
+class Input:
+    """Where a column of X comes from: a column of the file, or one level of a column of text."""
+
+    column: str
+    level: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the column of X."""
+        return self.column if self.level is None else f"{self.column}={self.level}"
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A file's columns as a matrix.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (n, d)
+    inputs : list of Input
+        Where each column of X comes from.
+    types : dict of str to ColumnType
+        What each column of the file held.
+    left_out : dict of str to str
+        Columns that are not in X, and why.
+    notes : list of str
+        What was done.
+    """
+
+    X: Any
+    inputs: list[Input]
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def encoded(
+    source: Source, aside: Collection[str], text: Text, most: int, problems: list[DataError]
+) -> Features:
+    """Make a matrix of all columns but those set aside.
+
+    Parameters
+    ----------
+    source : Source
+    aside : collection of str
+        Columns that are no features.
+    text : {"refuse", "one-hot", "auto", "drop"}
+        What to do with columns that are not numbers.
+    most : int
+        Levels that a column of text may have.
+    problems : list of DataError
+        What is in the way is added to it, and the columns concerned are left out.
+
+    Returns
+    -------
+    Features
+    """
+    if source.matrix is not None:
+        keep = np.flatnonzero([name not in aside for name in source.matrix_columns.tolist()])
+        whole = keep.size == source.matrix.shape[1]
+        X = source.matrix if whole else source.matrix[:, keep]
+        return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
+
+    frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
+    kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
+    levels, left_out, notes = _text_levels(source, kinds, text, most, problems)
+    inputs: list[Input] = []
+    values: list[npt.NDArray[Any]] = []
+    types: dict[str, ColumnType] = {}
+    for name, kind in kinds.items():
+        column = frame.column(name)
+        if kind in ("number", "boolean"):
+            found = numbers(column)
+            inputs.append(Input(name))
+            values.append(found)
+            types[name] = _number_type(source, name, kind == "boolean", found)
+        elif name in levels:
+            indicators = _indicators(texts(column), levels[name])
+            inputs += [Input(name, level) for level in indicators]
+            values += indicators.values()
+            types[name] = ColumnType("text", levels=tuple(levels[name]))
+    for name, count in Counter(column.name for column in inputs).items():
+        if count > 1:
+            raise DataError(f"one-hot makes two columns named {name!r}: rename one in the file")
+    float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
+    X = np.empty((frame.num_rows, len(values)), np.float32 if float32 == {"float"} else np.float64)
+    for j, entries in enumerate(values):
+        X[:, j] = entries
+    return Features(X, inputs, types, left_out, notes)
+
+
+def _number_type(
+    source: Source, name: str, boolean: bool, values: npt.NDArray[np.float64]
+) -> ColumnType:
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
+    decimal, thousands = source.marks.get(name, (None, None))
+    return ColumnType("boolean" if boolean else "number", decimal, thousands, (), low, high)
+
+
+# --------------------------------------------------------------------------------------------- text
+
+
+def _text_levels(
+    source: Source, kinds: Mapping[str, str], rule: Text, most: int, problems: list[DataError]
+) -> tuple[dict[str, list[str]], dict[str, str], list[str]]:
+    """Levels of the columns of text to use; those left out, and why; and what to note of them."""
+    empty = [name for name, kind in kinds.items() if kind == "empty"]
+    left_out = dict.fromkeys(empty, "no values at all")
+    notes = []
+    if empty:
+        notes.append(f"{_named(empty)}: no values at all, left out")
+    refused = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
+    if not refused:
+        return {}, left_out, notes
+    if rule == "refuse":
+        problems.append(_text_error(source, refused))
+        return {}, left_out, notes
+    if rule == "drop":
+        left_out |= dict.fromkeys(refused, "not numbers")
+        notes.append(f"left out as not numbers: {_named(refused)}")
+        notes += _nearly_numbers(source, refused)
+        return {}, left_out, notes
+    levels = {}
+    for name in refused:
+        found = _levels(source, name) if kinds[name] == "text" else None
+        if found is not None and len(found) <= most:
+            levels[name] = found
+    unfit = [name for name in refused if name not in levels]
+    if unfit and rule == "one-hot":
+        described = listed([_with_example(source.frame, name) for name in unfit])
+        problems.append(
+            DataError(
+                f"{described}: more than {most} different texts, or not text at all, so not for "
+                "one-hot. --text auto leaves them out" + _hints(source, unfit),
+                ["--text", "auto"],
+            )
+        )
+    elif unfit:
+        left_out |= {
+            name: "a date" if kinds[name] == "date" else f"text of more than {most} levels"
+            for name in unfit
+        }
+        notes.append(f"left out as dates or text of more than {most} levels: {_named(unfit)}")
+        notes += _nearly_numbers(source, unfit)
+    return levels, left_out, notes
+
+
+def _levels(source: Source, name: str) -> list[str]:
+    return sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
+
+
+def _indicators(
+    entries: npt.NDArray[np.object_], levels: Sequence[str]
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Indicator of each level, NaN where missing; of two levels the second tells all."""
+    known = np.array([entry is not None for entry in entries])
+    return {
+        level: np.where(known, entries == level, np.nan).astype(np.float64)
+        for level in (levels[1:] if len(levels) == 2 else levels)
+    }
+
+
+def _text_error(source: Source, refused: list[str]) -> DataError:
+    named = listed([_with_example(source.frame, name) for name in refused])
+    return DataError(
+        f"{len(refused)} column{'s are' if len(refused) > 1 else ' is'} not numbers: "
+        f"{named}{_hints(source, refused)}. --text auto makes a column of each of few levels and "
+        "leaves out other text, --text one-hot refuses it, --text drop leaves out all, --exclude "
+        "NAME one, --ids NAME takes it for the names of rows",
+        ["--text", "auto"],
+    )
+
+
+def _hints(source: Source, names: Sequence[str]) -> str:
+    """What columns of text may be: ids, or numbers with a few exceptions."""
+    ids = [name for name in names if _all_different(source.frame, name)]
+    hints = [f"{_named(ids)} differs in every row: an id?"] if ids else []
+    hints += _nearly_numbers(source, names)
+    return f" ({'; '.join(hints)})" if hints else ""
+
+
+def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
+    """A sentence on each column of text most of whose entries are numbers."""
+    found = []
+    for name in names:
+        entries = [entry for entry in texts(source.frame.column(name)) if entry is not None]
+        other = [entry for entry in entries if not is_number(entry)]
+        if entries and 0 < len(other) <= (1 - _NEARLY) * len(entries):
+            found.append(
+                f"{name!r}: {len(entries) - len(other)} of {len(entries)} values are numbers, "
+                f"{len(other)} are like {shortened(other[0], 20)!r}; write a number there, or "
+                "nothing, and the column can be used"
+            )
+    return found
+
+
+def _with_example(frame: Any, name: str) -> str:
+    """The name and an entry, by which a person sees what is wrong: one that is no number."""
+    entries = (str(value.as_py()) for value in frame.column(name) if value.is_valid)
+    first = next(entries, "")
+    example = next((entry for entry in entries if not is_number(entry)), first)
+    example = first if not is_number(first) else example
+    return f"{name!r} (such as {shortened(example, 20)!r})"
+
+
+def _all_different(frame: Any, name: str) -> bool:
+    column = frame.column(name)
+    try:
+        return len(column) > 2 and len(column.unique()) == len(column)
+    except NotImplementedError:  # pyarrow's, for nested types
+        return False
+
+
+def _named(names: Sequence[str]) -> str:
+    return listed([repr(name) for name in names])

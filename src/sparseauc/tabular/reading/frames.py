@@ -1,0 +1,64 @@
+"""Tables that are in memory already, to be scored as files are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..scorecard import ScoreCard
+from .columns import is_sparse
+from .source import DataError, Source
+from .text import check_names
+
+
+def source_of(X: Any, card: ScoreCard) -> Source:
+    """Return the table as what a file would hold.
+
+    Parameters
+    ----------
+    X : DataFrame of pandas or polars, pyarrow.Table, array or sparse matrix
+        Of a frame, the columns that the model uses are taken, by name. An array has all columns
+        that the model was fitted to, in their order.
+    card : ScoreCard
+    """
+    import pyarrow as pa
+
+    if isinstance(X, pa.Table):
+        return _from_frame(X, X.column_names)
+    if hasattr(X, "to_arrow"):  # polars
+        return _from_frame(X.to_arrow(), [str(name) for name in X.columns])
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        return _from_pandas(X, card)
+    matrix = sp.csr_array(X) if is_sparse(X) else np.asarray(X)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise DataError("X must be a data frame, or a matrix of numbers")
+    if matrix.shape[1] != len(card.columns):
+        raise DataError(
+            f"X has {matrix.shape[1]} columns, and the model was fitted to {len(card.columns)}"
+        )
+    return Source("X", "array", pa.table({}), matrix=matrix, matrix_columns=np.array(card.columns))
+
+
+def _from_pandas(X: Any, card: ScoreCard) -> Source:
+    import pyarrow as pa
+
+    names = [str(name) for name in X.columns]
+    check_names(names, "X")
+    used = {term.column for term in card.terms}
+    columns = {}
+    for place, name in enumerate(names):
+        if name not in used:
+            columns[name] = pa.nulls(len(X))  # not looked at, but named where another is sought
+            continue
+        try:
+            columns[name] = pa.Array.from_pandas(X.iloc[:, place])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise DataError(f"X: {name!r} holds values of several types: {error}") from error
+    return _from_frame(pa.table(columns), names)
+
+
+def _from_frame(frame: Any, names: list[str]) -> Source:
+    check_names(names, "X")
+    return Source("X", "data frame", frame)
