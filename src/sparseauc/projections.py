@@ -1,8 +1,9 @@
 r"""Projections and proximal steps: the k largest, the L1 ball, the L2 ball, soft thresholding.
 
 ``hard_threshold`` is the operator :math:`\mathcal H_k` of SHT-AUC. It selects in O(d) with the
-algorithm of Floyd and Rivest (1975); the form printed in the paper has three slips (``ln(N)`` for
-``ln(n)``, ``n − 1`` for ``n − i``, a reversed comparison), which are mended here.
+algorithm of Floyd and Rivest (1975); the form printed in the paper has five slips (``ln(N)`` for
+``ln(n)``, ``n − 1`` for ``n − i``, a reversed comparison, no exchange of the ends where the last
+entry is the smaller, a position counted from 0), which are mended here.
 """
 
 from __future__ import annotations

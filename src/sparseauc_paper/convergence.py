@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -12,12 +11,12 @@ from sparseauc.blocks import RowBlocks
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers import EpochRecord, sht_auc
 
+from .methods import largest_curvature
 from .presets import Preset
 from .protocols import CORRECTED, PUBLISHED
 from .seeds import generator
 from .synthetic import outbreak, outer_split, scaled
-from .tasks import Cell
-from .tuning import Indices
+from .tasks import Task
 
 Scale = Literal["published", "paper"]
 SCALES: Mapping[Scale, str] = {
@@ -28,11 +27,11 @@ BATCH_SIZE = 50
 RECORDED_EVERY = 10
 
 
-def convergence_cell(
+def convergence_task(
     preset: Preset, *, k: int, ratio: float, fold: int, scale: Scale, seed: int
-) -> Cell:
+) -> Task:
     """Name the course of one run on one training part of the first trial."""
-    return Cell(
+    return Task(
         "convergence",
         {
             "k": k,
@@ -50,7 +49,7 @@ def convergence_cell(
 
 
 def compute_convergence(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Run SHT-AUC with k = k*; see ``convergence_cell`` for the settings."""
+    """Run SHT-AUC with k = k*; see ``convergence_task`` for the settings."""
     draw = (settings["seed"], settings["k"], settings["ratio"], 0, settings["n"], settings["d"])
     data = outbreak(*draw)
     positive = data.y > 0
@@ -60,7 +59,10 @@ def compute_convergence(settings: Mapping[str, Any]) -> dict[str, Any]:
     n, r = rows.size, objective.moments.ratio
     step = r * (1 - r)
     if settings["scale"] == "paper":
-        step = 1.0 / largest_curvature(objective, settings["batch_size"])
+        blocks = RowBlocks.partition(
+            n, settings["batch_size"], shuffle=False, rng=np.random.default_rng(0)
+        )
+        step = 1.0 / largest_curvature(objective, blocks)
     epochs, aucs, values = [0], [0.5], [1.0]
 
     def record(now: EpochRecord) -> None:
@@ -75,27 +77,3 @@ def compute_convergence(settings: Mapping[str, Any]) -> dict[str, Any]:
         max_epochs=settings["epochs"], tol=0.0, callback=record, rng=rng,
     )  # fmt: skip
     return {"epochs": epochs, "auc": aucs, "objective": values, "step": step, "rows": n}
-
-
-def largest_curvature(objective: AUCObjective, batch_size: int) -> float:
-    """Largest eigenvalue of ∇²f_B over the blocks B of neighbouring rows.
-
-    It bounds ρ⁺, which looks at few columns at a time, from above for any number of them. With c
-    the centred rows of a block, each times √scale, and √2·δ as one more, ∇²f_B = cᵀc, whose
-    eigenvalues are those of the small matrix ccᵀ.
-    """
-    X = np.asarray(objective.table)
-    blocks = RowBlocks.partition(
-        X.shape[0], batch_size, shuffle=False, rng=np.random.default_rng(0)
-    )
-    scales = np.array(objective.block_scales(len(blocks)))
-    means = np.stack([objective.mean_positive, objective.mean_negative])
-    delta = np.sqrt(2.0) * (means[1] - means[0])
-
-    def curvature(rows: Indices) -> float:
-        classes = np.where(objective.positive[rows], 0, 1)
-        centred = (X[rows] - means[classes]) * np.sqrt(scales[classes])[:, None]
-        factor = np.vstack([centred, delta])
-        return float(np.linalg.eigvalsh(factor @ factor.T)[-1])
-
-    return max(curvature(blocks.rows[start:stop]) for start, stop in pairwise(blocks.starts))

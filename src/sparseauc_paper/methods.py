@@ -10,23 +10,29 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import RepeatedStratifiedKFold
 
+from sparseauc.blocks import RowBlocks
 from sparseauc.estimators import SparseAUCClassifierCV
 from sparseauc.objective import AUCObjective
-from sparseauc.solvers import fsauc, hsg_ht, mean_difference, solam, spam
+from sparseauc.rows import read_only
+from sparseauc.solvers import fsauc, hsg_ht, mean_difference
+from sparseauc.solvers._online import ClassSums
 from sparseauc.solvers.batched import GridResult, sht_auc_grid, sto_iht_grid
+from sparseauc.solvers.spam import SPAMState
 from sparseauc.tabular.methods import l1_logistic
 
 from .protocols import Protocol
+from .row_space import RowSpace
 from .seeds import generator
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
 Point = Mapping[str, float]
 
 # Coefficients of the convex methods below this count as zero when columns are counted.
@@ -49,6 +55,8 @@ class Training:
         Rows that a training set has while tuning.
     tuning : bool
         Whether this is such a set, or that of the final fit.
+    stop_tol : float
+        Of the published stop rule.
     """
 
     X: Floats
@@ -58,11 +66,30 @@ class Training:
     seed: tuple[Any, ...]
     tuning_rows: int
     tuning: bool
+    stop_tol: float = 1e-4
 
     @cached_property
     def objective(self) -> AUCObjective:
         """F on these rows, made once for all grid points."""
         return AUCObjective(self.X, self.positive)
+
+    @cached_property
+    def row_space(self) -> RowSpace:
+        """Products of these rows with each other, made once for all grid points."""
+        return RowSpace.of(self.X, self.positive)
+
+    @property
+    def tol(self) -> float:
+        """Tolerance of the stop rule, 0 where it is off."""
+        return self.stop_tol if self.protocol.stop_rule else 0.0
+
+    def orders(self, point: Point) -> Indices:
+        """Rows of all epochs, one after the other."""
+        n = self.X.shape[0]
+        if self.protocol.fixed_order:
+            return np.tile(np.arange(n), self.epochs)
+        rng = self.rng(point)
+        return np.concatenate([rng.permutation(n) for _ in range(self.epochs)])
 
     def rng(self, point: Point) -> np.random.Generator:
         """Random choices of a grid point; all k make the same ones."""
@@ -103,8 +130,10 @@ class Method:
         Whether it is a row of the paper's tables.
     truncated : bool
         Whether its answer is dense, and columns are counted from 0.001 on.
-    figure2_only : bool
-        Whether the paper has it in Figure 2 alone.
+    in_tables : bool
+        Whether the paper's tables have it; the elastic net is in its text and Figure 2 alone.
+    raw : bool
+        Whether it is given the table as it is, and scales it itself.
     """
 
     key: str
@@ -112,7 +141,8 @@ class Method:
     fit: Fit
     in_paper: bool = True
     truncated: bool = False
-    figure2_only: bool = False
+    in_tables: bool = True
+    raw: bool = False
 
 
 def _one_by_one(
@@ -135,14 +165,19 @@ def _one_by_one(
     return fit
 
 
-def _families(points: Sequence[Point]) -> Iterator[tuple[Point, list[int]]]:
-    """Points that differ in k alone, as places in the list."""
+def _families(training: Training, points: Sequence[Point]) -> Iterator[tuple[Point, list[int]]]:
+    """Points that differ in k alone, as places in the list.
+
+    Batch sizes that mean the same number of blocks on these rows are the same fit.
+    """
     families: dict[tuple[tuple[str, float], ...], list[int]] = {}
     for place, point in enumerate(points):
-        rest = tuple((name, value) for name, value in point.items() if name != "k")
-        families.setdefault(rest, []).append(place)
-    for rest, places in families.items():
-        yield dict(rest), places
+        rest = {name: value for name, value in point.items() if name != "k"}
+        if "batch_size" in rest:
+            rest = {"blocks": training.n_blocks(point)}
+        families.setdefault(tuple(rest.items()), []).append(place)
+    for rest_items, places in families.items():
+        yield dict(rest_items), places
 
 
 # ------------------------------------------------------------------------- hard thresholding
@@ -153,76 +188,131 @@ def _fit_sht_auc(training: Training, points: Sequence[Point]) -> Floats:
     step = r * (1 - r)
     # w is divided by 1 + step · ridge = 1.1 after every step.
     ridge = 0.1 / step if protocol.ridge_while_tuning and training.tuning else 0.0
-    return _fit_blockwise(
-        sht_auc_grid,
-        training,
-        points,
-        step_sizes="auto" if protocol.automatic_step else step,
-        ridges=ridge,
-    )
+
+    def options(blocks: RowBlocks) -> dict[str, Any]:
+        if protocol.paper_step:
+            return {"step_sizes": 1.0 / largest_curvature(training.objective, blocks)}
+        return {"step_sizes": "auto" if protocol.automatic_step else step, "ridges": ridge}
+
+    return _fit_blockwise(sht_auc_grid, training, points, options)
 
 
 def _fit_sto_iht(training: Training, points: Sequence[Point]) -> Floats:
-    return _fit_blockwise(sto_iht_grid, training, points, step_sizes=1.0)
+    return _fit_blockwise(sto_iht_grid, training, points, lambda _: {"step_sizes": 1.0})
 
 
 def _fit_blockwise(
     fit_grid: Callable[..., GridResult],
     training: Training,
     points: Sequence[Point],
-    **options: Any,
+    options: Callable[[RowBlocks], dict[str, Any]],
 ) -> Floats:
     """Fit all k that share their blocks together."""
-    W = np.zeros((training.X.shape[1], len(points)))
-    for rest, places in _families(points):
-        # No column is left at k = 1 where one too many is removed: those stay zero.
-        sizes = {place: training.n_columns(points[place]) for place in places}
-        some = [place for place, size in sizes.items() if size > 0]
-        if not some:
+    n, d = training.X.shape
+    W = np.zeros((d, len(points)))
+    shuffle = not training.protocol.fixed_order
+    for rest, places in _families(training, points):
+        # Places of each size; none is left at k = 1 where one too many is removed: it stays zero.
+        sizes: dict[int, list[int]] = {}
+        for place in places:
+            sizes.setdefault(training.n_columns(points[place]), []).append(place)
+        ks = [size for size in sizes if size > 0]
+        if not ks:
             continue
-        W[:, some] = fit_grid(
-            training.X, training.positive, ks=[sizes[place] for place in some],
-            batch_size=-(-training.X.shape[0] // training.n_blocks(rest)),
-            max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-            rng=training.rng(rest), **options,
-        ).coef.T  # fmt: skip
+        batch_size = -(-n // training.n_blocks(points[places[0]]))
+        # Dealt by a generator in the same state as the fit's: the blocks that it will see.
+        blocks = RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=training.rng(rest))
+        coef = fit_grid(
+            training.X, training.positive, ks=ks, batch_size=batch_size,
+            max_epochs=training.epochs, tol=0.0, shuffle=shuffle, rng=training.rng(rest),
+            **options(blocks),
+        ).coef  # fmt: skip
+        for size, w in zip(ks, coef, strict=True):
+            W[:, sizes[size]] = w[:, None]
     return W
+
+
+def largest_curvature(objective: AUCObjective, blocks: RowBlocks) -> float:
+    """Largest eigenvalue of ∇²f_B over the blocks B.
+
+    It bounds ρ⁺, which looks at few columns at a time, from above for any number of them. With c
+    the centred rows of a block, each times √scale, and √2·δ as one more, ∇²f_B = cᵀc, whose
+    eigenvalues are those of the small matrix ccᵀ.
+    """
+    X = np.asarray(objective.table)
+    scales = np.array(objective.block_scales(len(blocks)))
+    means = np.stack([objective.mean_positive, objective.mean_negative])
+    delta = np.sqrt(2.0) * (means[1] - means[0])
+
+    def curvature(rows: Indices) -> float:
+        classes = np.where(objective.positive[rows], 0, 1)
+        centred = (X[rows] - means[classes]) * np.sqrt(scales[classes])[:, None]
+        factor = np.vstack([centred, delta])
+        return float(np.linalg.eigvalsh(factor @ factor.T)[-1])
+
+    return max(curvature(blocks.rows[start:stop]) for start, stop in pairwise(blocks.starts))
 
 
 def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
     W = np.zeros((training.X.shape[1], len(points)))
-    for rest, places in _families(points):
-        for place in places:
-            k = training.n_columns(points[place])
-            if k == 0:
-                continue
-            result = hsg_ht(
-                training.objective, k, step_size=3.0, initial_batch_size=rest["tau"], growth=1.033,
-                restart_batches=training.protocol.restart_batches, max_epochs=training.epochs,
-                tol=0.0, shuffle=not training.protocol.fixed_order, rng=training.rng(rest),
-            )  # fmt: skip
-            W[result.support, place] = result.values
+    for place, point in enumerate(points):
+        k = training.n_columns(point)
+        if k == 0:
+            continue
+        result = hsg_ht(
+            training.objective, k, step_size=3.0, initial_batch_size=point["tau"], growth=1.033,
+            restart_batches=training.protocol.restart_batches, max_epochs=training.epochs,
+            tol=0.0, shuffle=not training.protocol.fixed_order, rng=training.rng(point),
+        )  # fmt: skip
+        W[result.support, place] = result.values
     return W
 
 
 # ------------------------------------------------------------------------------------ convex
 
 
-def _solve_spam(training: Training, point: Point) -> Any:
-    return spam(
-        training.objective, l1=point.get("l1", 0.0), l2=point.get("l2", 0.0),
-        step_size=point["xi"], average=not training.protocol.last_iterate,
-        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-        rng=training.rng(point),
-    )  # fmt: skip
+def _fit_spam_l2(training: Training, points: Sequence[Point]) -> Floats:
+    return training.row_space.spam(
+        [(point["xi"], point["l2"]) for point in points],
+        (training.orders(point) for point in points),
+        average=not training.protocol.last_iterate,
+        tol=training.tol,
+    )
 
 
-def _solve_solam(training: Training, point: Point) -> Any:
-    return solam(
-        training.objective, radius=point["radius"], step_size=point["xi"],
-        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-        rng=training.rng(point),
-    )  # fmt: skip
+def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
+    return training.row_space.solam(
+        [(point["xi"], point["radius"]) for point in points],
+        (training.orders(point) for point in points),
+        clip_below=not training.protocol.clip_above_only,
+        tol=training.tol,
+    )
+
+
+def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
+    """SPAM with an L1 penalty, which needs all columns at every step."""
+    n, d = training.X.shape
+    sums = ClassSums.of(training.objective)
+    table, positive = training.objective.table, training.objective.positive
+    nothing, no_products = np.empty(0), np.empty((0, 2))
+    W = np.full((d, len(points)), np.nan)
+    for place, point in enumerate(points):
+        state = SPAMState(
+            d, np.float64, l1=point["l1"], l2=point.get("l2", 0.0), step_size=point["xi"],
+            average=not training.protocol.last_iterate, sums=sums,
+        )  # fmt: skip
+        for rows in training.orders(point).reshape(-1, n):
+            # The last step by itself: the stop rule looks at what it alone does.
+            state.advance(table, read_only(rows[:-1]), positive, nothing, no_products)
+            before = state.w.copy()
+            state.advance(table, read_only(rows[-1:]), positive, nothing, no_products)
+            with np.errstate(over="ignore", invalid="ignore"):
+                moved, length = np.linalg.norm(state.w - before), np.linalg.norm(before)
+            if not np.isfinite(moved) or (length > 0.0 and moved <= training.tol * length):
+                break
+        if np.isfinite(state.coef).all():
+            W[:, place] = state.coef
+    return W
 
 
 def _solve_fsauc(training: Training, point: Point) -> Any:
@@ -237,18 +327,11 @@ def _solve_fsauc(training: Training, point: Point) -> Any:
 
 
 def _fit_sparse_auc_cv(training: Training, points: Sequence[Point]) -> Floats:
-    """Our own estimator, which tunes itself: a point can only say how often its folds repeat."""
-    W = np.empty((training.X.shape[1], len(points)))
-    for place, point in enumerate(points):
-        seed = int(training.rng(point).integers(2**31))
-        cv = None
-        if "repeats" in point:
-            cv = RepeatedStratifiedKFold(
-                n_splits=5, n_repeats=int(point["repeats"]), random_state=seed
-            )
-        model = SparseAUCClassifierCV(cv=cv, random_state=seed)
-        W[:, place] = model.fit(training.X, training.positive).coef_[0]
-    return W
+    """Our own estimator with its defaults: it scales the columns and tunes itself."""
+    (point,) = points
+    seed = int(training.rng(point).integers(2**31))
+    model = SparseAUCClassifierCV(random_state=seed).fit(training.X, training.positive)
+    return np.array(model.coef_).T
 
 
 def _fit_mean_difference(training: Training, points: Sequence[Point]) -> Floats:
@@ -305,16 +388,14 @@ METHODS: Mapping[str, Method] = {
     method.key: method
     for method in (
         Method("sht-auc", "SHT-AUC", _fit_sht_auc),
-        Method("spam-l1", "SPAM-l1", _one_by_one(_solve_spam), truncated=True),
-        Method("spam-l2", "SPAM-l2", _one_by_one(_solve_spam), truncated=True),
+        Method("spam-l1", "SPAM-l1", _fit_spam, truncated=True),
+        Method("spam-l2", "SPAM-l2", _fit_spam_l2, truncated=True),
         Method("fsauc", "FSAUC", _one_by_one(_solve_fsauc), truncated=True),
-        Method("solam", "SOLAM", _one_by_one(_solve_solam), truncated=True),
+        Method("solam", "SOLAM", _fit_solam, truncated=True),
         Method("sto-iht", "StoIHT", _fit_sto_iht),
         Method("hsg-ht", "HSG-HT", _fit_hsg_ht),
-        Method(
-            "spam-l1l2", "SPAM-l1/l2", _one_by_one(_solve_spam), truncated=True, figure2_only=True
-        ),
-        Method("sparse-auc", "SparseAUCClassifierCV", _fit_sparse_auc_cv, in_paper=False),
+        Method("spam-l1l2", "SPAM-l1/l2", _fit_spam, truncated=True, in_tables=False),
+        Method("sparse-auc", "SparseAUCClassifierCV", _fit_sparse_auc_cv, in_paper=False, raw=True),
         Method("mean-difference", "top-k mean difference", _fit_mean_difference, in_paper=False),
         Method(
             "shrunken-centroid", "nearest shrunken centroid", _fit_shrunken_centroid, in_paper=False
@@ -322,7 +403,7 @@ METHODS: Mapping[str, Method] = {
         Method("l1-logistic", "L1 logistic", _fit_l1_logistic, in_paper=False),
     )
 }
-PAPER_METHODS = tuple(m.key for m in METHODS.values() if m.in_paper and not m.figure2_only)
+PAPER_METHODS = tuple(m.key for m in METHODS.values() if m.in_paper and m.in_tables)
 
 
 def find_methods(names: str | None) -> tuple[str, ...]:

@@ -1,17 +1,17 @@
-"""Which cells each table and figure needs. Cells that two of them share are the same cell."""
+"""Which tasks each table and figure needs. Tasks that two of them share are the same task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .convergence import SCALES, Scale, convergence_cell
-from .methods import METHODS
-from .presets import Preset
+from .convergence import SCALES, Scale, convergence_task
+from .methods import METHODS, PAPER_METHODS
+from .presets import PAPER, Preset, points
 from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, one_switch_on
-from .real import DATASETS, N_FOLDS, real_cell
-from .synthetic import synthetic_cell
-from .tasks import Cell
+from .real import DATASETS, N_FOLDS, real_task
+from .synthetic import synthetic_task
+from .tasks import Task
 
 TABLE_RATIO = 0.05
 FIGURE2_SPARSITY = 20
@@ -52,13 +52,13 @@ class Request:
 
     @property
     def table_methods(self) -> tuple[str, ...]:
-        """Methods that are rows of tables."""
-        return tuple(key for key in self.methods if not METHODS[key].figure2_only)
+        """Methods that are rows of Tables I and II."""
+        return tuple(key for key in self.methods if METHODS[key].in_tables)
 
     @property
     def paper_methods(self) -> tuple[str, ...]:
         """Rows of the paper's own tables."""
-        return tuple(key for key in self.table_methods if METHODS[key].in_paper)
+        return tuple(key for key in self.methods if key in PAPER_METHODS)
 
     def is_chosen(self, protocol: str) -> bool:
         """Whether this is the chosen protocol."""
@@ -70,14 +70,14 @@ RealKey = tuple[str, str, int, int]  # method, data set, trial, fold
 CurveKey = tuple[int, float, Scale, int]  # k*, r, scale of the step, fold
 
 
-def table_cells(request: Request, protocol: str) -> dict[SyntheticKey, Cell]:
-    """Cells of Tables I and II under a protocol; columns are the k*.
+def table_tasks(request: Request, protocol: str) -> dict[SyntheticKey, Task]:
+    """Tasks of Tables I and II under a protocol; columns are the k*.
 
     Under the protocol that was not chosen only the paper's methods are run, to compare with it.
     """
     preset, chosen = request.preset, request.is_chosen(protocol)
     return {
-        (method, str(k), trial, fold): synthetic_cell(
+        (method, str(k), trial, fold): synthetic_task(
             preset, PROTOCOLS[protocol], method, k=k, ratio=TABLE_RATIO, trial=trial, fold=fold,
             seed=request.seed,
         )
@@ -88,11 +88,11 @@ def table_cells(request: Request, protocol: str) -> dict[SyntheticKey, Cell]:
     }  # fmt: skip
 
 
-def figure2_cells(request: Request) -> dict[SyntheticKey, Cell]:
-    """Cells of Figure 2; columns are the shares of positives."""
+def figure2_tasks(request: Request) -> dict[SyntheticKey, Task]:
+    """Tasks of Figure 2; columns are the shares of positives."""
     preset = request.preset
     return {
-        (method, f"{ratio:g}", trial, fold): synthetic_cell(
+        (method, f"{ratio:g}", trial, fold): synthetic_task(
             preset, PROTOCOLS[request.protocol], method, k=FIGURE2_SPARSITY, ratio=ratio,
             trial=trial, fold=fold, seed=request.seed,
         )
@@ -103,26 +103,26 @@ def figure2_cells(request: Request) -> dict[SyntheticKey, Cell]:
     }  # fmt: skip
 
 
-def real_cells(request: Request, protocol: str) -> dict[RealKey, Cell]:
-    """Cells of Table III and Figures 3 and 4 under a protocol."""
+def real_tasks(request: Request, protocol: str) -> dict[RealKey, Task]:
+    """Tasks of Table III and Figures 3 and 4 under a protocol."""
     preset, chosen = request.preset, request.is_chosen(protocol)
     return {
-        (method, dataset, trial, fold): real_cell(
+        (method, dataset, trial, fold): real_task(
             preset, PROTOCOLS[protocol], method, dataset=dataset, trial=trial, fold=fold,
             seed=request.seed,
         )
-        for method in (request.table_methods if chosen else request.paper_methods)
+        for method in (request.methods if chosen else request.paper_methods)
         for dataset in request.datasets
         for trial in range(preset.real_trials if chosen else preset.other_real_trials)
         for fold in range(N_FOLDS)
     }  # fmt: skip
 
 
-def figure1_cells(request: Request) -> dict[CurveKey, Cell]:
-    """Cells of Figure 1."""
+def figure1_tasks(request: Request) -> dict[CurveKey, Task]:
+    """Tasks of Figure 1."""
     preset = request.preset
     return {
-        (k, ratio, scale, fold): convergence_cell(
+        (k, ratio, scale, fold): convergence_task(
             preset, k=k, ratio=ratio, fold=fold, scale=scale, seed=request.seed
         )
         for k in preset.sparsities
@@ -134,18 +134,22 @@ def figure1_cells(request: Request) -> dict[CurveKey, Cell]:
 
 @dataclass(frozen=True)
 class Measured:
-    """A switch and what it is measured on: each cell with it, beside the same cell without."""
+    """A switch and what it is measured on: each task with it, beside the same task without.
+
+    ``without`` and ``protocol`` are the protocols of either.
+    """
 
     switch: Switch
+    without: Protocol
     protocol: Protocol
-    pairs: Mapping[SyntheticKey | RealKey, tuple[Cell, Cell]]
+    pairs: Mapping[SyntheticKey | RealKey, tuple[Task, Task]]
     where: str
 
 
-def audit_cells(request: Request) -> list[Measured]:
-    """Cells that tell what each switch is worth, over the corrected protocol.
+def audit_tasks(request: Request) -> list[Measured]:
+    """Tasks that tell what each switch does, over the corrected protocol.
 
-    What needs another protocol to be on as well is compared with that one: the second permutation
+    What needs another switch to be on as well is compared with that one: the second permutation
     with the hold-out of 50.
     """
     measured = []
@@ -156,19 +160,19 @@ def audit_cells(request: Request) -> list[Measured]:
             build = _audited_synthetic if where == "synthetic" else _audited_real
             without, with_it = build(request, off), build(request, on)
             pairs = {
-                key: (cell, with_it[key])
-                for key, cell in without.items()
+                key: (task, with_it[key])
+                for key, task in without.items()
                 if switch.touches(where, key[0])
             }
             if pairs:
-                measured.append(Measured(switch, on, pairs, where))
+                measured.append(Measured(switch, off, on, pairs, where))
     return measured
 
 
-def _audited_synthetic(request: Request, protocol: Protocol) -> dict[SyntheticKey, Cell]:
+def _audited_synthetic(request: Request, protocol: Protocol) -> dict[SyntheticKey, Task]:
     preset = request.preset
     return {
-        (method, str(k), trial, fold): synthetic_cell(
+        (method, str(k), trial, fold): synthetic_task(
             preset, protocol, method, k=k, ratio=TABLE_RATIO, trial=trial, fold=fold,
             seed=request.seed,
         )
@@ -180,10 +184,10 @@ def _audited_synthetic(request: Request, protocol: Protocol) -> dict[SyntheticKe
     }  # fmt: skip
 
 
-def _audited_real(request: Request, protocol: Protocol) -> dict[RealKey, Cell]:
+def _audited_real(request: Request, protocol: Protocol) -> dict[RealKey, Task]:
     preset = request.preset
     return {
-        (method, dataset, trial, fold): real_cell(
+        (method, dataset, trial, fold): real_task(
             preset, protocol, method, dataset=dataset, trial=trial, fold=fold, seed=request.seed
         )
         for method in preset.audit_methods
@@ -191,25 +195,25 @@ def _audited_real(request: Request, protocol: Protocol) -> dict[RealKey, Cell]:
         for dataset in preset.audit_datasets
         if dataset in request.datasets
         for trial in range(preset.audit_real_trials)
-        for fold in range(N_FOLDS)
+        for fold in range(preset.audit_real_folds)
     }
 
 
-def cells_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Cell]:
-    """All cells that these experiments need; some come more than once."""
+def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
+    """All tasks that these experiments need; some come more than once."""
     both = (request.protocol, request.other_protocol)
     if {"table1", "table2"} & set(experiments):
         for protocol in both:
-            yield from table_cells(request, protocol).values()
+            yield from table_tasks(request, protocol).values()
     if {"table3", "figure3", "figure4"} & set(experiments):
         for protocol in both:
-            yield from real_cells(request, protocol).values()
+            yield from real_tasks(request, protocol).values()
     if "figure1" in experiments:
-        yield from figure1_cells(request).values()
+        yield from figure1_tasks(request).values()
     if "figure2" in experiments:
-        yield from figure2_cells(request).values()
+        yield from figure2_tasks(request).values()
     if "audit" in experiments:
-        for measured in audit_cells(request):
+        for measured in audit_tasks(request):
             for pair in measured.pairs.values():
                 yield from pair
 
@@ -228,3 +232,55 @@ def find_experiments(names: list[str]) -> tuple[str, ...]:
             f"no experiment is named {name!r}; there are all, {', '.join(EXPERIMENTS)}"
         )
     return tuple(name for name in EXPERIMENTS if name in wanted or "all" in wanted)
+
+
+# ------------------------------------------------------------------------------------- cost
+
+# Seconds of a task of the paper preset on one core: synthetic, colon, leukemia. On the genes under
+# the corrected protocol, which tunes on five splits; the published one tunes on one.
+_SECONDS: Mapping[str, tuple[float, float, float]] = {
+    "sht-auc": (1.2, 2.2, 12.0),
+    "sto-iht": (1.2, 2.2, 12.0),
+    "hsg-ht": (2.0, 2.0, 5.0),
+    "spam-l1": (4.0, 1.5, 5.0),
+    "spam-l2": (1.5, 0.2, 0.5),
+    "solam": (2.0, 0.2, 0.5),
+    "fsauc": (30.0, 8.0, 30.0),
+    "spam-l1l2": (32.0, 12.0, 40.0),
+    "sparse-auc": (5.0, 2.0, 6.0),
+    "mean-difference": (0.1, 0.1, 0.2),
+    "shrunken-centroid": (0.1, 0.1, 0.2),
+    "l1-logistic": (3.0, 0.5, 1.0),
+}
+_CONVERGENCE_SECONDS = 1.0
+
+
+def estimate_seconds(task: Task) -> float:
+    """Processor time that a task should take, from that of the paper preset's."""
+    settings = task.settings
+    if task.kind == "convergence":
+        return _CONVERGENCE_SECONDS * float(settings["epochs"]) / PAPER.figure1_epochs
+    method, real = settings["method"], task.kind == "real"
+    place = 1 + DATASETS.index(settings["dataset"]) if real else 0
+    whole = PAPER.real_grid(method, settings["dataset"], CORRECTED) if real else PAPER.grids[method]
+    share = len(points(settings["grid"])) / len(points(whole))
+    share *= float(settings["epochs"]) / (PAPER.real_epochs if real else PAPER.epochs)
+    if real:
+        share *= 0.25 if settings["switches"]["hold_out_fifty"] else 1.0
+    else:
+        share *= float(settings["n"] * settings["d"]) / (PAPER.n * PAPER.d)
+    return _SECONDS[method][place] * share
+
+
+def describe_cost(tasks: Sequence[Task]) -> str:
+    """Say how many tasks there are and how long they take, in all and for each method."""
+    parts: dict[str, tuple[int, float]] = {}
+    for task in tasks:
+        name = METHODS[task.settings["method"]].name if "method" in task.settings else "Figure 1"
+        count, seconds = parts.get(name, (0, 0.0))
+        parts[name] = count + 1, seconds + estimate_seconds(task)
+    total = sum(seconds for _, seconds in parts.values())
+    lines = [f"{len(tasks)} tasks, about {total / 3600:.1f} core-hours:"]
+    for name, (count, seconds) in sorted(parts.items(), key=lambda part: -part[1][1]):
+        lines.append(f"  {name}: {count} tasks, {seconds / 3600:.2f} h")
+    return "\n".join(lines)

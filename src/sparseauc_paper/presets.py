@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
+import numpy as np
+
+from .protocols import SPAM, Protocol
+
 Axis = tuple[float, ...]
 Grid = Mapping[str, Axis]
 
@@ -38,7 +42,8 @@ class Preset:
         Of the convergence plots.
     real_trials, other_real_trials : int
         Trials of five test parts each on the gene data.
-    audit_sparsities, audit_trials, audit_folds, audit_datasets, audit_real_trials, audit_methods
+    audit_sparsities, audit_trials, audit_folds, audit_datasets, audit_real_trials,
+    audit_real_folds, audit_methods
         What each switch is measured on.
     n, d : int
         Size of the synthetic table.
@@ -68,6 +73,7 @@ class Preset:
     audit_folds: int
     audit_datasets: tuple[str, ...]
     audit_real_trials: int
+    audit_real_folds: int
     audit_methods: tuple[str, ...]
     n: int
     d: int
@@ -77,11 +83,25 @@ class Preset:
     real_grids: Mapping[str, Grid]
     leukemia_batch_sizes: Axis
 
-    def real_grid(self, method: str, dataset: str) -> Grid:
+    def synthetic_grid(self, method: str, protocol: Protocol) -> Grid:
+        """Grid of a method on the synthetic data."""
+        grid = dict(self.grids[method])
+        if protocol.paper_spam_steps and method in SPAM:
+            grid["xi"] = self.grids["solam"]["xi"]
+        return grid
+
+    def real_grid(self, method: str, dataset: str, protocol: Protocol) -> Grid:
         """Grid of a method on the gene data."""
         grid = dict(self.real_grids.get(method, self.grids[method]))
         if dataset == "leukemia" and "batch_size" in grid:
             grid["batch_size"] = self.leukemia_batch_sizes
+        if protocol.untuned_batch_growth and "tau" in grid:
+            grid["tau"] = grid["tau"][-1:]
+        if protocol.paper_gene_ranges:
+            if "l1" in grid:
+                grid["l1"] = tuple(np.geomspace(1e-5, 0.07, len(grid["l1"])).tolist())
+            if method == "fsauc":
+                grid["radius"] = powers(10, -5, 4)
         return grid
 
     def with_trials(self, trials: int | None) -> Preset:
@@ -116,11 +136,13 @@ PAPER = Preset(
     figure1_epochs=300,
     real_trials=20,
     other_real_trials=20,
-    audit_sparsities=(20, 40, 60, 80),
+    # Twenty pairs for each switch and method: differences of pairs need fewer draws than means.
+    audit_sparsities=(40, 80),
     audit_trials=5,
-    audit_folds=5,
-    audit_datasets=("colon", "leukemia"),
+    audit_folds=2,
+    audit_datasets=("colon",),
     audit_real_trials=20,
+    audit_real_folds=1,
     audit_methods=("sht-auc", "spam-l1", "spam-l2", "fsauc", "solam", "sto-iht", "hsg-ht"),
     n=1000,
     d=1000,
@@ -167,12 +189,11 @@ QUICK = replace(
     figure1_folds=1,
     real_trials=1,
     other_real_trials=4,
-    audit_sparsities=(40, 80),
-    audit_trials=2,
+    audit_trials=5,
     audit_folds=1,
-    audit_datasets=("colon",),
-    audit_real_trials=1,
-    audit_methods=("sht-auc", "spam-l2", "sto-iht", "hsg-ht"),
+    audit_real_trials=2,
+    audit_real_folds=5,
+    audit_methods=("sht-auc", "spam-l2", "solam", "sto-iht", "hsg-ht"),
     grids={
         "sht-auc": _QUICK_HARD_GRID,
         "sto-iht": _QUICK_HARD_GRID,
@@ -184,8 +205,7 @@ QUICK = replace(
         },
         "solam": {"xi": (1, 10, 100), "radius": powers(10, -1, 5, 2)},
         "fsauc": {"radius": powers(10, 0, 4, 2), "eta": powers(2, -10, 6, 4)},
-        # Without the repeats of its default folds.
-        "sparse-auc": {"repeats": (1,)},
+        "sparse-auc": {},
         "mean-difference": {"k": _COUNTS},
         "shrunken-centroid": {"k": _COUNTS},
         "l1-logistic": {"C": tuple(10.0**e for e in range(-3, 3))},

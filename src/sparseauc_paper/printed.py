@@ -23,9 +23,17 @@ def _table(columns: tuple[str, ...], rows: Mapping[str, tuple[tuple[float, float
     }
 
 
-# The values behind an entry: five trials of five splits, and twenty of five.
-VALUES_SYNTHETIC = 25
-VALUES_REAL = 100
+class Extent(NamedTuple):
+    """What an entry rests on: values that tell something each, and independent trials."""
+
+    values: int
+    trials: int
+
+
+# Five trials of five splits. On the genes twenty trials of five values, which all judge the same
+# rows and so count once.
+SYNTHETIC = Extent(25, 5)
+REAL = Extent(20, 20)
 
 _SPARSITIES = ("20", "40", "60", "80")
 AUC = _table(

@@ -36,6 +36,9 @@ class Switch:
         The methods it touches; none means all of them.
     after : bool
         Whether it only changes what is read off finished fits, so that no fit depends on it.
+    published : bool
+        Whether it is on in the published protocol; one that is not follows the paper's text where
+        neither protocol does.
     """
 
     name: str
@@ -44,6 +47,12 @@ class Switch:
     where: tuple[Where, ...]
     methods: tuple[str, ...]
     after: bool
+    published: bool
+
+    @property
+    def title(self) -> str:
+        """Its name in words."""
+        return self.name.replace("_", " ")
 
     def touches(self, where: str, method: str) -> bool:
         """Whether it can change the numbers of this method in this experiment."""
@@ -56,6 +65,7 @@ def _switch(
     where: tuple[Where, ...] = ("synthetic", "real"),
     methods: tuple[str, ...] = (),
     after: bool = False,
+    published: bool = True,
 ) -> Any:
     return field(
         default=False,
@@ -65,6 +75,7 @@ def _switch(
             "where": where,
             "methods": methods,
             "after": after,
+            "published": published,
         },
     )
 
@@ -110,6 +121,20 @@ class Protocol:
         "columns are z-scored over training and test rows together",
         14, where=("synthetic",),
     )  # fmt: skip
+    stop_rule: bool = _switch(
+        "SPAM and SOLAM end with the first epoch whose last single step moves the answer by no "
+        "more than 1e-4 of its length (1e-6 on the genes)",
+        25, methods=(*SPAM, "solam"),
+    )  # fmt: skip
+    clip_above_only: bool = _switch(
+        "SOLAM's a and b are kept below R, but not above −R",
+        26, methods=("solam",),
+    )  # fmt: skip
+    absolute_cut: bool = _switch(
+        "the columns of the convex methods are those with a coefficient of 0.001 or more, however "
+        "large the others are, rather than their k* largest",
+        15, where=("synthetic",), methods=CONVEX, after=True,
+    )  # fmt: skip
     truncate_before_auc: bool = _switch(
         "coefficients of the convex methods below 0.001 are zeroed before the test AUC is computed "
         "(not while tuning)",
@@ -143,8 +168,22 @@ class Protocol:
     )  # fmt: skip
     automatic_step: bool = _switch(
         "SHT-AUC adapts its step to the course of F, in place of the published constant "
-        "(on in neither protocol: the paper gives no step)",
-        2, 3, methods=("sht-auc",),
+        "(on in neither protocol)",
+        2, 3, methods=("sht-auc",), published=False,
+    )  # fmt: skip
+    paper_step: bool = _switch(
+        "SHT-AUC's step is the paper's 1/ρ⁺, with the largest curvature of any block for ρ⁺ "
+        "(on in neither protocol)",
+        2, 3, methods=("sht-auc",), published=False,
+    )  # fmt: skip
+    paper_spam_steps: bool = _switch(
+        "SPAM's step is tuned over SOLAM's grid, as the text says (on in neither protocol)",
+        11, where=("synthetic",), methods=SPAM, published=False,
+    )  # fmt: skip
+    paper_gene_ranges: bool = _switch(
+        "SPAM's L1 penalty is tuned from 1e-5 to 0.07 and FSAUC's radius from 1e-5 to 1e4, as the "
+        "text says (on in neither protocol)",
+        20, where=("real",), methods=("spam-l1", "spam-l1l2", "fsauc"), published=False,
     )  # fmt: skip
 
     def switches_of(self, where: str, method: str) -> dict[str, bool]:
@@ -159,7 +198,7 @@ class Protocol:
 SWITCHES = tuple(Switch(name=f.name, **f.metadata) for f in fields(Protocol))
 
 CORRECTED = Protocol()
-PUBLISHED = Protocol(**{s.name: s.name != "automatic_step" for s in SWITCHES})
+PUBLISHED = Protocol(**{s.name: s.published for s in SWITCHES})
 PROTOCOLS: Mapping[str, Protocol] = {"corrected": CORRECTED, "published": PUBLISHED}
 
 

@@ -7,23 +7,25 @@ switched, the k with the best mean test AUC.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.datasets import load_colon, load_leukemia
 from sparseauc.datasets._markers import Reading
+from sparseauc.datasets._real import RAW_SCALE
 from sparseauc.metrics import fast_auc
 
 from .methods import METHODS, Training
 from .presets import Preset, points
 from .protocols import Protocol
 from .seeds import generator
-from .tasks import Cell
-from .tuning import Indices, Mask, Split, scale_columns, scale_rows, tune
+from .tasks import Task
+from .tuning import Floats, Indices, Mask, Split, scale_columns, scale_rows, tune
 
 N_FOLDS = 5
 LOADERS = {"colon": load_colon, "leukemia": load_leukemia}
@@ -31,9 +33,10 @@ DATASETS = tuple(LOADERS)
 READINGS: tuple[Reading, ...] = get_args(Reading)
 # The hold-out of the published programs, for both data sets.
 _TRAINING_ROWS, _POSITIVES, _LEAST_NEGATIVES = 50, (32, 33), 3
+_STOP_TOL = 1e-6
 
 
-def real_cell(
+def real_task(
     preset: Preset,
     protocol: Protocol,
     method: str,
@@ -42,17 +45,16 @@ def real_cell(
     trial: int,
     fold: int,
     seed: int,
-) -> Cell:
+) -> Task:
     """Name the work of one method on one test part of one trial."""
     switches = protocol.switches_of("real", method)
-    grid = dict(preset.real_grid(method, dataset))
-    if switches.get("untuned_batch_growth"):
-        grid["tau"] = grid["tau"][-1:]
-    return Cell(
+    grid = preset.real_grid(method, dataset, protocol)
+    return Task(
         "real",
         {
             "method": method,
             "dataset": dataset,
+            "data": genes(dataset).fingerprint,
             "grid": {name: list(axis) for name, axis in grid.items()},
             "trial": trial,
             "fold": fold,
@@ -64,17 +66,22 @@ def real_cell(
 
 
 def compute_real(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Tune, fit and test; see ``real_cell`` for the settings."""
+    """Tune, fit and test; see ``real_task`` for the settings."""
     protocol = Protocol(**settings["switches"])
     method = METHODS[settings["method"]]
     grid = points(settings["grid"])
-    X, positive, markers = genes(settings["dataset"])
+    X, positive, markers, fingerprint = genes(settings["dataset"])
+    if fingerprint != settings["data"]:
+        raise ValueError(
+            f"the {settings['dataset']} data here are {fingerprint}, not {settings['data']}"
+        )
     draw = (settings["seed"], settings["dataset"], settings["trial"])
     split, inner = splits(protocol, positive, draw, settings["fold"])
 
     def fit(part: Split, number: int, chosen: list[dict[str, float]], tuning: bool) -> Any:
-        table = X if protocol.row_scaling_only else scale_columns(X, part.train)
-        table = scale_rows(table)
+        table = X
+        if not method.raw:
+            table = scale_rows(X if protocol.row_scaling_only else scale_columns(X, part.train))
         training = Training(
             X=np.ascontiguousarray(table[part.train]),
             positive=positive[part.train],
@@ -83,6 +90,7 @@ def compute_real(settings: Mapping[str, Any]) -> dict[str, Any]:
             seed=("fit", *draw, settings["fold"], method.key, number),
             tuning_rows=inner[0].train.size,
             tuning=tuning,
+            stop_tol=_STOP_TOL,
         )
         return table[part.test], method.fit(training, chosen)
 
@@ -125,13 +133,38 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+class Genes(NamedTuple):
+    """A gene table: rows, which of them are positive, markers in both readings, a digest."""
+
+    X: Floats
+    positive: Mask
+    markers: dict[Reading, Indices]
+    fingerprint: str
+
+
 @lru_cache(maxsize=2)
-def genes(dataset: str) -> tuple[Any, Mask, dict[Reading, Indices]]:
-    """The table, which rows are positive, and the marker columns in both readings."""
+def genes(dataset: str) -> Genes:
+    """Load a table.
+
+    Raises
+    ------
+    OSError
+        If it is not here and cannot be downloaded.
+    ValueError
+        If it is not the table, or a copy that was scaled with the test rows.
+    """
     load = LOADERS[dataset]
     bunch = load()
+    if bunch.scale != RAW_SCALE:
+        raise ValueError(
+            f"{bunch.filename} is a copy whose columns were scaled over all rows ({bunch.scale}), "
+            f"so that test rows would leak into every fit. Put the raw intensities there as "
+            f"{dataset}.npz"
+        )
+    X, positive = np.ascontiguousarray(bunch.data, np.float64), bunch.target > 0
+    digest = hashlib.sha256(X.tobytes() + positive.tobytes()).hexdigest()[:16]
     markers = {reading: load(markers=reading).marker_columns for reading in READINGS}
-    return np.asarray(bunch.data, np.float64), bunch.target > 0, markers
+    return Genes(X, positive, markers, digest)
 
 
 def splits(

@@ -45,7 +45,7 @@ def make_report(
     request : Request
     experiments : tuple of str
         Those to show.
-    outcomes : dict of Cell to Outcome
+    outcomes : dict of Task to Outcome
     facts : dict of str to str
         About the run.
     missing_data : dict of str to str
@@ -125,7 +125,7 @@ def overview_notes(
     failed = sum(outcome.error is not None for outcome in outcomes.values())
     if failed:
         notes.append(
-            Note(f"{failed} cells failed; the tables say where. Running again tries them again.",
+            Note(f"{failed} tasks failed; the tables say where. Running again tries them again.",
                  "caution")
         )  # fmt: skip
     return notes
@@ -136,6 +136,9 @@ def _overall(values: summaries.Values, methods: tuple[str, ...]) -> dict[str, Me
     overall = {}
     for method in methods:
         means = [mean_of(v) for (key, _), v in values.items() if key == method]
+        if not means:
+            overall[method] = mean_of({})
+            continue
         errors = np.array([m.se for m in means])
         overall[method] = Mean(
             float(np.mean([m.mean for m in means])),
@@ -161,23 +164,27 @@ def _winners(request: Request, outcomes: Outcomes) -> list[Note]:
     )
     return [
         Note(
-            f"Mean test AUC over Table I, {request.protocol} protocol: {listed}. Standard errors "
-            f"about {np.nanmedian([m.se for m in overall.values()]):.3f}.",
+            f"Mean test AUC over Table I, {request.protocol} protocol: {listed}.{_errors(overall)}",
             "finding",
         )
     ]
+
+
+def _errors(overall: Mapping[str, Mean]) -> str:
+    known = [m.se for m in overall.values() if not isnan(m.se)]
+    return f" Standard errors about {np.median(known):.3f}." if known else ""
 
 
 def printed_order() -> dict[str, Mean]:
     """Mean printed AUC over Table I of each method, with its error."""
     order = {}
     for method, row in printed.AUC.items():
-        errors = np.array([entry.std for entry in row.values()]) / np.sqrt(printed.VALUES_SYNTHETIC)
+        errors = np.array([entry.std for entry in row.values()]) / np.sqrt(printed.SYNTHETIC.values)
         order[method] = Mean(
             float(np.mean([entry.mean for entry in row.values()])),
             float(np.sqrt((errors**2).sum())) / len(row),
             float("nan"),
-            printed.VALUES_SYNTHETIC * len(row),
+            printed.SYNTHETIC.values * len(row),
             0,
         )
     return order
@@ -218,9 +225,9 @@ def _zeroed(request: Request, protocol: str, outcomes: Outcomes) -> str:
         return ""
     results = [
         outcome.result
-        for (method, *_), cell in plan.table_cells(request, protocol).items()
+        for (method, *_), task in plan.table_tasks(request, protocol).items()
         if METHODS[method].truncated
-        and (outcome := outcomes.get(cell)) is not None
+        and (outcome := outcomes.get(task)) is not None
         and outcome.result is not None
     ]
     zeroed = [r["auc"] for r in results if r["columns"] == 0 and r["auc"] > 0.5]
@@ -279,13 +286,13 @@ def _expected_correlation(centre: Mapping[str, Mean], errors: Mapping[str, Mean]
 
 def _colon_mean(request: Request, outcomes: Outcomes) -> Note:
     """SHT-AUC on colon under the published protocol against the printed mean."""
-    cells = plan.real_cells(request, "published")
-    results = summaries.real_results(cells, outcomes, PROTOCOLS["published"])
+    tasks = plan.real_tasks(request, "published")
+    results = summaries.real_results(tasks, outcomes, PROTOCOLS["published"])
     ours = mean_of(results.tuned.get(("sht-auc", "colon"), {}), by_trial=True)
     theirs = printed.REAL_AUC["sht-auc"]["colon"]
     if ours.n == 0:
         return Note("SHT-AUC on colon under the published protocol: no result.", "caution")
-    errors = summaries.difference_in_errors(ours, theirs, printed.VALUES_REAL)
+    errors = summaries.difference_in_errors(ours, theirs, printed.REAL)
     k = results.best_k["sht-auc", "colon"]
     start = (
         f"SHT-AUC on colon under the published protocol: mean test AUC {ours.mean:.4f} ± "
@@ -294,16 +301,12 @@ def _colon_mean(request: Request, outcomes: Outcomes) -> Note:
     )
     if abs(errors) <= _MOST_ERRORS:
         return Note(f"{start}, within {_MOST_ERRORS:g}.", "finding")
-    by_trials = summaries.difference_in_errors(ours, theirs, 20)
     spread = [mean_of(v).mean for (m, d, _), v in results.by_k.items()
               if (m, d) == ("sht-auc", "colon")]  # fmt: skip
     return Note(
-        f"{start}, more than {_MOST_ERRORS:g}. Why: the five values of a trial test the same rows "
-        "and are nearly one value, so the printed mean has the error of 20 trials, up to "
-        f"{theirs.std / np.sqrt(20):.4f}, rather than that of {printed.VALUES_REAL} values; with "
-        f"it the difference is {by_trials:+.1f} standard errors. k was chosen on test AUC, whose "
-        f"mean here goes from {min(spread):.4f} to {max(spread):.4f} over {len(spread)} values of "
-        "k, and the programs' splits were not seeded and cannot be drawn again.",
+        f"{start}, more than {_MOST_ERRORS:g}. k was chosen on test AUC, whose mean here goes from "
+        f"{min(spread):.4f} to {max(spread):.4f} over {len(spread)} values of k, and the programs' "
+        "splits were not seeded and cannot be drawn again.",
         "caution",
     )
 
@@ -321,8 +324,8 @@ def _table1(request: Request, outcomes: Outcomes) -> list[Element]:
 
 
 def _bayes_note(request: Request, outcomes: Outcomes) -> list[Element]:
-    cells = plan.table_cells(request, request.protocol)
-    values = summaries.synthetic_values(cells, outcomes, lambda result: result["bayes_auc"])
+    tasks = plan.table_tasks(request, request.protocol)
+    values = summaries.synthetic_values(tasks, outcomes, lambda result: result["bayes_auc"])
     best = {column: mean_of(sample).mean for (_, column), sample in values.items()}
     text = ", ".join(f"{auc:.3f} at k* = {k}" for k, auc in best.items())
     return [Note(f"No score can have a larger AUC on fresh rows than {text} (Bayes).")]
@@ -388,14 +391,24 @@ def _theory(request: Request) -> Section:
 # ------------------------------------------------------------------------------------- facts
 
 
-def facts_of(command: str, seed: int, seconds: float, cell_seconds: float) -> dict[str, str]:
+def facts_of(
+    command: str, seed: int, seconds: float, outcomes: Outcomes, n_tasks: int
+) -> dict[str, str]:
     """How the report was made."""
+    spent = sum(outcome.seconds for outcome in outcomes.values())
+    data = {
+        str(task.settings["dataset"]): str(task.settings["data"])
+        for task in outcomes
+        if task.kind == "real"
+    }
     packages = ("sparseauc", "numpy", "scipy", "scikit-learn", "numba", "joblib")
     return {
         "command": command,
         "seed": str(seed),
         "duration": str(timedelta(seconds=round(seconds))),
-        "time in cells": f"{cell_seconds / 3600:.2f} core-hours, earlier runs included",
+        "tasks": f"{len(outcomes)} of {n_tasks}, {spent / 3600:.2f} core-hours in all",
+        "data": ", ".join(f"{name} (SHA-256 {digest}…)" for name, digest in data.items())
+        or "simulated only",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
         "versions": ", ".join(f"{name} {_version(name)}" for name in packages),

@@ -1,4 +1,4 @@
-"""Run the cells that the store lacks, on several cores or on a Dask cluster."""
+"""Run the tasks that the store lacks, on several cores or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from sparseauc._optional import import_optional
 
 from .store import Outcome, Store
-from .tasks import Cell
+from .tasks import Task
 
 # Without a terminal, a line is printed no more often than this.
 _SECONDS_BETWEEN_LINES = 15.0
-# Cells handed out before they are needed: enough to keep workers busy, and few to be lost.
+# Tasks handed out before they are needed: enough to keep workers busy, and few to be lost.
 _IN_FLIGHT = "2*n_jobs"
 
 
@@ -44,36 +44,36 @@ class Progressed:
     seconds: float
 
 
-def compute(cell: Cell) -> tuple[Cell, Outcome]:
-    """Compute a cell; an error becomes part of the outcome."""
+def compute(task: Task) -> tuple[Task, Outcome]:
+    """Compute a task; an error becomes part of the outcome."""
     start = time.thread_time()
     result, error = None, None
     try:
-        # Cells are what runs at the same time; a cell itself keeps to one core.
+        # Tasks are what runs at the same time; a task itself keeps to one core.
         with threadpool_limits(1):
-            result = cell.compute()
+            result = task.compute()
     except Exception:
         error = traceback.format_exc()
-    return cell, Outcome(result, error, time.thread_time() - start)
+    return task, Outcome(result, error, time.thread_time() - start)
 
 
-def run_cells(
-    cells: Sequence[Cell],
+def run_tasks(
+    tasks: Sequence[Task],
     store: Store,
     *,
     jobs: int = 1,
     dask: str | None = None,
     console: Console | None = None,
 ) -> Progressed:
-    """Compute the cells without a result and keep their outcomes as they come.
+    """Compute the tasks without a result and keep their outcomes as they come.
 
     Parameters
     ----------
-    cells : sequence of Cell
+    tasks : sequence of Task
         Repeated ones are computed once. The order has no influence on the results.
     store : Store
     jobs : int, default=1
-        Cells at the same time; −1 means as many as there are cores.
+        Tasks at the same time; −1 means as many as there are cores.
     dask : str, optional
         Address of a Dask scheduler that computes them instead.
     console : rich.console.Console, optional
@@ -89,20 +89,20 @@ def run_cells(
         As it comes; what was finished is in the store.
     """
     started = time.perf_counter()
-    unique = list(dict.fromkeys(cells))
+    unique = list(dict.fromkeys(tasks))
     have = store.get(unique)
-    missing = [cell for cell in unique if cell not in have or have[cell].error is not None]
+    missing = [task for task in unique if task not in have or have[task].error is not None]
     # In an order of its own, so that two runs on one store share the work rather than double it.
     random.SystemRandom().shuffle(missing)
     done = failed = 0
     with _telling(console, len(missing)) as tell, _backend(dask):
         # Asked again when its turn comes: another run may have finished it meanwhile.
-        pending = (delayed(compute)(cell) for cell in missing if not store.has(cell))
+        pending = (delayed(compute)(task) for task in missing if not store.has(task))
         parallel = Parallel(
             n_jobs=jobs, batch_size=1, pre_dispatch=_IN_FLIGHT, return_as="generator_unordered"
         )
-        for cell, outcome in parallel(pending):
-            store.add(cell, outcome)
+        for task, outcome in parallel(pending):
+            store.add(task, outcome)
             done += 1
             failed += outcome.error is not None
             tell(failed)
@@ -139,13 +139,13 @@ def _bar(console: Console, total: int) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("cells", total=total, pace="")
+        bar = progress.add_task("tasks", total=total, pace="")
         started = time.perf_counter()
 
         def tell(failed: int) -> None:
             done = progress.tasks[0].completed + 1
-            pace = f"{done / (time.perf_counter() - started):.1f} cells/s"
-            progress.update(task, advance=1, pace=f"{pace}, {failed} failed" if failed else pace)
+            pace = f"{done / (time.perf_counter() - started):.1f} tasks/s"
+            progress.update(bar, advance=1, pace=f"{pace}, {failed} failed" if failed else pace)
 
         yield tell
 
@@ -163,7 +163,7 @@ def _lines(console: Console, total: int) -> Iterator[Callable[[int], None]]:
             return
         last = now
         pace = done / (now - started)
-        line = f"{done} of {total} cells, {pace:.2f} cells/s, {_clock((total - done) / pace)} left"
+        line = f"{done} of {total} tasks, {pace:.2f} tasks/s, {_clock((total - done) / pace)} left"
         console.print(f"{line}, {failed} failed" if failed else line, highlight=False)
         sys.stdout.flush()
 
@@ -176,11 +176,11 @@ def _clock(seconds: float) -> str:
     return f"{hours:d}:{minutes:02d}:{seconds:02d}"
 
 
-def describe_failures(outcomes: dict[Cell, Any]) -> list[str]:
-    """Last line of every distinct error, with the number of cells it stopped."""
+def describe_failures(outcomes: dict[Task, Any]) -> list[str]:
+    """Last line of every distinct error, with the number of tasks it stopped."""
     counts: dict[str, int] = {}
     for outcome in outcomes.values():
         if outcome.error is not None:
             line = outcome.error.strip().splitlines()[-1]
             counts[line] = counts.get(line, 0) + 1
-    return [f"{line} ({count} cells)" for line, count in counts.items()]
+    return [f"{line} ({count} tasks)" for line, count in counts.items()]

@@ -1,7 +1,7 @@
-"""Finished cells in a SQLite file: kill a run at any moment, and the next one goes on from there.
+"""Finished tasks in a SQLite file: kill a run at any moment, and the next one goes on from there.
 
-A cell is written whole in one short transaction once it is finished, so a run that dies loses the
-cells in flight and nothing else. Several runs may share a file.
+A task is written whole in one short transaction once it is finished, so a run that dies loses the
+tasks in flight and nothing else. Several runs may share a file.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from .tasks import Cell
+from sparseauc.cli._errors import OutputError
+
+from .tasks import Task
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS cells (
+CREATE TABLE IF NOT EXISTS tasks (
     key TEXT PRIMARY KEY,
     description TEXT NOT NULL,
     result TEXT,
@@ -27,11 +29,6 @@ CREATE TABLE IF NOT EXISTS cells (
     seconds REAL NOT NULL,
     finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS attempts (
-    number INTEGER PRIMARY KEY,
-    key TEXT NOT NULL,
-    failed INTEGER NOT NULL
-);
 """
 # Another run holds the file for milliseconds; a minute is for disks that stall.
 _BUSY_SECONDS = 60.0
@@ -39,13 +36,13 @@ _BUSY_SECONDS = 60.0
 _AT_ONCE = 5000
 
 
-class StoreError(Exception):
+class StoreError(OutputError):
     """The file cannot be used as a store."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell: a result, or the text of an error, and the processor time it took."""
+    """What came of a task: a result, or the text of an error, and the processor time it took."""
 
     result: dict[str, Any] | None
     error: str | None
@@ -53,7 +50,7 @@ class Outcome:
 
 
 class Store:
-    """Outcomes by cell.
+    """Outcomes by task.
 
     Parameters
     ----------
@@ -63,14 +60,14 @@ class Store:
     Raises
     ------
     StoreError
-        If the file cannot be opened, or is something else.
+        If the file cannot be opened, is damaged, or is something else; so do all methods.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         # The runner asks from its own threads; the lock keeps them apart.
         self._lock = threading.Lock()
-        try:
+        with self._guarded():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -78,11 +75,21 @@ class Store:
             with closing(self._connection.cursor()) as cursor:
                 cursor.execute("PRAGMA journal_mode = WAL")
                 # In WAL mode this survives the death of the program; a power cut may cost the last
-                # cells, never the file.
+                # tasks, never the file.
                 cursor.execute("PRAGMA synchronous = NORMAL")
                 cursor.executescript(_SCHEMA)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """One thread at a time; what is wrong with the file becomes one kind of error."""
+        try:
+            with self._lock:
+                yield
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"cannot keep results in {path}: {error}") from error
+            raise StoreError(
+                f"cannot keep results in {self.path}: {error}. Move the file away, or name another "
+                "one by --store"
+            ) from error
 
     def __enter__(self) -> Self:
         return self
@@ -100,56 +107,58 @@ class Store:
         with self._lock:
             self._connection.close()
 
-    def has(self, cell: Cell) -> bool:
-        """Whether the cell has a result; one that failed has none."""
-        with self._lock:
+    def has(self, task: Task) -> bool:
+        """Whether the task has a result; one that failed has none."""
+        with self._guarded():
             found = self._connection.execute(
-                "SELECT 1 FROM cells WHERE key = ? AND error IS NULL", (cell.key,)
+                "SELECT 1 FROM tasks WHERE key = ? AND error IS NULL", (task.key,)
             ).fetchone()
         return found is not None
 
-    def add(self, cell: Cell, outcome: Outcome) -> None:
+    def add(self, task: Task, outcome: Outcome) -> None:
         """Keep an outcome. A result is never replaced; an error is, by whatever comes later."""
         result = None if outcome.result is None else json.dumps(outcome.result)
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._connection.execute(
-                    "INSERT INTO cells (key, description, result, error, seconds) "
-                    "VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-                    "result = excluded.result, error = excluded.error, "
-                    "seconds = excluded.seconds, finished = CURRENT_TIMESTAMP "
-                    "WHERE cells.error IS NOT NULL",
-                    (cell.key, cell.description, result, outcome.error, outcome.seconds),
-                )
-                self._connection.execute(
-                    "INSERT INTO attempts (key, failed) VALUES (?, ?)",
-                    (cell.key, outcome.error is not None),
-                )
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
+        with self._guarded():
+            self._connection.execute(
+                "INSERT INTO tasks (key, description, result, error, seconds) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "result = excluded.result, error = excluded.error, "
+                "seconds = excluded.seconds, finished = CURRENT_TIMESTAMP "
+                "WHERE tasks.error IS NOT NULL",
+                (task.key, task.description, result, outcome.error, outcome.seconds),
+            )
 
-    def get(self, cells: Iterable[Cell]) -> dict[Cell, Outcome]:
-        """Outcomes of those of the cells that have one."""
-        by_key = {cell.key: cell for cell in cells}
+    def get(self, tasks: Iterable[Task]) -> dict[Task, Outcome]:
+        """Outcomes of those of the tasks that have one."""
+        by_key = {task.key: task for task in tasks}
         keys = list(by_key)
         found = {}
         for start in range(0, len(keys), _AT_ONCE):
             part = keys[start : start + _AT_ONCE]
             marks = ",".join("?" * len(part))
-            with self._lock:
+            with self._guarded():
                 rows = self._connection.execute(
-                    f"SELECT key, result, error, seconds FROM cells WHERE key IN ({marks})", part
+                    f"SELECT key, result, error, seconds FROM tasks WHERE key IN ({marks})", part
                 ).fetchall()
             for key, result, error, seconds in rows:
-                outcome = Outcome(None if result is None else json.loads(result), error, seconds)
-                found[by_key[key]] = outcome
+                found[by_key[key]] = Outcome(self._read(by_key[key], result), error, seconds)
         return found
 
-    def attempts(self) -> dict[str, int]:
-        """How often each cell was finished, with a result or an error."""
-        with self._lock:
-            rows = self._connection.execute("SELECT key, count(*) FROM attempts GROUP BY key")
-            return dict(rows.fetchall())
+    def _read(self, task: Task, text: str | None) -> dict[str, Any] | None:
+        """Result of a task as it was written; anything else means that the file was tampered with.
+
+        Every kind of task has fields without which no table can be made of it.
+        """
+        if text is None:
+            return None
+        try:
+            result = json.loads(text)
+            missing = [name for name in task.fields if name not in result]
+        except (ValueError, TypeError):
+            missing = list(task.fields)
+        if missing:
+            raise StoreError(
+                f"{self.path} holds a damaged result, without {missing[0]!r}, of the task "
+                f"{task.description}. Move the file away, or delete that line"
+            )
+        return dict(result)

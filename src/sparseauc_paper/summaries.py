@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isnan, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import norm as normal
+from scipy.stats import t as student
 
 from sparseauc.tabular.report.elements import Comparison, Figure, Panel, Series
 
@@ -17,14 +20,14 @@ from .methods import METHODS
 from .plan import Request
 from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
 from .store import Outcome
-from .tasks import Cell
+from .tasks import Task
 from .tuning import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Outcomes = Mapping[Cell, Outcome]
-# Values by trial, NaN for a cell that failed; the samples of a method and a column.
+Outcomes = Mapping[Task, Outcome]
+# Values by trial, NaN for a task that failed; the samples of a method and a column.
 Sample = dict[int, list[float]]
 Values = dict[tuple[str, str], Sample]
 
@@ -34,6 +37,10 @@ PROTOCOL_WORDS = {
     "published": "the published protocol (as the authors' programs did it, slips included)",
 }
 _AUC = "test AUC"
+
+
+# Nothing is called different, or clear, that rests on fewer values.
+FEWEST = 10
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,9 @@ class Mean:
     se : float
         Standard error of the mean; NaN for a single value.
     n, failed : int
-        Values, and values missing because their cell failed.
+        Values, and values missing because their task failed.
+    df : int
+        Degrees of freedom of the standard error.
     """
 
     mean: float
@@ -55,6 +64,13 @@ class Mean:
     std: float
     n: int
     failed: int
+    df: int = 0
+
+    def half_width(self, level: float) -> float:
+        """Half of the interval that misses the mean with probability ``level``: Student's t."""
+        if self.df < 1 or isnan(self.se):
+            return nan
+        return float(student.isf(level / 2, self.df)) * self.se
 
 
 def mean_of(sample: Mapping[int, Sequence[float]], *, by_trial: bool = False) -> Mean:
@@ -72,40 +88,55 @@ def mean_of(sample: Mapping[int, Sequence[float]], *, by_trial: bool = False) ->
     good = np.concatenate(trials)
     means = np.array([values.mean() for values in trials])
     errors = [
-        float(units.std(ddof=1)) / sqrt(units.size)
+        (float(units.std(ddof=1)) / sqrt(units.size), units.size - 1)
         for units in ([means] if by_trial else [good, means])
         if units.size > 1
     ]
-    se = max(errors, default=nan)
-    return Mean(float(good.mean()), se, float(good.std()), good.size, failed)
+    se, df = max(errors, default=(nan, 0))
+    return Mean(float(good.mean()), se, float(good.std()), good.size, failed, df)
 
 
-def difference_in_errors(mine: Mean, theirs: printed.Printed, n_printed: int) -> float:
-    """Difference of two means in units of its standard error; NaN where that is not known."""
-    error = sqrt(mine.se**2 + theirs.std**2 / n_printed)
-    return (mine.mean - theirs.mean) / error if error > 0 else nan
+def difference_in_errors(mine: Mean, theirs: printed.Printed, extent: printed.Extent) -> float:
+    """Difference of two means in standard errors; NaN where it rests on fewer than ten values.
+
+    A few values that happen to agree do not make an error small: ours is at least what the printed
+    deviation makes of as many values. The quotient is Student's t; what is returned is the normal
+    deviate of the same probability, so that 2 means the same for any number of values.
+    """
+    if mine.n < FEWEST or mine.df < 1:
+        return nan
+    own = max((mine.se, mine.df), (theirs.std / sqrt(mine.df + 1), mine.df))
+    parts = (own[0] ** 2, own[1]), (theirs.std**2 / extent.values, extent.trials - 1)
+    variance = sum(square for square, _ in parts)
+    if not variance > 0:
+        return nan
+    df = variance**2 / sum(square**2 / freedom for square, freedom in parts)
+    quotient = (mine.mean - theirs.mean) / sqrt(variance)
+    return float(np.sign(quotient) * normal.isf(student.sf(abs(quotient), df)))
 
 
 # -------------------------------------------------------------------------------- synthetic
 
 
-def synthetic_auc(protocol: Protocol, result: Mapping[str, Any]) -> float:
-    """Test AUC, after small coefficients are zeroed if so switched."""
-    return float(result["auc_truncated" if protocol.truncate_before_auc else "auc"])
+def synthetic_measure(protocol: Protocol, measure: str, result: Mapping[str, Any]) -> float:
+    """Test AUC ("auc"), F1 ("f1") or Jaccard index ("jaccard"), as the protocol reads them."""
+    if measure == "auc":
+        return float(result["auc_cut" if protocol.truncate_before_auc else "auc"])
+    return float(result[measure if protocol.absolute_cut else f"{measure}_largest"])
 
 
 def synthetic_values(
-    cells: Mapping[plan.SyntheticKey, Cell],
+    tasks: Mapping[plan.SyntheticKey, Task],
     outcomes: Outcomes,
     read: Callable[[Mapping[str, Any]], float],
 ) -> Values:
-    """Read one number off every cell, by method and column."""
+    """Read one number off every task that was run, by method and column; NaN where it failed."""
     values: Values = {}
-    for (method, column, trial, _), cell in cells.items():
-        outcome = outcomes.get(cell)
-        result = None if outcome is None else outcome.result
-        sample = values.setdefault((method, column), {})
-        sample.setdefault(trial, []).append(nan if result is None else read(result))
+    for (method, column, trial, _), task in tasks.items():
+        if task in outcomes:
+            result = outcomes[task].result
+            sample = values.setdefault((method, column), {})
+            sample.setdefault(trial, []).append(nan if result is None else read(result))
     return values
 
 
@@ -113,7 +144,7 @@ def frame_of(
     values: Values,
     group: str,
     table: printed.Table,
-    n_printed: int,
+    extent: printed.Extent,
     columns: Mapping[str, str],
     *,
     by_trial: bool = False,
@@ -138,7 +169,7 @@ def frame_of(
                 "printed_std": nan if theirs is None else theirs.std,
                 "difference": nan
                 if theirs is None
-                else difference_in_errors(summary, theirs, n_printed),
+                else difference_in_errors(summary, theirs, extent),
             }
         )
     return lines
@@ -160,18 +191,14 @@ def _extent(trials: int, folds: int, what: str) -> str:
 
 def table1_values(request: Request, protocol: str, outcomes: Outcomes) -> Values:
     """Test AUCs behind Table I."""
-    cells = plan.table_cells(request, protocol)
-    return synthetic_values(
-        cells, outcomes, lambda result: synthetic_auc(PROTOCOLS[protocol], result)
-    )
+    tasks = plan.table_tasks(request, protocol)
+    return synthetic_values(tasks, outcomes, partial(synthetic_measure, PROTOCOLS[protocol], "auc"))
 
 
 def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table I under a protocol, beside the printed numbers."""
     values = table1_values(request, protocol, outcomes)
-    lines = frame_of(
-        values, _AUC, printed.AUC, printed.VALUES_SYNTHETIC, _sparsity_columns(request)
-    )
+    lines = frame_of(values, _AUC, printed.AUC, printed.SYNTHETIC, _sparsity_columns(request))
     return _comparison(
         _name("table1", request, protocol),
         f"Table I, {protocol} protocol",
@@ -183,16 +210,15 @@ def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
 
 def table2(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table II under a protocol: were the shifted columns found?"""
-    cells = plan.table_cells(request, protocol)
+    tasks = plan.table_tasks(request, protocol)
     lines = []
     for group, field, table in (
         ("F1", "f1", printed.F1),
         ("Jaccard", "jaccard", printed.JACCARD),
     ):
-        values = synthetic_values(cells, outcomes, lambda result, field=field: result[field])  # type: ignore[misc]
-        lines += frame_of(
-            values, group, table, printed.VALUES_SYNTHETIC, _sparsity_columns(request)
-        )
+        read = partial(synthetic_measure, PROTOCOLS[protocol], field)
+        values = synthetic_values(tasks, outcomes, read)
+        lines += frame_of(values, group, table, printed.SYNTHETIC, _sparsity_columns(request))
     return _comparison(
         _name("table2", request, protocol),
         f"Table II, {protocol} protocol",
@@ -220,16 +246,16 @@ def _name(stem: str, request: Request, protocol: str) -> str:
 
 def figure2(request: Request, outcomes: Outcomes) -> Figure:
     """Figure 2: AUC and F1 against the share of positives."""
-    cells = plan.figure2_cells(request)
+    tasks = plan.figure2_tasks(request)
     protocol = PROTOCOLS[request.protocol]
     panels = []
     errors: list[float] = []
     readers: dict[str, Callable[[Mapping[str, Any]], float]] = {
-        _AUC: lambda result: synthetic_auc(protocol, result),
-        "F1 of the columns": lambda result: result["f1"],
+        _AUC: partial(synthetic_measure, protocol, "auc"),
+        "F1 of the columns": partial(synthetic_measure, protocol, "f1"),
     }
     for label, read in readers.items():
-        values = synthetic_values(cells, outcomes, read)
+        values = synthetic_values(tasks, outcomes, read)
         series = []
         for method in request.methods:
             means = [mean_of(values[method, f"{r:g}"]) for r in request.preset.ratios]
@@ -260,11 +286,11 @@ def _course(
     request: Request, outcomes: Outcomes, k: int, ratio: float, scale: Scale, field: str
 ) -> tuple[list[int], Floats]:
     """Epochs, and the mean over training parts of what was recorded at them; none if all failed."""
-    cells = plan.figure1_cells(request)
+    tasks = plan.figure1_tasks(request)
     runs = [
         outcome.result
         for fold in range(request.preset.figure1_folds)
-        if (outcome := outcomes.get(cells[k, ratio, scale, fold])) is not None
+        if (outcome := outcomes.get(tasks[k, ratio, scale, fold])) is not None
         and outcome.result is not None
     ]
     if not runs:
@@ -330,9 +356,9 @@ def _mean_steps(request: Request, outcomes: Outcomes, scale: Scale) -> str:
     parts = []
     for ratio in request.preset.figure1_ratios:
         steps = [
-            outcomes[cell].result["step"]  # type: ignore[index]
-            for (_, r, s, _), cell in plan.figure1_cells(request).items()
-            if (r, s) == (ratio, scale) and cell in outcomes and outcomes[cell].result is not None
+            outcomes[task].result["step"]  # type: ignore[index]
+            for (_, r, s, _), task in plan.figure1_tasks(request).items()
+            if (r, s) == (ratio, scale) and task in outcomes and outcomes[task].result is not None
         ]
         if steps:
             parts.append(f"{np.mean(steps):.3g} at r = {ratio:g}")
@@ -360,7 +386,7 @@ def epochs_to(request: Request, outcomes: Outcomes, share: float) -> dict[tuple[
 
 @dataclass(frozen=True)
 class RealResults:
-    """What the cells of a protocol on the gene data hold.
+    """What the tasks of a protocol on the gene data hold.
 
     Attributes
     ----------
@@ -381,20 +407,21 @@ class RealResults:
 
 
 def real_results(
-    cells: Mapping[plan.RealKey, Cell], outcomes: Outcomes, protocol: Protocol
+    tasks: Mapping[plan.RealKey, Task], outcomes: Outcomes, protocol: Protocol
 ) -> RealResults:
-    """Read all numbers off the cells of the gene data."""
+    """Read all numbers off the tasks of the gene data."""
     reading = "published" if protocol.published_markers else "corrected"
     by_k: dict[tuple[str, str, str], Sample] = {}
     share: dict[tuple[str, str, str], Sample] = {}
     own: Values = {}
-    for (method, dataset, trial, _), cell in cells.items():
-        outcome = outcomes.get(cell)
+    for (method, dataset, trial, _), task in tasks.items():
+        if task not in outcomes:
+            continue
+        result = outcomes[task].result
         values = own.setdefault((method, dataset), {}).setdefault(trial, [])
-        if outcome is None or outcome.result is None:
+        if result is None:
             values.append(nan)
             continue
-        result = outcome.result
         values.append(result["by_k"][result["best"]]["auc"])
         for k, at_k in result["by_k"].items():
             place = method, dataset, k
@@ -414,7 +441,7 @@ def real_results(
         for (method, dataset), k in best_k.items():
             if method in HARD_THRESHOLDING:
                 failed = [v for values in own[method, dataset].values() for v in values if isnan(v)]
-                # Cells that failed have no value at any k; they count all the same.
+                # Tasks that failed have no value at any k; they count all the same.
                 tuned[method, dataset] = {**by_k[method, dataset, k], -1: failed}
     return RealResults(tuned, by_k, share, best_k)
 
@@ -427,10 +454,10 @@ def _real_extent(request: Request, protocol: str) -> str:
 
 def table3(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table III under a protocol."""
-    cells = plan.real_cells(request, protocol)
-    results = real_results(cells, outcomes, PROTOCOLS[protocol])
+    tasks = plan.real_tasks(request, protocol)
+    results = real_results(tasks, outcomes, PROTOCOLS[protocol])
     lines = frame_of(
-        results.tuned, _AUC, printed.REAL_AUC, printed.VALUES_REAL,
+        results.tuned, _AUC, printed.REAL_AUC, printed.REAL,
         {name: name for name in request.datasets},
         by_trial=PROTOCOLS[protocol].hold_out_fifty,
     )  # fmt: skip
@@ -450,8 +477,8 @@ def table3(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
 
 def figures_by_k(request: Request, protocol: str, outcomes: Outcomes) -> tuple[Figure, Figure]:
     """Figures 3 and 4: test AUC, and share of markers among the columns chosen, against k."""
-    cells = plan.real_cells(request, protocol)
-    results = real_results(cells, outcomes, PROTOCOLS[protocol])
+    tasks = plan.real_tasks(request, protocol)
+    results = real_results(tasks, outcomes, PROTOCOLS[protocol])
     aucs: list[Panel] = []
     shares: list[Panel] = []
     for dataset in request.datasets:

@@ -12,19 +12,20 @@ from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.datasets import OutbreakData, make_outbreak
 from sparseauc.metrics import fast_auc, support_f1, support_jaccard
+from sparseauc.projections import top_k
 
 from .methods import METHODS, NEGLIGIBLE, Training
 from .presets import Preset, points
 from .protocols import Protocol
 from .seeds import generator
-from .tasks import Cell
+from .tasks import Task
 from .tuning import Indices, Mask, Split, scale_columns, scale_rows, tune
 
 N_FOLDS = 5
 SHIFT = 0.3
 
 
-def synthetic_cell(
+def synthetic_task(
     preset: Preset,
     protocol: Protocol,
     method: str,
@@ -34,13 +35,15 @@ def synthetic_cell(
     trial: int,
     fold: int,
     seed: int,
-) -> Cell:
+) -> Task:
     """Name the work of one method on one test part of one draw."""
-    return Cell(
+    return Task(
         "synthetic",
         {
             "method": method,
-            "grid": {name: list(axis) for name, axis in preset.grids[method].items()},
+            "grid": {
+                name: list(axis) for name, axis in preset.synthetic_grid(method, protocol).items()
+            },
             "k": k,
             "ratio": ratio,
             "trial": trial,
@@ -55,7 +58,7 @@ def synthetic_cell(
 
 
 def compute_synthetic(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Tune, fit and test; see ``synthetic_cell`` for the settings."""
+    """Tune, fit and test; see ``synthetic_task`` for the settings."""
     protocol = Protocol(**settings["switches"])
     method = METHODS[settings["method"]]
     grid = points(settings["grid"])
@@ -67,7 +70,7 @@ def compute_synthetic(settings: Mapping[str, Any]) -> dict[str, Any]:
     seed = ("fit", *draw, settings["fold"], method.key)
 
     def fit(part: Split, number: int, chosen: list[dict[str, float]], tuning: bool) -> Any:
-        X = scaled(protocol, data, part.train, draw)
+        X = data.X if method.raw else scaled(protocol, data, part.train, draw)
         training = Training(
             X=np.ascontiguousarray(X[part.train]),
             positive=positive[part.train],
@@ -88,14 +91,19 @@ def compute_synthetic(settings: Mapping[str, Any]) -> dict[str, Any]:
     coef = W[:, 0]
     if not np.isfinite(coef).all():
         raise FloatingPointError(f"the final fit of {method.name} diverged at {grid[best]}")
-    kept = np.where(np.abs(coef) < NEGLIGIBLE, 0.0, coef) if method.truncated else coef
+    cut = np.where(np.abs(coef) < NEGLIGIBLE, 0.0, coef) if method.truncated else coef
+    chosen = np.flatnonzero(cut)
+    # Of a dense answer the k* largest, which do not depend on its scale.
+    largest = top_k(coef, settings["k"]) if method.truncated else chosen
     judged = positive[split.test]
     return {
         "auc": fast_auc(X_test @ coef, judged),
-        "auc_truncated": fast_auc(X_test @ kept, judged),
-        "f1": support_f1(np.flatnonzero(kept), data.support),
-        "jaccard": support_jaccard(np.flatnonzero(kept), data.support),
-        "columns": int(np.count_nonzero(kept)),
+        "auc_cut": fast_auc(X_test @ cut, judged),
+        "f1": support_f1(chosen, data.support),
+        "f1_largest": support_f1(largest, data.support),
+        "jaccard": support_jaccard(chosen, data.support),
+        "jaccard_largest": support_jaccard(largest, data.support),
+        "columns": chosen.size,
         "chosen": grid[best],
         "validation_auc": validation,
         "bayes_auc": data.bayes_auc,

@@ -7,22 +7,39 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .seeds import canonical
 
 Kind = Literal["synthetic", "real", "convergence"]
 
-# Where each kind is computed. By name: the modules build cells themselves, and import this one.
-_COMPUTED_BY: Mapping[Kind, tuple[str, str]] = {
-    "synthetic": ("synthetic", "compute_synthetic"),
-    "real": ("real", "compute_real"),
-    "convergence": ("convergence", "compute_convergence"),
-}
+# Part of every key. Raise it with any change that alters a result but none of its settings.
+REVISION = 2
+
+
+class _Computed(NamedTuple):
+    """Where a kind is computed, and what every result of it holds."""
+
+    module: str
+    function: str
+    fields: tuple[str, ...]
+
+
+# By name: the modules build tasks themselves, and import this one.
+_COMPUTED: Mapping[Kind, _Computed] = {
+    "synthetic": _Computed(
+        "synthetic", "compute_synthetic",
+        ("auc", "auc_cut", "f1", "f1_largest", "jaccard", "jaccard_largest", "columns"),
+    ),
+    "real": _Computed("real", "compute_real", ("by_k", "best")),
+    "convergence": _Computed(
+        "convergence", "compute_convergence", ("epochs", "auc", "objective", "step")
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Cell:
+class Task:
     """One result to be had.
 
     Attributes
@@ -40,20 +57,27 @@ class Cell:
         """Canonical JSON of all that determines the result."""
         from sparseauc import __version__
 
-        return canonical({"kind": self.kind, "version": __version__, **self.settings})
+        return canonical(
+            {"kind": self.kind, "version": __version__, "revision": REVISION, **self.settings}
+        )
 
     @cached_property
     def key(self) -> str:
         """Hash of the description, the key of the store."""
         return hashlib.sha256(self.description.encode()).hexdigest()
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What its result holds at least."""
+        return _COMPUTED[self.kind].fields
+
     def __hash__(self) -> int:
         return hash(self.key)
 
     def compute(self) -> dict[str, Any]:
         """Do the work. The result is plain JSON and depends on nothing but the settings."""
-        module, function = _COMPUTED_BY[self.kind]
+        place = _COMPUTED[self.kind]
         compute: Callable[[Mapping[str, Any]], dict[str, Any]] = getattr(
-            importlib.import_module(f".{module}", __package__), function
+            importlib.import_module(f".{place.module}", __package__), place.function
         )
         return compute(self.settings)

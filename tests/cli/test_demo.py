@@ -55,7 +55,7 @@ def test_folder_that_is_a_file(run, tmp_path):
     target = tmp_path / "taken"
     target.write_text("mine")
     result = run("--out", target)
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert result.stdout == ""  # found out before anything is computed
     assert len(result.stderr.splitlines()) == 1
     assert "taken" in result.stderr
@@ -68,14 +68,14 @@ def test_folder_that_is_a_file(run, tmp_path):
 def test_folder_without_permission(run, tmp_path):
     tmp_path.chmod(0o500)
     result = run("--out", tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert "Permission denied" in result.stderr
 
 
 def test_plot_that_cannot_be_replaced_leaves_nothing_behind(run, tmp_path):
     (tmp_path / "demo.png" / "in the way").mkdir(parents=True)
     result = run("--out", tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert len(result.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
 

@@ -2,9 +2,13 @@ import numpy as np
 import pytest
 from tiny import TINY
 
+from sparseauc.blocks import RowBlocks
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
-from sparseauc_paper.convergence import SCALES, convergence_cell, largest_curvature
+from sparseauc.solvers import sht_auc
+from sparseauc_paper.convergence import SCALES, convergence_task
+from sparseauc_paper.methods import METHODS, Training, largest_curvature
+from sparseauc_paper.protocols import one_switch_on
 
 
 def test_largest_curvature_is_that_of_the_gradients():
@@ -16,16 +20,31 @@ def test_largest_curvature_is_that_of_the_gradients():
         at_zero = objective.block_gradient(np.zeros(8), rows, 3)
         hessian = [objective.block_gradient(e, rows, 3) - at_zero for e in np.eye(8)]
         largest = max(largest, np.linalg.eigvalsh(np.array(hessian))[-1])
-    assert largest_curvature(objective, 20) == pytest.approx(largest)
+    blocks = RowBlocks.partition(60, 20, shuffle=False, rng=np.random.default_rng(0))
+    assert largest_curvature(objective, blocks) == pytest.approx(largest)
+
+
+def test_the_step_of_the_theorem_in_the_tables():
+    data = make_outbreak(n=60, d=8, k=3, r=0.3, random_state=1)
+    training = Training(data.X, data.y > 0, one_switch_on("paper_step"), 5, ("test",), 60, True)
+    point = {"k": 3, "blocks": 4}
+    W = METHODS["sht-auc"].fit(training, [point])
+    blocks = RowBlocks.partition(60, 15, shuffle=True, rng=training.rng(point))
+    step = 1 / largest_curvature(training.objective, blocks)
+    result = sht_auc(
+        training.objective, 3, batch_size=15, step_size=step, max_epochs=5, tol=0.0,
+        rng=training.rng(point),
+    )  # fmt: skip
+    np.testing.assert_allclose(W[:, 0], result.dense(8), atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_run(scale):
-    cell = convergence_cell(TINY, k=3, ratio=0.25, fold=0, scale=scale, seed=0)
-    result = cell.compute()
+    task = convergence_task(TINY, k=3, ratio=0.25, fold=0, scale=scale, seed=0)
+    result = task.compute()
     assert result["epochs"] == [0, 1, 10, 20]
     assert result["auc"][0] == 0.5
     assert result["objective"][-1] < result["objective"][1] < 1
     if scale == "published":
         assert result["step"] == pytest.approx(0.25 * 0.75)
-    assert result == cell.compute()
+    assert result == task.compute()

@@ -102,11 +102,13 @@ def test_switches_that_change_the_iterates():
 
 def test_diverged_fits_are_nan_and_other_errors_are_errors():
     data = training()
-    W = METHODS["spam-l2"].fit(data, [{"xi": 1e200, "l2": 0.0}, {"xi": 0.1, "l2": 0.0}])
-    assert np.isnan(W[:, 0]).all()
-    assert np.isfinite(W[:, 1]).all()
-    with pytest.raises(ValueError, match="l2 must be"):
-        METHODS["spam-l2"].fit(data, [{"xi": 0.1, "l2": -1.0}])
+    for key in ("spam-l1", "spam-l2"):
+        grid = [{"xi": xi, "l1": 0.0, "l2": 0.0} for xi in (1e200, 0.1)]
+        W = METHODS[key].fit(data, grid)
+        assert np.isnan(W[:, 0]).all()
+        assert np.isfinite(W[:, 1]).all()
+    with pytest.raises(ValueError, match="l1 must be"):
+        METHODS["spam-l1"].fit(data, [{"xi": 0.1, "l1": -1.0}])
 
 
 def test_shrunken_centroids_against_scikit_learn():

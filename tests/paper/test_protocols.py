@@ -12,9 +12,11 @@ from sparseauc_paper.protocols import (
 )
 
 
-def test_corrected_has_every_switch_off_and_published_all_but_one():
+def test_corrected_has_every_switch_off_and_published_the_programs():
     assert not any(asdict(CORRECTED).values())
-    assert [name for name, on in asdict(PUBLISHED).items() if not on] == ["automatic_step"]
+    assert [name for name, on in asdict(PUBLISHED).items() if not on] == [
+        "automatic_step", "paper_step", "paper_spam_steps", "paper_gene_ranges"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("switch", SWITCHES, ids=lambda s: s.name)
@@ -40,7 +42,7 @@ def test_a_fit_depends_only_on_switches_that_touch_it():
 
 
 def test_the_discrepancies_are_all_there():
-    assert [d.number for d in DISCREPANCIES] == list(range(1, 25))
+    assert [d.number for d in DISCREPANCIES] == list(range(1, 33))
     switched = {number for switch in SWITCHES for number in switch.discrepancies}
     for discrepancy in DISCREPANCIES:
         assert discrepancy.number in switched or discrepancy.here, discrepancy

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from sparseauc.cli import app
 from sparseauc_paper import presets
+from sparseauc_paper.real import genes
 
 EXPERIMENTS = Path(__file__).parent
 sys.path.insert(0, str(EXPERIMENTS))
@@ -48,16 +50,25 @@ def run(monkeypatch, tmp_path):
     return run
 
 
+def flat(text):
+    """Undo the frame and the line breaks of an error message."""
+    return " ".join(text.replace("│", " ").split())
+
+
+def no_network(*args, **settings):
+    raise OSError("no network")
+
+
 def rows(out, name):
     with (out / "tables" / f"{name}.csv").open() as file:
         return list(csv.DictReader(file))
 
 
-def counted(out):
-    """How often each cell was finished; none while the file is not there yet."""
+def finished(out):
+    """When each task was finished; none while the file is not there yet."""
     try:
         with sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True) as connection:
-            return dict(connection.execute("SELECT key, count(*) FROM attempts GROUP BY key"))
+            return dict(connection.execute("SELECT key, finished FROM tasks"))
     except sqlite3.OperationalError:
         return {}
 
@@ -73,7 +84,7 @@ def test_tables_and_report(run, tmp_path):
     assert "0 failed" in result.output
     # Another run finds everything and computes nothing.
     again = run("table1", "table2", "--methods", "sht-auc,mean-difference", "--jobs", 2)
-    assert again.output.splitlines()[-2].startswith("0 cells computed")
+    assert "0 tasks computed" in again.output
     assert rows(tmp_path, "table1") == first
 
 
@@ -99,27 +110,68 @@ def test_published_protocol_and_seed_change_the_numbers(run, tmp_path):
 )
 def test_names_that_do_not_exist(run, arguments, message):
     result = run(*arguments)
-    assert result.exit_code == 1
-    assert message in result.output
+    assert result.exit_code == 2
+    assert message in flat(result.output)
 
 
 def test_unknown_preset(tmp_path):
     result = CliRunner().invoke(
         app, ["reproduce", "table1", "--preset", "slow", "--out", str(tmp_path)]
     )
-    assert result.exit_code == 1
-    assert "no preset is named 'slow'; there are quick, paper" in result.output
+    assert result.exit_code == 2
+    assert "no preset is named 'slow'; there are quick, paper" in flat(result.output)
 
 
 def test_places_that_cannot_be_written(run, tmp_path):
     taken = tmp_path / "taken"
     taken.write_text("words enough to be no database at all, whatever SQLite may think of them")
     result = run("table1", out=taken)
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert "cannot write to folder" in result.output
     result = run("table1", "--store", taken, out=tmp_path / "new")
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert "cannot keep results" in result.output
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_gene_tables_without_data(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARSEAUC_DATA", str(tmp_path / "none"))
+    monkeypatch.setattr("urllib.request.urlopen", no_network)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", no_network)
+    genes.cache_clear()
+    result = run("table3", "figure4")
+    genes.cache_clear()
+    assert result.exit_code == 3
+    assert "colon.npz is needed" in result.output
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_dry_run_tells_tasks_and_hours_and_runs_nothing(run, tmp_path):
+    result = run("table1", "--methods", "sht-auc,fsauc", "--dry-run")
+    assert result.exit_code == 0
+    assert result.output.startswith("24 tasks, about ")
+    assert "core-hours" in result.output
+    assert "FSAUC: 12 tasks" in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_of_what_is_stored(run, tmp_path):
+    assert run("table1", "--methods", "mean-difference", "--trials", 1).exit_code == 0
+    before = finished(tmp_path)
+    result = run("table1", "--methods", "mean-difference", "--trials", 3, "--stored-only")
+    assert result.exit_code == 0, result.output
+    assert "computed" not in result.output
+    assert finished(tmp_path) == before
+    assert {row["n"] for row in rows(tmp_path, "table1")} == {"2"}
+    assert {row["failed"] for row in rows(tmp_path, "table1")} == {"0"}
+
+
+def test_one_trial_has_no_error_and_no_warning(run, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = run("table1", "--methods", "mean-difference", "--trials", 1)
+    assert result.exit_code == 0, result.output
+    assert " nan" not in (tmp_path / "report.html").read_text().lower().split("<script")[0]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
@@ -128,7 +180,6 @@ def test_killed_and_started_again(tmp_path):
                  "--trials", 6, "--jobs", 2]  # fmt: skip
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run(command(whole, *arguments), check=True, capture_output=True, timeout=300)
-    assert set(counted(whole).values()) == {1}
 
     killed = subprocess.Popen(
         command(broken, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -136,7 +187,7 @@ def test_killed_and_started_again(tmp_path):
     )  # fmt: skip
     try:
         deadline = time.monotonic() + 240
-        while len(counted(broken)) < 5 and killed.poll() is None:
+        while len(finished(broken)) < 5 and killed.poll() is None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         os.kill(killed.pid, signal.SIGKILL)
@@ -144,17 +195,18 @@ def test_killed_and_started_again(tmp_path):
     finally:
         with contextlib.suppress(ProcessLookupError):  # its workers, where they outlive it
             os.killpg(killed.pid, signal.SIGKILL)
-    before = counted(broken)
-    assert 5 <= len(before) < len(counted(whole)), "killed in the middle"
+    before = finished(broken)
+    assert 5 <= len(before) < len(finished(whole)), "killed in the middle"
     assert not (broken / "report.html").exists()
 
     again = subprocess.run(
         command(broken, *arguments), check=True, capture_output=True, text=True, timeout=300
     )
+    after = finished(broken)
+    assert f"{len(after) - len(before)} tasks computed" in again.stdout
     assert f"{len(before)} found" in again.stdout
-    after = counted(broken)
-    assert after.keys() == counted(whole).keys()
-    assert set(after.values()) == {1}, "no finished cell was computed twice"
+    assert after.keys() == finished(whole).keys()
+    assert before.items() <= after.items(), "no finished task was computed twice"
     for name in ("table1", "table1-published", "table2", "table2-published"):
         assert rows(broken, name) == rows(whole, name), name
 
@@ -165,7 +217,7 @@ def test_interrupted_says_how_to_go_on(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 240
-    while not counted(tmp_path) and run.poll() is None:
+    while not finished(tmp_path) and run.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     run.send_signal(signal.SIGINT)

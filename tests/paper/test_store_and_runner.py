@@ -7,49 +7,53 @@ import pytest
 from tiny import TINY
 
 from sparseauc_paper import synthetic
-from sparseauc_paper.plan import Request, table_cells
-from sparseauc_paper.runner import compute, describe_failures, run_cells
+from sparseauc_paper.plan import Request, table_tasks
+from sparseauc_paper.runner import compute, describe_failures, run_tasks
 from sparseauc_paper.store import Outcome, Store, StoreError
 
 REQUEST = Request(TINY, "corrected", ("mean-difference", "sto-iht"), seed=0)
 
 
-def cells():
-    return list(table_cells(REQUEST, "corrected").values())
+def tasks():
+    return list(table_tasks(REQUEST, "corrected").values())
 
 
 def results(store, some):
-    return {cell.key: outcome.result for cell, outcome in store.get(some).items()}
+    return {task.key: outcome.result for task, outcome in store.get(some).items()}
+
+
+def result(auc):
+    """A result with all that one must hold."""
+    return dict.fromkeys(tasks()[0].fields, 0.5) | {"auc": auc}
 
 
 def test_what_is_kept_comes_back(tmp_path):
-    first, second = cells()[:2]
+    first, second = tasks()[:2]
     with Store(tmp_path / "new" / "store.sqlite") as store:
         assert not store.has(first)
         assert store.get([first, second]) == {}
-        store.add(first, Outcome({"auc": 0.1 + 0.2, "chosen": {"k": 3}}, None, 1.5))
+        store.add(first, Outcome(result(0.1 + 0.2) | {"chosen": {"k": 3}}, None, 1.5))
         assert store.has(first)
         assert not store.has(second)
     with Store(tmp_path / "new" / "store.sqlite") as store:
         (outcome,) = store.get([first, second]).values()
-        assert outcome == Outcome({"auc": 0.1 + 0.2, "chosen": {"k": 3}}, None, 1.5)
+        assert outcome == Outcome(result(0.1 + 0.2) | {"chosen": {"k": 3}}, None, 1.5)
 
 
 def test_a_result_is_never_replaced_and_an_error_is(tmp_path):
-    first, second = cells()[:2]
+    first, second = tasks()[:2]
     with Store(tmp_path / "store.sqlite") as store:
         for outcome in (
-            Outcome({"auc": 1}, None, 1.0), Outcome({"auc": 2}, None, 1.0),
+            Outcome(result(1), None, 1.0), Outcome(result(2), None, 1.0),
             Outcome(None, "failed", 1.0),
         ):  # fmt: skip
             store.add(first, outcome)
-        assert store.get([first])[first].result == {"auc": 1}
+        assert store.get([first])[first].result == result(1)
         store.add(second, Outcome(None, "failed", 1.0))
         assert not store.has(second)
         assert store.get([second])[second].error == "failed"
-        store.add(second, Outcome({"auc": 3}, None, 1.0))
-        assert store.get([second])[second] == Outcome({"auc": 3}, None, 1.0)
-        assert store.attempts() == {first.key: 3, second.key: 2}
+        store.add(second, Outcome(result(3), None, 1.0))
+        assert store.get([second])[second] == Outcome(result(3), None, 1.0)
 
 
 def test_a_file_that_is_no_store(tmp_path):
@@ -61,31 +65,66 @@ def test_a_file_that_is_no_store(tmp_path):
         Store(tmp_path)
 
 
-def test_runs_what_is_missing_and_nothing_twice(tmp_path):
-    some = cells()
+@pytest.mark.parametrize("text", ["{}", "not JSON", "[1]", "3", '{"auc": 1}'])
+def test_a_damaged_result_is_named(tmp_path, text):
+    (first, *_) = tasks()
     with Store(tmp_path / "store.sqlite") as store:
-        first = run_cells(some[:3] + some[:3], store)
+        store.add(first, Outcome(result(1), None, 1.0))
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+        connection.execute("UPDATE tasks SET result = ?", (text,))
+    with (
+        Store(tmp_path / "store.sqlite") as store,
+        pytest.raises(StoreError, match=r"store\.sqlite holds a damaged result, without '"),
+    ):
+        store.get([first])
+
+
+def test_a_table_of_another_schema(tmp_path):
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+        connection.execute("CREATE TABLE tasks (name TEXT)")
+    with (
+        Store(tmp_path / "store.sqlite") as store,
+        pytest.raises(StoreError, match="no such column: key"),
+    ):
+        store.get(tasks())
+
+
+def test_damaged_pages(tmp_path):
+    path = tmp_path / "store.sqlite"
+    with Store(path) as store:
+        for task in tasks():
+            store.add(task, Outcome(result(1) | {"long": "x" * 3000}, None, 1.0))
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\x55" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="cannot keep results"), Store(path) as store:
+        store.get(tasks())
+
+
+def test_runs_what_is_missing_and_nothing_twice(tmp_path):
+    some = tasks()
+    with Store(tmp_path / "store.sqlite") as store:
+        first = run_tasks(some[:3] + some[:3], store)
         assert (first.done, first.failed, first.found) == (3, 0, 0)
-        second = run_cells(some, store)
+        second = run_tasks(some, store)
         assert (second.done, second.found) == (len(some) - 3, 3)
-        assert run_cells(some, store).done == 0
-        assert set(store.attempts().values()) == {1}
+        assert run_tasks(some, store).done == 0
         assert all(outcome.seconds > 0 for outcome in store.get(some).values())
 
 
 def test_same_numbers_whatever_the_jobs(tmp_path):
-    some = cells()
+    some = tasks()
     found = []
     for jobs in (1, 2):
         with Store(tmp_path / f"{jobs}.sqlite") as store:
-            run_cells(some, store, jobs=jobs)
+            run_tasks(some, store, jobs=jobs)
             found.append(results(store, some))
     assert found[0] == found[1]
     assert len(found[0]) == len(some)
 
 
 def test_a_failure_is_kept_and_tried_again(tmp_path, monkeypatch):
-    some = cells()
+    some = tasks()
     whole = synthetic.compute_synthetic
 
     def fails_on_the_first_fold(settings):
@@ -95,16 +134,16 @@ def test_a_failure_is_kept_and_tried_again(tmp_path, monkeypatch):
 
     monkeypatch.setattr(synthetic, "compute_synthetic", fails_on_the_first_fold)
     with Store(tmp_path / "store.sqlite") as store:
-        progressed = run_cells(some, store)
+        progressed = run_tasks(some, store)
         assert progressed.done == len(some)
         assert progressed.failed == len(some) // 2
         outcomes = store.get(some)
         (line,) = describe_failures(outcomes)
-        assert line == f"ZeroDivisionError: no rows on fold 0 ({len(some) // 2} cells)"
+        assert line == f"ZeroDivisionError: no rows on fold 0 ({len(some) // 2} tasks)"
         errors = [outcome.error for outcome in outcomes.values() if outcome.error]
         assert all("fails_on_the_first_fold" in error for error in errors)  # with its traceback
         monkeypatch.setattr(synthetic, "compute_synthetic", whole)
-        again = run_cells(some, store)
+        again = run_tasks(some, store)
         assert (again.done, again.failed) == (len(some) // 2, 0)
         assert not any(outcome.error for outcome in store.get(some).values())
 
@@ -115,11 +154,11 @@ def test_two_runs_at_once_on_one_store(tmp_path):
         import sys
         from pathlib import Path
         sys.path.insert(0, sys.argv[2])
-        from test_store_and_runner import cells
-        from sparseauc_paper.runner import run_cells
+        from test_store_and_runner import tasks
+        from sparseauc_paper.runner import run_tasks
         from sparseauc_paper.store import Store
         with Store(Path(sys.argv[1])) as store:
-            print(run_cells(cells(), store).failed)
+            print(run_tasks(tasks(), store).failed)
     """)
     folder = str(__file__).rsplit("/", 1)[0]
     command = [sys.executable, "-c", script, str(path), folder]
@@ -130,21 +169,21 @@ def test_two_runs_at_once_on_one_store(tmp_path):
     for run in runs:
         out, err = run.communicate(timeout=120)
         assert (run.returncode, out.strip()) == (0, "0"), err
-    some = cells()
+    some = tasks()
     with Store(path) as store:
         together = results(store, some)
-    assert together == {cell.key: compute(cell)[1].result for cell in some}
+    assert together == {task.key: compute(task)[1].result for task in some}
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_a_dask_cluster_gives_the_same_numbers(tmp_path):
     distributed = pytest.importorskip("distributed")
-    some = cells()[:4]
+    some = tasks()[:4]
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
                                  dashboard_address=None) as cluster,
         Store(tmp_path / "dask.sqlite") as store,
     ):  # fmt: skip
-        run_cells(some, store, dask=cluster.scheduler_address)
-        assert results(store, some) == {cell.key: compute(cell)[1].result for cell in some}
+        run_tasks(some, store, dask=cluster.scheduler_address)
+        assert results(store, some) == {task.key: compute(task)[1].result for task in some}

@@ -4,13 +4,14 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from tiny import TINY
 
 from sparseauc.tabular.report.elements import Comparison, Figure
 from sparseauc_paper import plan, printed
 from sparseauc_paper.audit import effects
 from sparseauc_paper.methods import METHODS, PAPER_METHODS
-from sparseauc_paper.plan import EXPERIMENTS, Request, cells_of, find_experiments
+from sparseauc_paper.plan import EXPERIMENTS, Request, find_experiments, tasks_of
 from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED
 from sparseauc_paper.report import correlation_with_paper, make_report, overview_notes
 from sparseauc_paper.store import Outcome
@@ -33,9 +34,9 @@ PAPERS = Request(TINY.with_trials(2), "corrected", PAPER_METHODS, seed=0)
 
 def synthetic(auc, f1=0.5, truncated=None):
     return Outcome(
-        {"auc": auc, "auc_truncated": auc if truncated is None else truncated, "f1": f1,
-         "jaccard": f1 / (2 - f1), "columns": 3, "chosen": {}, "validation_auc": None,
-         "bayes_auc": 0.9}, None, 1.0,
+        {"auc": auc, "auc_cut": auc if truncated is None else truncated, "f1": f1,
+         "f1_largest": f1, "jaccard": f1 / (2 - f1), "jaccard_largest": f1 / (2 - f1),
+         "columns": 3, "chosen": {}, "validation_auc": None, "bayes_auc": 0.9}, None, 1.0,
     )  # fmt: skip
 
 
@@ -49,17 +50,17 @@ def genes(aucs, best, markers=2):
 
 
 def invented(request, seed=0):
-    """Outcomes of all cells, without computing any."""
+    """Outcomes of all tasks, without computing any."""
     rng = np.random.default_rng(seed)
     outcomes = {}
-    for cell in cells_of(request, EXPERIMENTS):
-        if cell.kind == "synthetic":
-            outcomes[cell] = synthetic(rng.uniform(0.4, 1), rng.uniform())
-        elif cell.kind == "real":
-            ks = [f"{k:g}" for k in cell.settings["grid"].get("k", [])] or [""]
-            outcomes[cell] = genes({k: rng.uniform(0.5, 1) for k in ks}, ks[-1])
+    for task in tasks_of(request, EXPERIMENTS):
+        if task.kind == "synthetic":
+            outcomes[task] = synthetic(rng.uniform(0.4, 1), rng.uniform())
+        elif task.kind == "real":
+            ks = [f"{k:g}" for k in task.settings["grid"].get("k", [])] or [""]
+            outcomes[task] = genes({k: rng.uniform(0.5, 1) for k in ks}, ks[-1])
         else:
-            outcomes[cell] = Outcome(
+            outcomes[task] = Outcome(
                 {"epochs": [0, 1, 10], "auc": [0.5, rng.uniform(0.6, 0.7), 0.9],
                  "objective": [1, 0.5, 0.2], "step": 0.1, "rows": 160}, None, 1.0,
             )  # fmt: skip
@@ -77,7 +78,7 @@ def test_mean_of_trials():
     by_trial = np.std([2.0, 2.0, 8.0], ddof=1) / sqrt(3)
     assert summary.se == pytest.approx(max(by_value, by_trial))
     assert isnan(mean_of({0: [1.0]}).se)
-    assert mean_of({0: [nan]}) == pytest.approx(Mean(nan, nan, nan, 0, 1), nan_ok=True)
+    assert mean_of({0: [nan]}).failed == 1
     assert mean_of({}).n == 0
     # Values that judge the same rows tell no more than one of them.
     assert mean_of(values, by_trial=True).se == pytest.approx(by_trial)
@@ -85,17 +86,32 @@ def test_mean_of_trials():
 
 
 def test_difference_in_errors():
-    mine = Mean(0.6, 0.03, 0.1, 10, 0)
+    theirs, extent = printed.Printed(0.5, 0.1), printed.Extent(25, 25)
+    # With many values Student's t is the normal distribution.
+    mine = Mean(0.6, 0.03, 0.1, 10**6, 0, 10**6)
     expected = (0.6 - 0.5) / sqrt(0.03**2 + 0.1**2 / 25)
-    assert difference_in_errors(mine, printed.Printed(0.5, 0.1), 25) == pytest.approx(expected)
-    single = Mean(0.6, nan, 0, 1, 0)
-    assert isnan(difference_in_errors(single, printed.Printed(0.5, 0.1), 25))
+    many = printed.Extent(25, 10**6)
+    assert difference_in_errors(mine, theirs, many) == pytest.approx(expected, abs=1e-4)
+    few = difference_in_errors(Mean(0.6, 0.03, 0.1, 10, 0, 4), theirs, extent)
+    assert 0 < few < expected
+    # Values that happen to agree do not make the error small.
+    agreeing = difference_in_errors(Mean(0.6, 0.0, 0.0, 10, 0, 9), theirs, extent)
+    assert agreeing < (0.6 - 0.5) / sqrt(0.1**2 / 10 + 0.1**2 / 25)
+    for n, df in ((1, 0), (9, 8)):
+        assert isnan(difference_in_errors(Mean(0.6, 0.01, 0, n, 0, df), theirs, extent))
+
+
+def test_half_width():
+    mean = mean_of({0: [1.0], 1: [2.0], 2: [4.0]})
+    assert mean.df == 2
+    assert mean.half_width(0.05) == pytest.approx(student.isf(0.025, 2) * mean.se)
+    assert isnan(mean_of({0: [1.0]}).half_width(0.05))
 
 
 def test_tables_show_every_method_and_count_failures():
     outcomes = invented(REQUEST)
-    cells = plan.table_cells(REQUEST, "corrected")
-    outcomes[cells["fsauc", "3", 0, 1]] = Outcome(None, "Traceback …", 1.0)
+    tasks = plan.table_tasks(REQUEST, "corrected")
+    outcomes[tasks["fsauc", "3", 0, 1]] = Outcome(None, "Traceback …", 1.0)
     table = table1(REQUEST, "corrected", outcomes)
     frame = table.cells
     assert table.name == "table1"
@@ -104,7 +120,7 @@ def test_tables_show_every_method_and_count_failures():
     ]
     line = frame[(frame["method"] == "FSAUC") & (frame["column"] == "k* = 3")].iloc[0]
     assert (line["n"], line["failed"]) == (3, 1)
-    kept = [outcomes[cells["fsauc", "3", t, f]].result for t in (0, 1) for f in (0, 1)]
+    kept = [outcomes[tasks["fsauc", "3", t, f]].result for t in (0, 1) for f in (0, 1)]
     assert line["mean"] == pytest.approx(np.mean([r["auc"] for r in kept if r]))
     assert not frame["mean"].isna().any()
     both = table2(REQUEST, "corrected", outcomes).cells
@@ -118,36 +134,36 @@ def test_tables_show_every_method_and_count_failures():
 
 def test_truncation_is_read_off_the_same_fits():
     request = Request(TINY, "published", ("solam", "sht-auc"), seed=0)
-    cells = plan.table_cells(request, "published")
-    outcomes = {cell: synthetic(0.8, truncated=0.5) for cell in cells.values()}
+    tasks = plan.table_tasks(request, "published")
+    outcomes = {task: synthetic(0.8, truncated=0.5) for task in tasks.values()}
     assert set(table1(request, "published", outcomes).cells["mean"]) == {0.5}
     request = Request(TINY, "corrected", ("solam",), seed=0)
     outcomes = {
-        cell: synthetic(0.8, truncated=0.5)
-        for cell in plan.table_cells(request, "corrected").values()
+        task: synthetic(0.8, truncated=0.5)
+        for task in plan.table_tasks(request, "corrected").values()
     }
     assert set(table1(request, "corrected", outcomes).cells["mean"]) == {0.8}
 
 
 def test_best_k_on_test_is_read_off_the_same_fits():
     request = Request(TINY, "published", ("sht-auc", "mean-difference"), seed=0)
-    cells = plan.real_cells(request, "published")
+    tasks = plan.real_tasks(request, "published")
     outcomes = {
-        cell: genes({"1": 0.7 + 0.01 * fold, "3": 0.9}, best="1")
-        for (_, _, _, fold), cell in cells.items()
+        task: genes({"1": 0.7 + 0.01 * fold, "3": 0.9}, best="1")
+        for (_, _, _, fold), task in tasks.items()
     }
-    chosen = real_results(cells, outcomes, PUBLISHED)
+    chosen = real_results(tasks, outcomes, PUBLISHED)
     assert chosen.best_k["sht-auc", "colon"] == "3"
     assert mean_of(chosen.tuned["sht-auc", "colon"]).mean == pytest.approx(0.9)
     # Only for the methods for which the programs did so.
     assert mean_of(chosen.tuned["mean-difference", "colon"]).mean == pytest.approx(0.72)
-    honest = real_results(cells, outcomes, CORRECTED)
+    honest = real_results(tasks, outcomes, CORRECTED)
     assert mean_of(honest.tuned["sht-auc", "colon"]).mean == pytest.approx(0.72)
     assert mean_of(honest.share["sht-auc", "colon", "3"]).mean == pytest.approx(2 / 4)
     assert mean_of(chosen.share["sht-auc", "colon", "3"]).mean == pytest.approx(1 / 4)
-    failed = next(cell for key, cell in cells.items() if key[0] == "sht-auc")
+    failed = next(task for key, task in tasks.items() if key[0] == "sht-auc")
     outcomes[failed] = Outcome(None, "Traceback …", 1.0)
-    chosen = real_results(cells, outcomes, PUBLISHED)
+    chosen = real_results(tasks, outcomes, PUBLISHED)
     assert mean_of(chosen.tuned["sht-auc", "colon"]).failed == 1
     frame = table3(request, "published", outcomes).cells
     assert frame.loc[frame["method"] == "SHT-AUC", "failed"].tolist() == [1, 0]
@@ -184,7 +200,7 @@ def names(report):
     }
 
 
-def test_report_has_everything_and_no_empty_cell():
+def test_report_has_everything_and_no_empty_task():
     outcomes = invented(REQUEST)
     wanted = tuple(name for name in EXPERIMENTS if name != "theory")
     report = make_report(REQUEST, wanted, outcomes, facts={"seed": "0"}, missing_data={})
@@ -215,9 +231,9 @@ def with_printed_means(request, protocol, move):
     """Outcomes whose means are the printed ones, moved."""
     outcomes = {}
     columns = dict(zip((str(k) for k in TINY.sparsities), ("20", "40"), strict=True))
-    for (method, column, trial, fold), cell in plan.table_cells(request, protocol).items():
+    for (method, column, trial, fold), task in plan.table_tasks(request, protocol).items():
         noise = 0.01 * (-1) ** (trial + fold)
-        outcomes[cell] = synthetic(move(printed.AUC[method][columns[column]].mean) + noise)
+        outcomes[task] = synthetic(move(printed.AUC[method][columns[column]].mean) + noise)
     return outcomes
 
 
@@ -242,27 +258,31 @@ def test_order_of_the_methods_is_compared_with_the_printed_one():
 def test_colon_mean_is_compared_with_the_printed_one(mean, kind):
     request = Request(TINY.with_trials(6), "published", ("sht-auc",), seed=0)
     outcomes = {
-        cell: genes({"1": 0.5, "3": mean + 0.05 * (-1) ** trial}, best="3")
-        for (_, _, trial, _), cell in plan.real_cells(request, "published").items()
+        task: genes({"1": 0.5, "3": mean + 0.05 * (-1) ** trial}, best="3")
+        for (_, _, trial, _), task in plan.real_tasks(request, "published").items()
     }
     (note,) = (
         n for n in overview_notes(request, ("table3",), outcomes) if "SHT-AUC on colon" in n.text
     )
     assert note.kind == kind
-    assert ("Why:" in note.text) == (kind == "caution")
+    assert ("splits were not seeded" in note.text) == (kind == "caution")
     assert "printed 0.8777" in note.text
 
 
 def test_effects_are_differences_of_pairs():
     request = Request(TINY, "corrected", tuple(METHODS), seed=0)
     outcomes = {}
-    for measured in plan.audit_cells(request):
+    for measured in plan.audit_tasks(request):
         for without, with_it in measured.pairs.values():
             build = synthetic if without.kind == "synthetic" else lambda a: genes({"3": a}, "3")
             outcomes.setdefault(without, build(0.6))
             if with_it != without:
                 outcomes.setdefault(with_it, build(0.7))
-    found = {(e.switch, e.where, e.method): e.change for e in effects(request, outcomes)}
+    found = {
+        (e.switch.name, e.where, e.method): e.change
+        for e in effects(request, outcomes)
+        if e.measure in ("test AUC", "share of markers")
+    }
     assert found["one_fewer", "synthetic", "sht-auc"].mean == pytest.approx(0.1)
     assert found["one_fewer", "colon", "hsg-ht"].mean == pytest.approx(0.1)
     assert found["truncate_before_auc", "synthetic", "spam-l2"].mean == 0
@@ -279,13 +299,13 @@ def test_find_experiments():
         find_experiments(["table9"])
 
 
-def test_shared_cells_are_the_same_cell():
+def test_shared_tasks_are_the_same_task():
     """Figure 2 at the share of positives of Table I, and the audit, compute nothing anew."""
     from dataclasses import replace
 
     preset = replace(TINY, ratios=(0.05,), sparsities=(20,))
     request = Request(preset, "corrected", ("sht-auc",), seed=0)
-    assert set(plan.figure2_cells(request).values()) <= set(
-        plan.table_cells(request, "corrected").values()
+    assert set(plan.figure2_tasks(request).values()) <= set(
+        plan.table_tasks(request, "corrected").values()
     )
     assert PROTOCOLS["corrected"] is CORRECTED

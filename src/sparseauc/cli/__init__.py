@@ -8,6 +8,7 @@ the data cannot be used; 4 the model file cannot be used; 5 an output exists or 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
@@ -72,65 +73,15 @@ def show_demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the fits.")] = 0,
 ) -> None:
     """Fit SHT-AUC to the paper's outbreak data, print tables and save a plot (seconds)."""
-    from .demo import OutputError, run_demo
+    from .demo import run_demo
 
-    try:
-        run_demo(out, seed)
-    except OutputError as error:
-        typer.echo(f"Error: {error}. Choose another folder with --out", err=True)
-        raise typer.Exit(1) from None
+    run_demo(out, seed)
 
 
-@app.command("reproduce")
-def reproduce_paper(
-    experiments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="all, or some of table1 … table5, figure1 … figure4, theory, audit.",
-            show_default="all",
-        ),
-    ] = None,
-    preset: Annotated[
-        str, typer.Option(help="quick (minutes on two cores) or paper (full grids and trials).")
-    ] = "quick",
-    protocol: Annotated[
-        str,
-        typer.Option(help="corrected, or published: as the authors' programs did, slips included."),
-    ] = "corrected",
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials everywhere, in place of the preset's.")
-    ] = None,
-    methods: Annotated[
-        str | None, typer.Option(help="Methods, with commas between; all by default.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=-1, help="Fits at the same time; -1 for all cores.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of data, splits and fits.")] = 0,
-    out: Annotated[
-        Path, typer.Option(help="Folder of the report and, by default, of the results.")
-    ] = Path("results"),
-    store: Annotated[
-        Path | None, typer.Option(help="File of finished results, to go on from.")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler that runs the fits.")
-    ] = None,
-) -> None:
-    """Run the paper's experiments again and report them beside its printed numbers.
+def _add_installed_commands() -> None:
+    """Add the commands that installed packages register, such as ``reproduce``."""
+    for point in entry_points(group="sparseauc.commands"):
+        _add(point.name, point.load())
 
-    Stop it at any time: the same command goes on from what was finished.
-    """
-    from sparseauc_paper.command import run_reproduce
-    from sparseauc_paper.store import StoreError
 
-    from .demo import OutputError
-
-    try:
-        run_reproduce(
-            experiments or [], preset=preset, protocol=protocol, trials=trials, methods=methods,
-            jobs=jobs or 1, seed=seed, out=out, store=store, dask=dask,
-        )  # fmt: skip
-    except (OutputError, StoreError, ValueError, ImportError, OSError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+_add_installed_commands()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from pathlib import Path
@@ -97,6 +98,16 @@ def check_suffix(target: Path | None, option: str, allowed: Collection[str]) -> 
 def _write_error(target: Path, error: Exception) -> OutputError:
     reason = getattr(error, "strerror", None) or str(error)
     return OutputError(f"cannot write {target}: {reason}")
+
+
+def check_writable(folder: Path) -> None:
+    """Make a folder, and refuse one in which no file can be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OutputError(f"cannot write to folder {folder}: {error.strerror or error}") from error
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import tempfile
 import time
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -24,6 +23,8 @@ from ..estimators import SHTAUCClassifier
 from ..metrics import AUCInterval, auc, auc_confidence_interval, support_f1
 from ..plotting import ConvergenceDisplay
 from ..projections import top_k
+from ._errors import OutputError
+from ._output import check_writable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,10 +35,6 @@ Floats = npt.NDArray[np.floating]
 # Colour-blind-safe (Okabe and Ito), dark enough for thin lines on white.
 _METHOD_COLOURS = {"SHT-AUC": "#0072B2", "mean difference": "#D55E00"}
 _RUN_COLOURS = ("#56B4E9", "#009E73", "#E69F00", "#CC79A7")
-
-
-class OutputError(Exception):
-    """The plot cannot be written where it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -160,16 +157,6 @@ def run_demo(out: Path, seed: int, *, task: Task | None = None) -> None:
     else:
         console.print("No plot: it needs matplotlib, pip install 'sparseauc\\[plot]'")
     console.print(f"Done in {time.perf_counter() - started:.1f} s.")
-
-
-def check_writable(folder: Path) -> None:
-    """Make the folder, and refuse one in which no file can be made."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise OutputError(f"cannot write to folder {folder}: {error.strerror or error}") from error
 
 
 def load_kernels() -> None:

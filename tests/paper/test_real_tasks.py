@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.utils import Bunch
 from tiny import TINY
 
-from sparseauc_paper import real
+from sparseauc.solvers.batched import sht_auc_grid
+from sparseauc_paper import methods, real
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
-from sparseauc_paper.real import real_cell, splits
+from sparseauc_paper.real import real_task, splits
 
 
 @pytest.fixture(autouse=True)
@@ -16,21 +18,21 @@ def _genes(monkeypatch):
     assert y.sum() == 40
     X[:, 7] = 1.0  # a gene that never varies
     markers = {"corrected": np.array([1, 2, 3]), "published": np.array([2, 3])}
-    monkeypatch.setattr(real, "genes", lambda dataset: (X + 3, y > 0, markers))
+    monkeypatch.setattr(real, "genes", lambda dataset: real.Genes(X + 3, y > 0, markers, "made"))
 
 
-def cell(method, protocol, **changes):
+def task(method, protocol, **changes):
     settings = {"dataset": "colon", "trial": 0, "fold": 2, "seed": 0} | changes
-    return real_cell(TINY, protocol, method, **settings)
+    return real_task(TINY, protocol, method, **settings)
 
 
-@pytest.mark.parametrize("method", [key for key in METHODS if key != "spam-l1l2"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
 def test_every_method_under_both_protocols(method, protocol):
-    result = cell(method, protocol).compute()
-    limited = "k" in TINY.real_grid(method, "colon")
+    result = task(method, protocol).compute()
+    limited = "k" in TINY.real_grid(method, "colon", protocol)
     assert list(result["by_k"]) == (
-        [f"{k:g}" for k in TINY.real_grid(method, "colon")["k"]] if limited else [""]
+        [f"{k:g}" for k in TINY.real_grid(method, "colon", protocol)["k"]] if limited else [""]
     )
     for k, at_k in result["by_k"].items():
         assert 0 <= at_k["auc"] <= 1
@@ -42,7 +44,7 @@ def test_every_method_under_both_protocols(method, protocol):
     scores = [at_k["validation_auc"] for at_k in result["by_k"].values()]
     if None not in scores:
         assert result["by_k"][result["best"]]["validation_auc"] == max(scores)
-    assert result == cell(method, protocol).compute()
+    assert result == task(method, protocol).compute()
 
 
 def positives():
@@ -94,14 +96,56 @@ def test_permuting_twice_lets_tuning_see_test_rows():
 
 
 def test_untuned_batches_hold_all_rows():
-    point = cell("hsg-ht", PUBLISHED).compute()["by_k"]["3"]["point"]
+    point = task("hsg-ht", PUBLISHED).compute()["by_k"]["3"]["point"]
     assert point["tau"] == 1000
-    assert cell("hsg-ht", CORRECTED).settings["grid"]["tau"] == [1, 1000]
+    assert task("hsg-ht", CORRECTED).settings["grid"]["tau"] == [1, 1000]
 
 
-def test_real_tables(data_folder):
-    """The loaders' tables go through a cell as they are."""
+def test_the_data_are_part_of_the_key(monkeypatch):
+    before = task("sht-auc", CORRECTED)
+    other = real.genes("colon")._replace(fingerprint="other")
+    monkeypatch.setattr(real, "genes", lambda dataset: other)
+    assert task("sht-auc", CORRECTED).key != before.key
+    with pytest.raises(ValueError, match="the colon data here are other, not made"):
+        before.compute()
+
+
+def test_ranges_of_the_paper():
+    switch = one_switch_on("paper_gene_ranges")
+    grid = task("fsauc", switch).settings["grid"]
+    assert (grid["radius"][0], grid["radius"][-1]) == (1e-5, 1e4)
+    assert task("spam-l1", switch).settings["grid"]["l1"][0] == pytest.approx(1e-5)
+
+
+def test_batch_sizes_of_the_same_number_of_blocks_are_fitted_once(monkeypatch):
+    fits = []
+
+    def counted(*args, **settings):
+        fits.append(settings["batch_size"])
+        return sht_auc_grid(*args, **settings)
+
+    monkeypatch.setattr(methods, "sht_auc_grid", counted)
+    X, positive, _, _ = real.genes("colon")
+    training = methods.Training(X[:40], positive[:40], PUBLISHED, 2, ("test",), 40, True)
+    grid = [{"k": 3, "batch_size": b} for b in range(1, 40)]
+    W = METHODS["sht-auc"].fit(training, grid)
+    assert len(fits) == len({40 // b for b in range(1, 40)}) == 11
+    assert np.ptp(W[:, 20:], axis=1).max() == 0
+
+
+def test_a_copy_scaled_over_all_rows_is_refused(monkeypatch):
+    monkeypatch.undo()
+    copy = Bunch(scale="standardised", filename="colon.npz")
+    monkeypatch.setitem(real.LOADERS, "colon", lambda: copy)
+    real.genes.cache_clear()
+    with pytest.raises(ValueError, match="scaled over all rows"):
+        real.genes("colon")
+
+
+def test_real_tables(data_folder, monkeypatch):
+    """The loaders' tables go through a task as they are."""
+    monkeypatch.undo()
     for dataset in ("colon", "leukemia"):
-        result = real_cell(TINY, PUBLISHED, "sht-auc", dataset=dataset, trial=0, fold=0, seed=0)
+        result = real_task(TINY, PUBLISHED, "sht-auc", dataset=dataset, trial=0, fold=0, seed=0)
         assert result.kind == "real"
         assert 0 <= result.compute()["by_k"]["3"]["auc"] <= 1

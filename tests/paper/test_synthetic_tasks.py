@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -16,15 +18,15 @@ from sparseauc_paper.synthetic import (
     outbreak,
     outer_split,
     scaled,
-    synthetic_cell,
+    synthetic_task,
 )
 
 DRAW = (0, 3, 0.2, 0, 200, 30)
 
 
-def cell(method, protocol, **changes):
+def task(method, protocol, **changes):
     settings = {"k": 3, "ratio": 0.2, "trial": 0, "fold": 1, "seed": 0} | changes
-    return synthetic_cell(TINY, protocol, method, **settings)
+    return synthetic_task(TINY, protocol, method, **settings)
 
 
 def naive_published_sht_auc(settings):
@@ -72,8 +74,8 @@ def naive_published_sht_auc(settings):
 
 
 @pytest.mark.parametrize("fold", [0, 3])
-def test_published_cell_equals_the_naive_program(fold):
-    settings = cell("sht-auc", PUBLISHED, fold=fold).settings
+def test_published_task_equals_the_naive_program(fold):
+    settings = task("sht-auc", PUBLISHED, fold=fold).settings
     result = compute_synthetic(settings)
     expected = naive_published_sht_auc(settings)
     assert result["chosen"] == expected["chosen"]
@@ -84,13 +86,48 @@ def test_published_cell_equals_the_naive_program(fold):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
 def test_every_method_under_both_protocols(method, protocol):
-    result = cell(method, protocol).compute()
-    for name in ("auc", "auc_truncated", "f1", "jaccard"):
+    result = task(method, protocol).compute()
+    for name in ("auc", "auc_cut", "f1", "jaccard", "f1_largest", "jaccard_largest"):
         assert 0 <= result[name] <= 1
     # For a single solution the two measures say the same.
     assert result["jaccard"] == pytest.approx(result["f1"] / (2 - result["f1"]))
     if not METHODS[method].truncated:
-        assert result["auc"] == result["auc_truncated"]
+        assert result["auc"] == result["auc_cut"]
+        assert result["f1"] == result["f1_largest"]
+
+
+def test_columns_of_dense_answers_do_not_depend_on_their_scale(monkeypatch):
+    """All coefficients below the cut: nothing is left, but the largest are still the largest."""
+    method = METHODS["spam-l2"]
+    whole = task("spam-l2", CORRECTED).compute()
+    tiny = replace(method, fit=lambda training, grid: 1e-9 * method.fit(training, grid))
+    monkeypatch.setitem(METHODS, "spam-l2", tiny)
+    small = task("spam-l2", CORRECTED).compute()
+    assert (small["columns"], small["f1"]) == (0, 0.0)
+    assert small["f1_largest"] == whole["f1_largest"]
+    assert small["auc"] == whole["auc"]
+    assert small["auc_cut"] == 0.5
+
+
+def test_steps_of_the_paper():
+    plain, text = task("spam-l1", CORRECTED), task("spam-l1", one_switch_on("paper_spam_steps"))
+    assert plain.settings["grid"]["xi"] == [0.1, 10.0]
+    assert text.settings["grid"]["xi"] == [1.0]
+
+
+def test_our_estimator_gets_the_table_as_it_is(monkeypatch):
+    seen = []
+    method = METHODS["sparse-auc"]
+
+    def fit(training, grid):
+        seen.append(training.X)
+        return method.fit(training, grid)
+
+    monkeypatch.setitem(METHODS, "sparse-auc", replace(method, fit=fit))
+    task("sparse-auc", CORRECTED).compute()
+    data = outbreak(*DRAW)
+    (X,) = seen
+    np.testing.assert_array_equal(X, data.X[outer_split(CORRECTED, data.y > 0, DRAW, 1).train])
 
 
 def test_corrected_test_parts_are_a_stratified_partition():
@@ -131,22 +168,23 @@ def test_scaling_learns_from_training_rows_alone():
 
 
 def test_all_methods_and_protocols_see_the_same_draw():
-    one, other = (cell("sht-auc", p).compute()["bayes_auc"] for p in (CORRECTED, PUBLISHED))
+    one, other = (task("sht-auc", p).compute()["bayes_auc"] for p in (CORRECTED, PUBLISHED))
     assert one == other
     assert outbreak(*DRAW).support.size == 3
     assert not np.array_equal(outbreak(*DRAW).X, outbreak(1, *DRAW[1:]).X)
 
 
-def test_a_cell_is_determined_by_its_settings():
-    base = cell("sht-auc", CORRECTED)
-    assert base.key == cell("sht-auc", CORRECTED).key
+def test_a_task_is_determined_by_its_settings():
+    base = task("sht-auc", CORRECTED)
+    assert base.key == task("sht-auc", CORRECTED).key
     for changed in (
-        cell("sto-iht", CORRECTED), cell("sht-auc", PUBLISHED), cell("sht-auc", CORRECTED, fold=0),
-        cell("sht-auc", CORRECTED, seed=1), cell("sht-auc", CORRECTED, trial=1),
-        cell("sht-auc", CORRECTED, ratio=0.5), cell("sht-auc", CORRECTED, k=6),
+        task("sto-iht", CORRECTED), task("sht-auc", PUBLISHED), task("sht-auc", CORRECTED, fold=0),
+        task("sht-auc", CORRECTED, seed=1), task("sht-auc", CORRECTED, trial=1),
+        task("sht-auc", CORRECTED, ratio=0.5), task("sht-auc", CORRECTED, k=6),
     ):  # fmt: skip
         assert changed.key != base.key
-    assert base.key == cell("sht-auc", one_switch_on("truncate_before_auc")).key
-    assert base.key == cell("sht-auc", one_switch_on("last_iterate")).key
-    assert base.key != cell("sht-auc", one_switch_on("one_fewer")).key
+    assert base.key == task("sht-auc", one_switch_on("truncate_before_auc")).key
+    assert base.key == task("sht-auc", one_switch_on("last_iterate")).key
+    assert base.key != task("sht-auc", one_switch_on("one_fewer")).key
     assert '"version"' in base.description
+    assert '"revision"' in base.description

@@ -1,0 +1,148 @@
+"""Run what is missing of the paper's experiments, and write the report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+from rich.console import Console
+
+from sparseauc.cli._errors import ExitCode
+from sparseauc.cli._output import check_writable
+from sparseauc.tabular.reading import DataError
+
+from . import plan
+from .methods import find_methods
+from .presets import PRESETS
+from .protocols import PROTOCOLS
+from .real import DATASETS, genes
+from .report import facts_of, make_report
+from .runner import describe_failures, run_tasks
+from .store import Store
+
+T = TypeVar("T")
+
+# Experiments that need the gene data; the audit has parts that do not.
+_ON_GENES_ALONE = {"table3", "figure3", "figure4"}
+_ON_GENES = {*_ON_GENES_ALONE, "audit"}
+
+
+def run_reproduce(
+    experiments: list[str],
+    *,
+    preset: str,
+    protocol: str,
+    trials: int | None,
+    methods: str | None,
+    jobs: int,
+    seed: int,
+    out: Path,
+    store: Path | None,
+    dask: str | None,
+    dry_run: bool,
+    stored_only: bool,
+) -> None:
+    """Run what is missing, write the report.
+
+    Raises
+    ------
+    typer.BadParameter
+        For a name that does not exist.
+    DataError
+        If nothing is asked for but experiments on gene data that cannot be had.
+    OutputError
+        If the folder or the store cannot be written to; found out before anything is computed.
+    typer.Exit
+        If it is interrupted, after saying how to go on.
+    """
+    console = Console(highlight=False)
+    started = time.perf_counter()
+    names = _named(lambda: plan.find_experiments(experiments))
+    size = _one_of(PRESETS, preset, "preset").with_trials(trials)
+    _one_of(PROTOCOLS, protocol, "protocol")
+    request = plan.Request(size, protocol, _named(lambda: find_methods(methods)), seed)
+    missing = _unavailable(console) if _ON_GENES & set(names) else {}
+    if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
+        raise DataError("; ".join(missing.values()))
+    datasets = tuple(name for name in request.datasets if name not in missing)
+    request = plan.Request(size, protocol, request.methods, seed, datasets)
+    tasks = list(dict.fromkeys(plan.tasks_of(request, names)))
+    if dry_run:
+        console.print(plan.describe_cost(tasks), soft_wrap=True)
+        return
+
+    check_writable(out)
+    with Store(out / "results.sqlite" if store is None else store) as kept:
+        console.print(
+            f"{', '.join(names)}: {len(tasks)} tasks, {len(kept.get(tasks))} of them in "
+            f"{kept.path}",
+            soft_wrap=True,
+        )
+        if not stored_only:
+            try:
+                progressed = run_tasks(tasks, kept, jobs=jobs, dask=dask, console=console)
+            except KeyboardInterrupt:
+                console.print(
+                    f"Stopped. What was finished is in {kept.path}; the same command goes on from "
+                    "there.",
+                    soft_wrap=True,
+                )
+                raise typer.Exit(ExitCode.INTERRUPTED) from None
+            console.print(
+                f"{progressed.done} tasks computed, {progressed.failed} failed, "
+                f"{progressed.found} found, {progressed.seconds:.0f} s."
+            )
+        outcomes = kept.get(tasks)
+    for failure in describe_failures(outcomes):
+        console.print(f"Failed: {failure}", markup=False, soft_wrap=True)
+    report = make_report(
+        request,
+        names,
+        outcomes,
+        facts=facts_of(
+            shlex.join(["sparseauc", *sys.argv[1:]]),
+            seed,
+            time.perf_counter() - started,
+            outcomes,
+            len(tasks),
+        ),
+        missing_data=missing,
+    )
+    from sparseauc.tabular.report import write_report
+
+    written = write_report(report, out)
+    console.print(f"Report: {written[0]}", soft_wrap=True)
+
+
+def _one_of(choices: Mapping[str, T], name: str, what: str) -> T:
+    if name not in choices:
+        raise typer.BadParameter(f"no {what} is named {name!r}; there are {', '.join(choices)}")
+    return choices[name]
+
+
+def _named(find: Callable[[], T]) -> T:
+    """Look something up by name; a name that does not exist is a misuse of the command."""
+    try:
+        return find()
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _unavailable(console: Console) -> dict[str, str]:
+    """Load the gene data, so that it is there before work begins; say why where it is not."""
+    reasons = {}
+    for name in DATASETS:
+        try:
+            genes(name)
+        except (OSError, ValueError) as error:
+            reasons[name] = str(error)
+            console.print(
+                f"Without the {name} data, which is not available: {error}", markup=False,
+                soft_wrap=True,
+            )  # fmt: skip
+    return reasons

@@ -1,0 +1,144 @@
+"""SPAM and SOLAM in the space of the rows against their definitions, one step at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparseauc.objective import AUCObjective
+from sparseauc.solvers import solam, spam
+from sparseauc_paper.methods import METHODS, Training
+from sparseauc_paper.protocols import CORRECTED, Protocol
+from sparseauc_paper.row_space import RowSpace
+
+EPOCHS = 4
+
+
+def table(n, d, seed, ratio=0.4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    positive = np.arange(n) < max(1, min(n - 1, round(ratio * n)))
+    X[positive, : d // 3] += 1.0
+    order = rng.permutation(n)
+    return X[order] / np.linalg.norm(X[order], axis=1, keepdims=True), positive[order]
+
+
+def naive_spam(X, positive, order, xi, l2, l1=0.0, tol=0.0, average=False):
+    """SPAM as its module defines it; ends as the published programs do."""
+    n, r = positive.size, positive.mean()
+    means = X[positive].mean(0), X[~positive].mean(0)
+    w, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for t, i in enumerate(order, start=1):
+        x, step, before = X[i], xi / np.sqrt(t), w
+        factor = 2 * (1 - r) * (w @ (x - means[1]) - 1)
+        if not positive[i]:
+            factor = 2 * r * (w @ (x - means[0]) + 1)
+        w = w - step * factor * x
+        w = np.sign(w) * np.maximum(np.abs(w) - step * l1, 0) / (1 + step * l2)
+        total += w
+        length = np.linalg.norm(before)
+        if tol and t % n == 0 and length > 0 and np.linalg.norm(w - before) <= tol * length:
+            break
+    return (total / t if average else w), t
+
+
+def naive_solam(X, positive, order, xi, radius, tol=0.0, clip_below=True):
+    n, d = X.shape
+    w, a, b, alpha = np.full(d, radius / np.sqrt(d)), radius, radius, 2 * radius
+    total, mass, mean = np.zeros(d), 0.0, np.zeros(d)
+    seen = 0
+    low = -radius if clip_below else -np.inf
+    for t, i in enumerate(order, start=1):
+        x, gamma, before = X[i], xi / np.sqrt(t), mean
+        seen += positive[i]
+        p, score = seen / t, w @ x
+        total, mass = total + gamma * w, mass + gamma
+        mean = total / mass
+        if positive[i]:
+            gradient = 2 * (1 - p) * (score - a - 1 - alpha) * x
+            a += gamma * 2 * (1 - p) * (score - a)
+            ascent = -2 * (1 - p) * score
+        else:
+            gradient = 2 * p * (score - b + 1 + alpha) * x
+            b += gamma * 2 * p * (score - b)
+            ascent = 2 * p * score
+        alpha += gamma * (ascent - 2 * p * (1 - p) * alpha)
+        w = w - gamma * gradient
+        w *= min(1.0, radius / np.linalg.norm(w))
+        a, b = np.clip(a, low, radius), np.clip(b, low, radius)
+        alpha = np.clip(alpha, -2 * radius, 2 * radius)
+        length = np.linalg.norm(before)
+        if tol and t % n == 0 and length > 0 and np.linalg.norm(mean - before) <= tol * length:
+            break
+    return mean, t
+
+
+def close(ours, theirs):
+    scale = np.abs(theirs).max() or 1.0
+    np.testing.assert_allclose(ours / scale, theirs / scale, rtol=0, atol=1e-10)
+
+
+@given(
+    n=st.integers(2, 12), d=st.integers(12, 40), seed=st.integers(0, 99),
+    xi=st.sampled_from([1e-3, 0.1, 1.0, 3.0]), l2=st.sampled_from([0.0, 1e-3, 1.0, 100.0]),
+    average=st.booleans(), tol=st.sampled_from([0.0, 1e-4, 0.1]),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_spam(n, d, seed, xi, l2, average, tol):
+    X, positive = table(n, d, seed)
+    order = np.concatenate([np.random.default_rng(e).permutation(n) for e in range(EPOCHS)])
+    W = RowSpace.of(X, positive).spam([(xi, l2)], [order], average=average, tol=tol)
+    close(W[:, 0], naive_spam(X, positive, order, xi, l2, tol=tol, average=average)[0])
+
+
+@given(
+    n=st.integers(2, 12), d=st.integers(12, 40), seed=st.integers(0, 99),
+    xi=st.sampled_from([0.1, 1.0, 10.0, 100.0]), radius=st.sampled_from([0.1, 1.0, 100.0, 1e5]),
+    clip_below=st.booleans(), tol=st.sampled_from([0.0, 1e-4, 0.1]),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_solam(n, d, seed, xi, radius, clip_below, tol):
+    X, positive = table(n, d, seed)
+    order = np.tile(np.arange(n), EPOCHS)
+    if not clip_below:
+        xi = min(xi, 1.0)  # with longer steps a and b grow without bound, and rounding with them
+    W = RowSpace.of(X, positive).solam([(xi, radius)], [order], clip_below=clip_below, tol=tol)
+    expected, _ = naive_solam(X, positive, order, xi, radius, tol, clip_below)
+    close(W[:, 0], expected)
+
+
+def test_they_are_the_solvers():
+    """At the size of the paper's tables, where the library's solvers need all columns."""
+    X, positive = table(80, 300, 1)
+    objective, space = AUCObjective(X, positive), RowSpace.of(X, positive)
+    order = [np.tile(np.arange(80), 30)]
+    run = {"max_epochs": 30, "tol": 0.0, "shuffle": False}
+    for average in (True, False):
+        W = space.spam([(1.0, 1e-3)], order, average=average, tol=0.0)
+        theirs = spam(objective, l2=1e-3, step_size=1.0, average=average, **run)
+        close(W[:, 0], theirs.dense(300))
+    W = space.solam([(10.0, 5.0)], order, clip_below=True, tol=0.0)
+    close(W[:, 0], solam(objective, radius=5.0, step_size=10.0, **run).dense(300))
+
+
+def test_a_run_that_diverges_is_not_a_number():
+    X, positive = table(10, 5, 0)
+    order = [np.tile(np.arange(10), 200)] * 2
+    W = RowSpace.of(X, positive).spam([(1e200, 0.0), (0.1, 0.0)], order, average=True, tol=0.0)
+    assert np.isnan(W[:, 0]).all()
+    assert np.isfinite(W[:, 1]).all()
+
+
+@pytest.mark.parametrize(("tol", "stops"), [(1e-9, False), (0.02, True)])
+def test_the_stop_rule_with_an_l1_penalty(tol, stops):
+    X, positive = table(30, 12, 3)
+    protocol = Protocol(stop_rule=True, fixed_order=True, last_iterate=True)
+    training = Training(X, positive, protocol, 60, ("test",), 30, True, stop_tol=tol)
+    point = {"xi": 1.0, "l1": 1e-3, "l2": 0.1}
+    expected, t = naive_spam(
+        X, positive, np.tile(np.arange(30), 60), 1.0, 0.1, l1=1e-3, tol=tol
+    )  # fmt: skip
+    assert (t < 60 * 30) == stops
+    close(METHODS["spam-l1l2"].fit(training, [point])[:, 0], expected)
+    without = Training(X, positive, CORRECTED, 60, ("test",), 30, True)
+    assert without.tol == 0.0
