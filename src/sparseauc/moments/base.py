@@ -75,6 +75,13 @@ class Moments(ABC):
         return None
 
     @property
+    def varies(self) -> Mask:
+        """False for columns that hold one value in every row that counts."""
+        positive, negative = self.scatters
+        varies: Mask = (positive > 0) | (negative > 0) | (self.means[0] != self.means[1])
+        return varies
+
+    @property
     def ratio(self) -> float:
         """Share r of the positives, by weight."""
         positive, negative = self.weights
@@ -115,6 +122,31 @@ class Moments(ABC):
         rows_of_h = positive / self.weights[0] + negative / self.weights[1]
         rows_of_h += np.outer(delta[index], delta)
         return rows_of_h.T
+
+    def carefully(self) -> Moments:
+        """Give the same moments, with whatever can be done about rounding."""
+        return self
+
+    def rounding(self) -> tuple[float, Array]:
+        """How far δ and H may be from those of the rows in exact arithmetic.
+
+        Returns
+        -------
+        unit : float
+        magnitude : ndarray of shape (d,)
+            δ_j is off by at most unit·magnitude_j, H_ij by unit·magnitude_i·magnitude_j. A sum of
+            m products is off by m·eps/2 times the sum of their magnitudes, whatever the order, and
+            that sum is at most the root of both sums of squares (Cauchy and Schwarz).
+        """
+        positive, negative = (np.sqrt(variance) for variance in self.variances)
+        about = np.abs(self.means[0]) + np.abs(self.means[1])
+        unit = (4.0 * self._terms + 32.0) * float(np.finfo(np.float64).eps)
+        return unit, 1.01 * (positive + negative + about)
+
+    @property
+    def _terms(self) -> int:
+        """Numbers added up for a moment; those of a summary are taken as they stand."""
+        return 8
 
     def loss(self, w: npt.ArrayLike) -> float:
         """F(w) = (1 + w·δ)² + wᵀ(S₊ + S₋)w, from the columns of H where w is not zero."""

@@ -102,6 +102,11 @@ class GatheredMoments:
         """Number of columns."""
         return self.at_hand.size
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, in all parts."""
+        return self._known[0].size
+
     def merged(self, parts: Sequence[int] | None = None) -> ChunkedMoments:
         """Moments of several parts together, all by default."""
         numbers = range(len(self.parts)) if parts is None else parts
@@ -189,11 +194,9 @@ class ChunkedMoments(Moments):
         return self._gathered.at_hand
 
     @property
-    def varies(self) -> Mask:
-        """False for columns that hold one value in every row that counts."""
-        positive, negative = self.scatters
-        varies: Mask = (positive > 0) | (negative > 0) | (self.means[0] != self.means[1])
-        return varies
+    def _terms(self) -> int:
+        """Numbers added up for a moment: rows, and chunks that are merged."""
+        return 4 * self._gathered.n_rows
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Σ w (x_c − mean_c)(x − mean) of each class; columns not at hand take a reading."""

@@ -17,6 +17,8 @@ _ALWAYS_KEPT = 2**23
 # Rows fetched at a time: the one that is needed and the likeliest to be needed next. A product with
 # several columns reads X once for all of them.
 BATCH = 16
+# Deviations whose squares keep their digits.
+_LEAST = 2.0**-505
 _EVERYWHERE = slice(None)
 
 
@@ -48,7 +50,7 @@ class StandardisedGram:
     """
 
     def __init__(self, moments: Moments, capacity: int) -> None:
-        self._moments = moments
+        self.moments = moments
         self.precision = moments.precision
         d = moments.n_features
         with np.errstate(over="ignore", invalid="ignore"):
@@ -56,7 +58,10 @@ class StandardisedGram:
         for column in np.flatnonzero(~np.isfinite(self.scale))[:1]:
             raise ValueError(f"the values of column {column} are too large to square: rescale it")
         magnitude = np.maximum(np.abs(moments.means[0]), np.abs(moments.means[1]))
-        constant = self.scale <= 10 * np.finfo(np.float64).eps * magnitude
+        constant = self.scale <= np.finfo(np.float64).eps * magnitude
+        tiny = moments.varies & (self.scale < _LEAST) & ~(constant & (self.scale > 0))
+        for column in np.flatnonzero(tiny)[:1]:
+            raise ValueError(f"the values of column {column} are too small to square: rescale it")
         self.scale[constant] = 1.0
         self._inverse_scale = 1.0 / self.scale
         self.delta: Array = moments.delta * self._inverse_scale
@@ -132,12 +137,9 @@ class StandardisedGram:
             if column not in keep:
                 free.append(self._slot.pop(column))
         with np.errstate(over="ignore", invalid="ignore"):
-            fetched = self._moments.columns(columns).T
+            fetched = self.moments.columns(columns).T
         for column in columns[~np.isfinite(fetched).all(axis=1)][:1]:
-            # Only of float32, whose squares overflow long before their float64 variance.
-            raise ValueError(
-                f"products of column {column} overflow: rescale it, or convert X to float64"
-            )
+            raise ValueError(f"products of column {column} overflow: rescale it")
         fetched *= self._inverse_scale
         fetched *= self._inverse_scale[columns][:, None]
         for column, slot, row in zip(columns.tolist(), free, fetched, strict=False):
