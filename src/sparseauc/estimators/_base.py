@@ -31,6 +31,7 @@ from ..chunks import (
     labels_and_weights,
     score_chunks,
 )
+from ..moments._units import scale_weights
 from ._short_list import short_list_html
 
 Floats = npt.NDArray[np.floating]
@@ -281,13 +282,16 @@ def check_weights(
 ) -> npt.NDArray[np.float64]:
     """Return weights as float64, or name the first that is negative or the class without any.
 
-    ``classes`` are the labels of negatives and positives; without them a class may have no weight.
+    ``classes`` are the labels of negatives and positives; without them a class may have no weight,
+    and weights keep their scale, for rows still to come.
     """
     weight: npt.NDArray[np.float64] = _check_sample_weight(
         sample_weight, positive, dtype=np.float64
     )
     for row in np.flatnonzero(weight < 0)[:1]:
         raise ValueError(f"sample_weight is {weight[row]:g} at row {row}; give 0 or more")
+    if classes is not None:
+        weight, _ = scale_weights(weight)
     labels = [] if classes is None else classes.tolist()
     for label, mask in zip(labels, (~positive, positive), strict=False):
         if not weight[mask].sum() > 0:

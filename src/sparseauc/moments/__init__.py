@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..chunks import Chunks, as_chunks, labels_and_weights
+from ._units import scale_weights
 from .base import ClassMoments, ClassPart, Moments
 from .chunked import ChunkedMoments, chunked_moments
 from .dense import DenseMoments
@@ -72,15 +73,20 @@ def class_moments(
         raise ValueError(f"X has {n} rows but y has shape {positive.shape}")
     if X.dtype not in (np.float32, np.float64):
         raise ValueError(f"X must be float32 or float64, got {X.dtype}")
-    weight = None
+    weight, unit = None, 1.0
     if sample_weight is not None:
         weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
         if weight.shape != (n,):
             raise ValueError(f"X has {n} rows but sample_weight has shape {weight.shape}")
         for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
             raise ValueError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
+        weight, unit = scale_weights(weight)
+    moments: DenseMoments | SparseMoments | ChunkedMoments
     if chunks is not None:
-        return chunked_moments(chunks, positive, weight)
-    if hasattr(X, "tocsr"):
-        return SparseMoments(X.tocsr(), positive, weight)
-    return DenseMoments(np.asarray(X), positive, weight)
+        moments = chunked_moments(chunks, positive, weight)
+    elif hasattr(X, "tocsr"):
+        moments = SparseMoments(X.tocsr(), positive, weight)
+    else:
+        moments = DenseMoments(np.asarray(X), positive, weight)
+    moments.weight_unit = unit
+    return moments

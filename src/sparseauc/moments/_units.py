@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..chunks import first_not_finite
 
+if TYPE_CHECKING:
+    from .base import Moments
+
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 # Exponents of weights that are taken as they are: their sums, and squares of these, are numbers.
 _ORDINARY = 200
+# Deviations whose squares keep their digits.
+_LEAST = 2.0**-505
 # Exponents of units whose inverses are numbers.
 _LARGEST = 1000
 
@@ -56,6 +61,28 @@ def unit_of(reach: Array) -> Array:
     return unit
 
 
+class ColumnError(ValueError):
+    """The values of a column are no numbers to compute with.
+
+    Attributes
+    ----------
+    column : int
+    reason : str
+    """
+
+    def __init__(self, column: int, reason: str) -> None:
+        super().__init__(column, reason)
+        self.column, self.reason = column, reason
+
+    def __str__(self) -> str:
+        return self.named(self.column)
+
+    def named(self, name: Any) -> str:
+        """Say the same of a column that has a name."""
+        shown = repr(str(name)) if isinstance(name, str) else name
+        return f"the values of column {shown} are {self.reason}: rescale it"
+
+
 def check_finite(X: Any, totals: Array) -> None:
     """Refuse a table whose columns' sums are no numbers, naming an entry or a column."""
     finite = np.isfinite(totals).all(axis=0)
@@ -65,5 +92,21 @@ def check_finite(X: Any, totals: Array) -> None:
         row, column, value = bad
         kind = "NaN" if np.isnan(value) else "infinity"
         raise ValueError(f"X contains {kind}: first at row {row}, column {column}")
-    column = int(np.argmin(finite))
-    raise ValueError(f"the values of column {column} are too large to square: rescale it")
+    raise ColumnError(int(np.argmin(finite)), "too large to average")
+
+
+def check_deviations(moments: Moments) -> tuple[Array, Mask]:
+    """Deviations of the columns, and which are nothing but rounding beside the column's mean.
+
+    A column whose deviation cannot be squared is refused.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = moments.deviations
+    for column in np.flatnonzero(~np.isfinite(deviation))[:1].tolist():
+        raise ColumnError(column, "too large to square")
+    magnitude = np.maximum(np.abs(moments.means[0]), np.abs(moments.means[1]))
+    rounding: Mask = deviation <= np.finfo(np.float64).eps * magnitude
+    tiny = (deviation < _LEAST) & ~(rounding & (deviation > 0))
+    for column in np.flatnonzero(tiny & moments.varies)[:1].tolist():
+        raise ColumnError(column, "too small to square")
+    return deviation, rounding | ~moments.varies

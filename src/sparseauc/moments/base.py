@@ -38,7 +38,14 @@ class Moments(ABC):
 
     A kind of moments provides four things, each as a pair (positives, negatives): ``weights``,
     ``means``, ``scatters`` and ``cross``. The rest follows.
+
+    Attributes
+    ----------
+    weight_unit : float
+        What the weights were divided by: 1, or a power of two where they are huge or tiny.
     """
+
+    weight_unit: float = 1.0
 
     @property
     @abstractmethod
@@ -162,8 +169,12 @@ class Moments(ABC):
     def summary(self, columns: npt.ArrayLike = ()) -> ClassMoments:
         """Numbers without rows; ``columns`` names the columns of H to take along."""
         index = np.unique(self._check_columns(columns))
+        unit = self.weight_unit
         parts = zip(self.weights, self.means, self.scatters, self.cross(index), strict=True)
-        positive, negative = (ClassPart(*part) for part in parts)
+        positive, negative = (
+            ClassPart(weight * unit, mean, scatter * unit, cross * unit)
+            for weight, mean, scatter, cross in parts
+        )
         return ClassMoments(positive, negative, index)
 
     def _check_columns(self, columns: npt.ArrayLike) -> Indices:

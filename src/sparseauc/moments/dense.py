@@ -225,9 +225,7 @@ class DenseMoments(Moments):
     def _second_pass(self) -> tuple[Array, Array]:
         """Means of (x − m)² and of x − m about the means m as rounded, in units of the columns."""
         squares, left = np.zeros_like(self._means), np.zeros_like(self._means)
-        _scatters(
-            self._X, self.positive, self._share, self._means, 1.0 / self._unit, squares, left
-        )
+        _scatters(self._X, self.positive, self._share, self._means, 1.0 / self._unit, squares, left)
         for square, remainder, sums in zip(squares, left, self._sums, strict=True):
             if sums > 0:
                 square /= sums

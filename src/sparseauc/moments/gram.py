@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from ._units import check_deviations
 from .base import Array, Indices, Moments
 
 # Up to this many columns H is formed whole: its rows then come in one matrix product, and nothing
@@ -17,8 +18,6 @@ _ALWAYS_KEPT = 2**23
 # Rows fetched at a time: the one that is needed and the likeliest to be needed next. A product with
 # several columns reads X once for all of them.
 BATCH = 16
-# Deviations whose squares keep their digits.
-_LEAST = 2.0**-505
 _EVERYWHERE = slice(None)
 
 
@@ -53,15 +52,8 @@ class StandardisedGram:
         self.moments = moments
         self.precision = moments.precision
         d = moments.n_features
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.scale: Array = moments.deviations
-        for column in np.flatnonzero(~np.isfinite(self.scale))[:1]:
-            raise ValueError(f"the values of column {column} are too large to square: rescale it")
-        magnitude = np.maximum(np.abs(moments.means[0]), np.abs(moments.means[1]))
-        constant = self.scale <= np.finfo(np.float64).eps * magnitude
-        tiny = moments.varies & (self.scale < _LEAST) & ~(constant & (self.scale > 0))
-        for column in np.flatnonzero(tiny)[:1]:
-            raise ValueError(f"the values of column {column} are too small to square: rescale it")
+        self.scale: Array
+        self.scale, constant = check_deviations(moments)
         self.scale[constant] = 1.0
         self._inverse_scale = 1.0 / self.scale
         self.delta: Array = moments.delta * self._inverse_scale

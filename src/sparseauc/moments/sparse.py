@@ -21,7 +21,7 @@ _ORDINARY = 2.0**-200, 2.0**200
 
 @kernel
 def _look(table, weight, n_features, counts, positive):  # type: ignore[no-untyped-def]
-    """Count stored entries by class; the first of a column, the largest, how far all are from it."""
+    """Count stored entries by class; first and largest of a column, and how far all are from it."""
     first, reach, spread = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
     for i in range(positive.size):
         c = 0 if positive[i] else 1

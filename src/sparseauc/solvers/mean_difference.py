@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..moments import Moments
+from ..moments._units import check_deviations
 from ..projections import top_k
 from ._epochs import SparseVector
 
@@ -44,13 +45,12 @@ def standardised_differences(moments: Moments) -> Array:
         1000 in magnitude: so a column that separates the classes without any deviation within them
         has a finite value, and no other column has a larger one.
     """
-    # Squares may overflow, which is told by column; x/0 is infinite and 0/0 a constant column.
+    check_deviations(moments)
+    # x/0 is infinite and 0/0 a constant column.
     with np.errstate(all="ignore"):
         positive, negative = moments.variances
         deviation = np.sqrt((positive + negative) / 2)
         z = -moments.delta / deviation
-    for column in np.flatnonzero(~np.isfinite(deviation))[:1]:
-        raise ValueError(f"the values of column {column} are too large to square: rescale it")
     z[np.isnan(z)] = 0.0
     clipped: Array = np.clip(z, -_SEPARATED, _SEPARATED)
     return clipped
