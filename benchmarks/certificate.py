@@ -41,8 +41,8 @@ def row(name, gram, k, alpha):
         f"{alpha:g}",
         f"{solution.objective:.4f}",
         f"{exchanging:.2f}",
-        f"{bound.value:.4f}",
-        f"{100 * (1 - bound.value / solution.objective):.2f} %",
+        f"{bound:.4f}",
+        f"{100 * (1 - bound / solution.objective):.2f} %",
         f"{bounding:.2f}",
         f"{best:.4f}",
         "**closed**" if closed else f"{100 * (1 - result.lower_bound / best):.2f} %",
@@ -62,7 +62,7 @@ def small(name, alpha, enumerable):
             solution = exchange_path(gram, k, alpha)[-1]
             bound, seconds = timed(lower_bound, gram, k, alpha)
             bounding.append(seconds)
-            gaps.append(1 - bound.value / solution.objective)
+            gaps.append(1 - bound / solution.objective)
             result, seconds = timed(
                 branch_and_bound, gram, k, alpha, start=solution, time_limit=SECONDS
             )

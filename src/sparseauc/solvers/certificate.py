@@ -21,10 +21,15 @@ alpha = 0.1 leaves 30 to 60 % (benchmarks/certificate.py). With alpha = 0 and fe
 columns the bound is the unconstrained minimum, 0: some w ranks all pairs perfectly. A few dozen
 columns close with any alpha.
 
-Bounds are true of H and δ as computed, with all rounding thereafter; of a float32 table H has seven
-digits at best, so certify from float64. Where alpha is less than what rounding leaves open in H
-(about 1e-13 for ten columns, 1e-9 for a thousand) they hold for the w with ‖w‖² ≤ 1000 on the
-standardised scale.
+*Rounding.* δ and H as computed are off by at most unit·m_j and unit·m_i m_j (``Moments.rounding``),
+and so, with a unit for the number of columns, is every elimination and Cholesky factorisation:
+each is exact for a matrix that close to the one it was given. A matrix E with |E_ij| ≤ unit·m_i m_j
+lies between ± the diagonal r with r_j = unit·m_j·Σm, as diagonally dominant matrices are definite;
+and 2|w_j|·unit·m_j ≤ r_j w_j² + unit·m_j/Σm. So a few r taken from the diagonal of P, and a few
+units from the constant, turn what is computed into a bound on the exact minimum, for coefficients
+of any length. Where this leaves P indefinite, as with columns that are nearly copies of each other
+and alpha = 0, nothing is proved of the supports in question but that a mean of squares is not
+negative.
 """
 
 from __future__ import annotations
@@ -53,7 +58,7 @@ from ._perspective import (
 )
 from .exchange import Solution
 
-Status = Literal["optimal", "time_limit", "too_wide"]
+Status = Literal["optimal", "time_limit", "too_wide", "not_proven"]
 
 # Up to this many columns H is formed whole: 72 MiB.
 _WHOLE = 3000
@@ -61,10 +66,6 @@ _WHOLE = 3000
 _ROOM = 1 << 25
 # Columns that join the point of a wide problem at a time, and how often they may.
 _JOIN, _WIDE_ROUNDS = 64, 30
-# Share of the ridge set aside, on wide problems, for what rounding may do to H.
-_SET_ASIDE = 1e-3
-# Squared length of the coefficients that are looked at without a ridge.
-_LONGEST = 1e3
 # Screening is repeated when it has removed this share of the columns.
 _RESCREEN = 0.1
 # Operations up to which the supports of a part are tried one by one: about 20 ms.
@@ -72,22 +73,6 @@ _ENUMERABLE = 1e8
 # F(0) = 1: objectives below this are compared with it rather than with each other.
 _SMALL = 1e-3
 _TOL, _MAX_ITERATIONS = 1e-4, 400
-
-
-class Bound(NamedTuple):
-    """A number that F(w) + alpha‖w‖² cannot fall below.
-
-    Attributes
-    ----------
-    value : float
-        The bound; at most ``upper``.
-    exact : bool
-        Whether it is the minimum, rounding apart: all supports were tried, or nothing is better
-        than ``upper``.
-    """
-
-    value: float
-    exact: bool
 
 
 class BranchResult(NamedTuple):
@@ -99,9 +84,9 @@ class BranchResult(NamedTuple):
         The best support met.
     lower_bound : float
         No support has a smaller objective.
-    status : {"optimal", "time_limit", "too_wide"}
+    status : {"optimal", "time_limit", "too_wide", "not_proven"}
         "optimal" if nothing is left that could be better by ``gap_tol``; "too_wide" if more columns
-        are left than H is formed for.
+        are left than H is formed for; "not_proven" if rounding forbids a better bound.
     nodes : int
         Parts of the problem that were bounded.
     """
@@ -123,7 +108,7 @@ class Certificate(NamedTuple):
         No support has a smaller objective.
     gap : float
         (objective − lower_bound) / max(objective, 0.001); 0 if the solution is proved optimal.
-    status : {"optimal", "time_limit", "too_wide"}
+    status : {"optimal", "time_limit", "too_wide", "not_proven"}
     """
 
     solution: Solution
@@ -136,7 +121,7 @@ class _Node(NamedTuple):
     """The supports that have all columns ``included`` and others from ``free`` only.
 
     Columns are positions in the problem; ``relaxed`` speaks of the free ones. A node without free
-    columns is solved: its bound is its minimum.
+    columns is solved: its bound is its minimum, as far as rounding lets that be known.
     """
 
     bound: float
@@ -145,8 +130,50 @@ class _Node(NamedTuple):
     relaxed: Relaxed | None
 
 
+class _Rounding:
+    """What rounding may do to δ, H and whatever is computed from them.
+
+    Parameters
+    ----------
+    gram : StandardisedGram
+    alpha : float
+    columns : ndarray of int64
+        The columns in question.
+    depth : int
+        How many of them are eliminated, or factorised, at most.
+
+    Attributes
+    ----------
+    unit : float
+    magnitude, reserve : ndarrays of shape (columns,)
+        m and r of this module's docstring.
+    ridge : ndarray of shape (columns,)
+        alpha, less what the deviations it refers to may be off by.
+    """
+
+    def __init__(self, gram: StandardisedGram, alpha: float, columns: Indices, depth: int) -> None:
+        unit, magnitude = gram.moments.rounding()
+        data = np.maximum(magnitude / gram.scale, np.sqrt(gram.diagonal))[columns]
+        self.unit = unit + 4 * (depth + 3) * EPS
+        self.magnitude: Array = np.sqrt(data**2 + alpha)
+        self.reserve: Array = self.unit * self.magnitude * self.magnitude.sum()
+        self.ridge: Array = alpha * (1.0 - 2.0 * self.unit * data**2)
+
+    def of_objective(self, coef: Array, at: Indices) -> float:
+        """How far the objective at some coefficients may be from what is computed."""
+        return self.unit * float(1.0 + np.abs(coef) @ self.magnitude[at]) ** 2
+
+
+class _Candidate(NamedTuple):
+    """A solution, with numbers its exact objective lies between."""
+
+    solution: Solution
+    low: float
+    high: float
+
+
 class _Problem:
-    """H + ridge on the columns in question, with what rounding may have done to it.
+    """H + ridge on the columns in question, less what rounding may have done to it.
 
     Parameters
     ----------
@@ -174,36 +201,54 @@ class _Problem:
         self.max_iterations = max_iterations
         self.delta = gram.delta[columns]
         H = _rows(gram, columns, columns)
-        H = (H + H.T) / 2
-        # A matrix with a Cholesky factor in floating point has no eigenvalue below −margin.
-        self.margin = max((columns.size + 3) * EPS * float(np.trace(H)), 1e-300)
-        while cholesky(_shifted(H, 3 * self.margin)) is None:
-            self.margin *= 10
-        self.ridge = max(alpha, 8 * self.margin)
-        self.P = _shifted(H, self.ridge)
-        # A ridge above alpha costs its excess times ‖w‖²; what is eliminated from P is off by no
-        # more than a change of P within the margin would make it. alpha‖w‖² ≤ V ≤ F(0) = 1.
-        longest = min(_LONGEST, 1 / alpha) if alpha > 0 else _LONGEST
-        self.allowance = (self.ridge - alpha) * longest + self.margin * (1 + longest)
+        self.H = (H + H.T) / 2
+        self.rounding = _Rounding(gram, alpha, columns, columns.size)
+        reserve = self.rounding.reserve
+        # For H, for δ, and for both again when columns are eliminated.
+        self.P = _shifted(self.H, self.rounding.ridge - 4 * reserve)
+        self.constant = 1.0 - 3 * self.rounding.unit
+        # For an elimination, and a Cholesky factorisation after it.
+        self.margin = 2 * reserve
+        # H with one reserve is positive semidefinite, as H itself is in exact arithmetic.
+        self.diagonal = self.rounding.ridge - 6 * reserve
+        self.definite = bool((self.diagonal > 0).all())
+        self.lifted = self.P
+        if not self.definite:
+            self.diagonal = reserve
+            self.definite = self.is_definite(np.arange(columns.size))
+            lift = reserve
+            while cholesky(_shifted(self.lifted, -3 * reserve)) is None:
+                lift = 10 * lift
+                self.lifted = _shifted(self.P, lift)
 
-    def eliminate(self, included: Indices, free: Indices) -> tuple[Array, Array, float]:
-        """P, δ and the constant of the problem on the free columns."""
-        P = self.P[np.ix_(free, free)]
-        delta = self.delta[free]
-        constant = 1.0 - self.allowance
+    def is_definite(self, columns: Indices) -> bool:
+        """Whether P on some columns is proved to be positive definite, with room to spare."""
+        block = self.P[np.ix_(columns, columns)]
+        return cholesky(_shifted(block, -3 * self.rounding.reserve[columns])) is not None
+
+    def eliminate(self, P: Array, included: Indices, free: Indices) -> tuple[Array, Array, float]:
+        """P, δ and the constant of the problem on the free columns; −∞ if P is not definite."""
+        delta, constant = self.delta[free], self.constant
+        reduced = P[np.ix_(free, free)]
         if included.size:
-            block = self.P[np.ix_(included, included)]
-            across = self.P[np.ix_(included, free)]
-            half, centre = _halves(block, across, self.delta[included])
-            P -= half.T @ half
+            halves = _halves(
+                P[np.ix_(included, included)], P[np.ix_(included, free)], self.delta[included]
+            )
+            if halves is None:
+                return reduced, delta, -np.inf
+            half, centre = halves
+            reduced -= half.T @ half
             delta = delta - centre @ half
             constant -= float(centre @ centre)
-        return P, delta, constant
+        return reduced, delta, constant
 
     def tighten(
         self, included: Indices, free: Indices, start: Array | None, D: Array, cutoff: float
     ) -> _Node:
         """Bound a part of the problem, and shrink it to what can be below ``cutoff``.
+
+        Where P is not definite on the columns of the part, a relaxation with more ridge shows where
+        to split it, and proves nothing.
 
         Parameters
         ----------
@@ -217,26 +262,26 @@ class _Problem:
             Supports that reach it are of no interest.
         """
         bound = 0.0  # a mean of squares
+        definite = self.definite or self.is_definite(np.concatenate([included, free]))
+        if not self.definite:
+            D = self.diagonal[free]
         while True:
             k = self.k - included.size
-            P, delta, constant = self.eliminate(included, free)
-            if k == 0:
-                return _Node(max(bound, constant), included, free[:0], None)
-            if start is None or free.size <= k:
-                start = _minimiser(P, delta)
-            if free.size <= k:
-                minimum = constant + float(delta @ start)
-                support = np.concatenate([included, free])
+            if k == 0 or free.size <= k:
+                support = np.concatenate([included, free if k else free[:0]])
+                _, _, minimum = self.eliminate(self.P, support, free[:0])
                 return _Node(max(bound, minimum), support, free[:0], None)
+            P, delta, constant = self.eliminate(self.P if definite else self.lifted, included, free)
             relaxed = relax(
-                P, delta, constant, k, start=start, diagonal=D, margin=self.margin, target=cutoff,
-                tol=self.tol, max_iterations=self.max_iterations,
+                P, delta, constant, k, start=_minimiser(P, delta) if start is None else start,
+                diagonal=D, margin=self.margin[free], target=cutoff, tol=self.tol,
+                max_iterations=self.max_iterations,
             )  # fmt: skip
-            bound = max(bound, relaxed.bound)
+            bound = max(bound, relaxed.bound if definite else 0.0)
             if bound < cutoff and math.comb(free.size, k - 1) * free.size * k <= _ENUMERABLE:
-                gain, best = enumerate_supports(P, delta, k)
-                support = np.concatenate([included, free[best]])
-                return _Node(max(bound, constant - gain), support, free[:0], None)
+                return self.enumerate(included, free, k, bound)
+            if not definite:
+                return _Node(bound, included, free, relaxed)
             join, stay = _screen(relaxed.bound, relaxed.terms, k, cutoff)
             if bound >= cutoff or (stay.all() and not join.any()):
                 return _Node(bound, included, free, relaxed)
@@ -247,14 +292,30 @@ class _Problem:
                 rest = (part[stay] for part in relaxed[1:])
                 return _Node(bound, included, free, Relaxed(relaxed.bound, *rest))
 
-    def solve(self, support: Indices) -> Solution:
-        """Minimise on a support; the objective is without the excess of the ridge."""
-        block, delta = self.P[np.ix_(support, support)], self.delta[support]
-        coef = _minimiser(block, delta)
-        excess = (self.ridge - self.alpha) * float(coef @ coef)
-        value = 1.0 + float(2 * delta @ coef + coef @ block @ coef) - excess
+    def enumerate(self, included: Indices, free: Indices, k: int, bound: float) -> _Node:
+        """Try all supports of a part; one on which P is not definite leaves the bound as it was."""
+        P, delta, constant = self.eliminate(self.P, included, free)
+        gain, best, definite = enumerate_supports(P, delta, k)
+        if constant == -np.inf or gain < 0:
+            best = np.arange(k)
+        elif definite:
+            bound = max(bound, constant - gain)
+        return _Node(bound, np.concatenate([included, free[best]]), free[:0], None)
+
+    def solve(self, support: Indices) -> _Candidate:
+        """Minimise on a support."""
+        block, delta = self.H[np.ix_(support, support)], self.delta[support]
+        coef = np.zeros(support.size)
+        for matrix in (_shifted(block, self.alpha), self.lifted[np.ix_(support, support)]):
+            if support.size and cholesky(matrix.copy()) is not None:
+                coef = _minimiser(matrix, delta)
+                break
         order = np.argsort(self.columns[support])
-        return Solution(self.columns[support][order], coef[order], value)
+        error = self.rounding.of_objective(coef, support)
+        value = _objective(block, delta, self.alpha, coef)
+        return _Candidate(
+            Solution(self.columns[support][order], coef[order], value), value - error, value + error
+        )
 
 
 def lower_bound(
@@ -267,7 +328,7 @@ def lower_bound(
     upper: float | None = None,
     max_iterations: int = _MAX_ITERATIONS,
     tol: float = _TOL,
-) -> Bound:
+) -> float:
     """Find a number that F(w) + alpha‖w‖² cannot fall below, for any support of k columns.
 
     Up to 3000 columns H is formed whole. Beyond, the bound comes from the rows of H on the columns
@@ -294,7 +355,8 @@ def lower_bound(
 
     Returns
     -------
-    Bound
+    float
+        The bound; at most ``upper``, and 0 where rounding forbids to say more.
 
     Examples
     --------
@@ -305,12 +367,12 @@ def lower_bound(
     >>> X, y = make_outbreak(n=500, d=100, k=5, mu=1.0, random_state=0)
     >>> gram = StandardisedGram(class_moments(X, y), capacity=100)
     >>> found = exchange_path(gram, 5, alpha=1.0)[-1].objective
-    >>> lower_bound(gram, 5, alpha=1.0).value <= found
+    >>> lower_bound(gram, 5, alpha=1.0) <= found
     True
     """
     cutoff = np.inf if upper is None else upper
     _, node = _root(gram, k, alpha, fixed, excluded, cutoff, tol, max_iterations)
-    return Bound(min(node.bound, cutoff), node.free.size == 0 or node.bound >= cutoff)
+    return min(node.bound, cutoff)
 
 
 def branch_and_bound(
@@ -348,29 +410,38 @@ def branch_and_bound(
     BranchResult
     """
     end = time.monotonic() + time_limit
-    best = start
+    best = _candidate(gram, start, alpha)
 
     def cutoff() -> float:
-        return best.objective - gap_tol * max(best.objective, _SMALL)
+        return best.high - gap_tol * max(best.high, _SMALL)
+
+    def better(other: _Candidate) -> _Candidate:
+        # Surely better: rounding must not make the model worse.
+        return other if other.high < best.low else best
 
     problem, node = _root(gram, k, alpha, fixed, excluded, cutoff(), _TOL, _MAX_ITERATIONS)
     if problem is None:
-        status: Status = "optimal" if node.bound >= cutoff() else "too_wide"
-        return BranchResult(best, min(node.bound, cutoff()), status, 1)
+        wide: Status = "not_proven" if node.free.size <= _WHOLE else "too_wide"
+        status: Status = "optimal" if node.bound >= cutoff() else wide
+        return BranchResult(best.solution, max(0.0, min(node.bound, cutoff())), status, 1)
     nodes = 1
     solved = np.inf
     # Entries are told apart by number: nodes of equal bound come in the order they were made.
     heap = [(node.bound, nodes, node)]
-    while heap and heap[0][0] < cutoff() and (time.monotonic() < end or heap[0][2].relaxed is None):
+    # A solved part whose bound is too low stays so: no other can make the whole any better known.
+    while (
+        heap
+        and heap[0][0] < min(cutoff(), solved)
+        and (time.monotonic() < end or heap[0][2].relaxed is None)
+    ):
         bound, _, node = heapq.heappop(heap)
         included, free, relaxed = node.included, node.free, node.relaxed
         if relaxed is None:
             solved = min(solved, bound)
-            best = min(best, problem.solve(included), key=lambda solution: solution.objective)
+            best = better(problem.solve(included))
             continue
         largest = np.argsort(-relaxed.shares, kind="stable")[: k - included.size]
-        rounded = problem.solve(np.concatenate([included, free[largest]]))
-        best = min(best, rounded, key=lambda solution: solution.objective)
+        best = better(problem.solve(np.concatenate([included, free[largest]])))
         split = int(np.argmax(relaxed.shares * (1.0 - relaxed.shares)))
         rest = np.arange(free.size) != split
         for part in (np.append(included, free[split]), included):
@@ -383,8 +454,12 @@ def branch_and_bound(
                 heapq.heappush(heap, (child.bound, nodes, child))
     # All that was left out reached the cutoff of its time, and cutoffs only fall.
     open_bound = heap[0][0] if heap else np.inf
-    status = "optimal" if open_bound >= cutoff() else "time_limit"
-    return BranchResult(best, min(open_bound, solved, cutoff()), status, nodes)
+    proved = min(open_bound, solved)
+    if proved >= cutoff():
+        status = "optimal"
+    else:
+        status = "time_limit" if open_bound < solved else "not_proven"
+    return BranchResult(best.solution, max(0.0, min(proved, cutoff())), status, nodes)
 
 
 def certify(
@@ -420,7 +495,7 @@ def certify(
     result = branch_and_bound(
         gram, k, alpha, fixed=fixed, excluded=excluded, start=solution, time_limit=time_limit
     )
-    objective, bound = result.solution.objective, result.lower_bound
+    objective, bound = _candidate(gram, result.solution, alpha).high, result.lower_bound
     gap = 0.0 if result.status == "optimal" else (objective - bound) / max(objective, _SMALL)
     return Certificate(result.solution, bound, gap, result.status)
 
@@ -444,8 +519,14 @@ def _root(
         raise ValueError(f"column {column} is both fixed and excluded")
     if k < included.size:
         raise ValueError(f"k={k} is less than the {included.size} columns fixed")
-    # A column without variance explains nothing and would leave no diagonal to take out of H.
+    # A column without variance explains nothing, takes no place and would leave no diagonal to take
+    # out of H. One whose variance is as small as rounding might explain something.
     usable = gram.diagonal > 0
+    unknown = gram.moments.varies & ~usable
+    unknown[barred] = False
+    if unknown.any():
+        return None, _Node(0.0, included[:0], included[:0], None)
+    included = included[usable[included]]
     usable[included] = usable[barred] = False
     free = np.flatnonzero(usable)
     bound = 0.0  # a mean of squares
@@ -458,8 +539,7 @@ def _root(
     if columns.size > _WHOLE or bound >= cutoff:
         return None, _Node(bound, first, others, None)
     problem = _Problem(gram, columns, k, alpha, tol, max_iterations)
-    D = np.full(free.size, problem.ridge - 4 * problem.margin)
-    node = problem.tighten(first, others, None, D, cutoff)
+    node = problem.tighten(first, others, None, problem.diagonal[others], cutoff)
     return problem, node._replace(bound=max(node.bound, bound))
 
 
@@ -478,15 +558,26 @@ def _screen_wide(
     The relaxation is solved on a few columns; those outside whose terms are too large for z = 0
     join. H ⪰ 0 as a sum of squares, and a share of the ridge makes up for rounding in it.
     """
+    rounding = _Rounding(gram, alpha, np.concatenate([included, free]), included.size + _JOIN)
+    reserve, ridge = rounding.reserve[included.size :], rounding.ridge[included.size :]
+    D = ridge - 6 * reserve
+    if not (D > 0).all():
+        return 0.0, included, free
     k -= included.size
-    constant, delta = 1.0, gram.delta[free]
+    constant, delta = 1.0 - 3 * rounding.unit, gram.delta[free]
     half = np.zeros((0, free.size))
     if included.size:
-        block = _shifted(_rows(gram, included, included), alpha)
-        half, centre = _halves(block, _rows(gram, included, free), gram.delta[included])
+        kept = (rounding.ridge - 4 * rounding.reserve)[: included.size]
+        halves = _halves(
+            _shifted(_rows(gram, included, included), kept),
+            _rows(gram, included, free),
+            gram.delta[included],
+        )
+        if halves is None:
+            return 0.0, included, free
+        half, centre = halves
         delta = delta - centre @ half
         constant -= float(centre @ centre)
-    D = np.full(free.size, (1 - _SET_ASIDE) * alpha)
     active = np.empty(0, np.int64)
     joining = np.argsort(-np.abs(delta), kind="stable")[: max(_JOIN, 2 * k)]
     rows = np.empty((0, free.size))
@@ -494,7 +585,7 @@ def _screen_wide(
     bound, terms = -np.inf, np.zeros(free.size)
     for _ in range(_WIDE_ROUNDS):
         new = _rows(gram, free[joining], free) - half[:, joining].T @ half
-        new[np.arange(joining.size), joining] += _SET_ASIDE * alpha
+        new[np.arange(joining.size), joining] += 2 * reserve[joining]
         rows, active = np.vstack([rows, new]), np.concatenate([active, joining])
         point = np.concatenate([point, np.zeros(joining.size)])
         Q = np.ascontiguousarray(rows[:, active])
@@ -524,19 +615,14 @@ def _screen(bound: float, terms: Array, k: int, cutoff: float) -> tuple[Mask, Ma
     return join, ~(join | leave)
 
 
-def _halves(block: Array, across: Array, delta: Array) -> tuple[Array, Array]:
+def _halves(block: Array, across: Array, delta: Array) -> tuple[Array, Array] | None:
     """L⁻¹ of ``across`` and of ``delta``, where LLᵀ is the block of columns to be eliminated."""
-    half, centre = np.split(
-        scipy.linalg.solve_triangular(
-            scipy.linalg.cholesky(block, lower=True, check_finite=False),
-            np.column_stack([across, delta]),
-            lower=True,
-            check_finite=False,
-        ),
-        [across.shape[1]],
-        axis=1,
-    )
-    return half, centre[:, 0]
+    factor = cholesky(block)
+    if factor is None:
+        return None
+    both = np.column_stack([across, delta])
+    solved = scipy.linalg.solve_triangular(factor, both, lower=True, check_finite=False)
+    return solved[:, :-1], solved[:, -1]
 
 
 def _minimiser(P: Array, delta: Array) -> Array:
@@ -546,7 +632,22 @@ def _minimiser(P: Array, delta: Array) -> Array:
     return w
 
 
-def _shifted(matrix: Array, shift: float) -> Array:
+def _objective(H: Array, delta: Array, alpha: float, coef: Array) -> float:
+    """F(w) + alpha‖w‖² for a w of any kind."""
+    return 1.0 + float(2 * delta @ coef + coef @ H @ coef + alpha * coef @ coef)
+
+
+def _candidate(gram: StandardisedGram, solution: Solution, alpha: float) -> _Candidate:
+    """A solution with what its objective is for certain."""
+    support, coef, _ = solution
+    rounding = _Rounding(gram, alpha, support, support.size)
+    error = rounding.of_objective(coef, np.arange(support.size))
+    H = _rows(gram, support, support)
+    value = _objective(H, gram.delta[support], alpha, coef)
+    return _Candidate(solution, value - error, value + error)
+
+
+def _shifted(matrix: Array, shift: Array | float) -> Array:
     """Copy of a matrix with ``shift`` added to its diagonal."""
     copy = matrix.copy()
     copy.flat[:: matrix.shape[0] + 1] += shift
