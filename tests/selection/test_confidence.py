@@ -220,6 +220,40 @@ def test_permutation_equals_a_naive_loop(noise):
     assert result.pvalue == (1 + np.sum(np.array(null) >= result.auc)) / 5
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_permutation_of_an_estimator_that_chooses(noise, n_jobs):
+    """One fit a permutation, compared by the score it chose by; against a naive loop."""
+    X, y = noise
+    model = SparseAUCClassifierCV(ks=[1, 2], alphas=[1.0, 10.0], cv=3)
+    done = []
+    result = permutation_test(
+        make_pipeline(StandardScaler(), model), X, y, n_permutations=5, random_state=4,
+        n_jobs=n_jobs, progress=lambda *steps: done.append(steps),
+    )  # fmt: skip
+    rng = np.random.RandomState(4)
+    X = StandardScaler().fit_transform(X)
+    null = [clone(model).fit(X, y[rng.permutation(y.size)]).best_score_ for _ in range(5)]
+    np.testing.assert_array_equal(result.null, null)
+    assert result.auc == model.fit(X, y).best_score_
+    assert result.pvalue == (1 + np.sum(np.array(null) >= result.auc)) / 6
+    assert done == [(i, 5) for i in range(1, 6)]
+
+
+def test_permutation_pvalues_of_noise_are_uniform_with_choices():
+    """The score chosen by is too high, for shuffled labels as much."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) < 20
+    model = SparseAUCClassifierCV(ks=[1, 2, 3], alphas=[1.0], cv=2)
+    pvalues = [
+        permutation_test(
+            model, rng.standard_normal((60, 4)), y, n_permutations=9, random_state=seed
+        ).pvalue
+        for seed in range(12)
+    ]
+    # Uniform on 0.1, 0.2 … 1: mean 0.55, variance 0.0825.
+    assert np.mean(pvalues) == pytest.approx(0.55, abs=3 * np.sqrt(0.0825 / 12))
+
+
 def test_permutation_tells_signal(signal):
     result = permutation_test(MODEL, *signal, n_permutations=19, cv=3, random_state=0)
     assert result.pvalue == 1 / 20

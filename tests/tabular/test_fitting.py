@@ -191,3 +191,15 @@ def test_progress_counts_up_to_the_end():
     fit_table(table(), QUICK, lambda *step: steps.append(step))
     assert [done for _, done, _ in steps] == list(range(len(steps)))
     assert steps[-1][1] == steps[-1][2] == 1 + 5 + 1
+
+
+def test_permutations_of_a_tuned_procedure_report_progress():
+    said = []
+    settings = FitSettings(max_k=3, permutations=9, stability_pairs=0, folds=0)
+    result = fit_table(table(), settings, lambda *step: said.append(step)).permutation
+    assert result.pvalue == pytest.approx(0.1)
+    procedure = SparseAUCClassifierCV(
+        ks=[1, 2, 3], cv=StratifiedKFold(5, shuffle=True, random_state=0)
+    )
+    assert result.auc == procedure.fit(X, Y).best_score_
+    assert ("Permutation 4 of 9", 4, 9) in said

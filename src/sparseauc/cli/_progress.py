@@ -15,7 +15,14 @@ def progress(quiet: bool, stage: str) -> Iterator[Report]:
     Yields a function to call with the stage, the steps done and the steps in all.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     bar = Progress(
@@ -23,14 +30,21 @@ def progress(quiet: bool, stage: str) -> Iterator[Report]:
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
+        TextColumn("· left"),
+        TimeRemainingColumn(),
         console=console,
         transient=True,
         disable=quiet or not console.is_terminal,
     )
     with bar:
         task = bar.add_task(stage, total=None)
+        steps: int | None = None
 
         def report(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=stage, completed=done, total=total)
+            nonlocal steps
+            if total != steps:  # steps of another kind, which take another time
+                bar.reset(task, total=total)
+                steps = total
+            bar.update(task, description=stage, completed=done)
 
         yield report

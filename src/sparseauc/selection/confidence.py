@@ -7,8 +7,9 @@ procedure, every choice included, so hand in the estimator that chooses, such as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -19,7 +20,7 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     StratifiedKFold,
     check_cv,
-    permutation_test_score,
+    cross_val_score,
 )
 from sklearn.utils import _safe_indexing, check_random_state, check_scalar, resample
 from sklearn.utils.parallel import Parallel, delayed
@@ -232,7 +233,7 @@ class PermutationResult:
     Attributes
     ----------
     auc : float
-        Mean AUC of the validation folds.
+        Mean AUC of the validation folds, or ``best_score_``.
     null : ndarray of shape (n_permutations,)
         The same with labels shuffled.
     pvalue : float
@@ -250,9 +251,10 @@ def permutation_test(
     y: npt.ArrayLike,
     *,
     n_permutations: int = 200,
-    cv: Any = 5,
+    cv: Any = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> PermutationResult:
     """Test whether a procedure ranks better than chance: could shuffled labels do as well?
 
@@ -262,23 +264,32 @@ def permutation_test(
     Parameters
     ----------
     estimator : classifier
-        Refitted ``cv`` times for each permutation, choices included.
+        Refitted for each permutation, choices included.
     X : array-like, sparse matrix or frame of shape (n, d)
     y : array-like of shape (n,)
         Two kinds of labels; the one that sorts last is positive.
     n_permutations : int, default=200
         The p-value is never below 1 / (1 + n_permutations).
-    cv : int or splitter, default=5
-        Number of shuffled stratified folds, or as in scikit-learn. Both classes must be in each
-        fold, for shuffled labels too: the splitter should stratify.
+    cv : int or splitter, optional
+        Number of shuffled stratified folds, or as in scikit-learn, by whose mean AUC labels are
+        compared. Both classes must be in each fold, for shuffled labels too: the splitter should
+        stratify. By default five folds; but an estimator that cross-validates by itself is fitted
+        once for each permutation, and compared by its ``best_score_``.
     random_state : int, RandomState or None
         For folds and permutations; the estimator has its own.
     n_jobs : int, optional
         Permutations computed at the same time.
+    progress : callable, optional
+        Called with the number of permutations done and that of all.
 
     Returns
     -------
     PermutationResult
+
+    Notes
+    -----
+    ``best_score_`` was chosen as the best of many and is too high. That does no harm here: shuffled
+    labels are allowed the same choice.
 
     Examples
     --------
@@ -292,19 +303,46 @@ def permutation_test(
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
     labels, positive = _check_labels(X, y)
     rng = check_random_state(random_state)
-    splitter = _splitter(cv, labels, rng)
-    for number, (_, test) in enumerate(splitter.split(X, labels)):
-        if np.unique(positive[test]).size < 2:
-            raise ValueError(f"fold {number} has rows of one class only: use a stratified splitter")
-    observed, null, pvalue = permutation_test_score(
-        estimator, X, labels, scoring="roc_auc", cv=splitter, n_permutations=n_permutations,
-        random_state=rng, n_jobs=n_jobs,
-    )  # fmt: skip
+    observed, judge = None, _best_score
+    if cv is None:
+        observed = _best_score(estimator, X, labels)
+    if observed is None:
+        splitter = _splitter(5 if cv is None else cv, labels, rng)
+        for number, (_, test) in enumerate(splitter.split(X, labels)):
+            if np.unique(positive[test]).size < 2:
+                raise ValueError(
+                    f"fold {number} has rows of one class only: use a stratified splitter"
+                )
+        judge = partial(_mean_auc, splitter=splitter)
+        observed = judge(estimator, X, labels)
+    shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(judge)(estimator, X, labels[rng.permutation(labels.size)])
+        for _ in range(n_permutations)
+    )
+    null = np.empty(n_permutations)
+    for number, value in enumerate(shuffled):
+        null[number] = value
+        if progress is not None:
+            progress(number + 1, n_permutations)
     if np.isnan(null).any():
         raise ValueError(
             "shuffled labels left a fold with one class only: use a stratified splitter"
         )
+    pvalue = (1 + np.count_nonzero(null >= observed)) / (1 + n_permutations)
     return PermutationResult(float(observed), null, float(pvalue))
+
+
+def _best_score(estimator: Any, X: Any, labels: npt.NDArray[Any]) -> float | None:
+    """Score by which an estimator chose, or its last step; None if it does not choose."""
+    model = clone(estimator).fit(X, labels)
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    return getattr(last, "best_score_", None)
+
+
+def _mean_auc(estimator: Any, X: Any, labels: npt.NDArray[Any], splitter: Any) -> float:
+    """Mean AUC of the validation folds; NaN if one has a single class."""
+    scores = cross_val_score(estimator, X, labels, scoring="roc_auc", cv=splitter)
+    return float(scores.mean())
 
 
 # ----------------------------------------------------------------------------------------- optimism

@@ -19,6 +19,7 @@ from ..metrics import auc_confidence_interval
 from ..path.path import DEFAULT_ALPHAS
 from ..selection.confidence import (
     NestedScores,
+    PermutationResult,
     comparable_scores,
     permutation_test,
     pool_folds,
@@ -118,7 +119,7 @@ def fit_table(
         )
     fixed = _places(table, settings.always_include)
     splits = [] if settings.folds == 0 else _outer_splits(table, settings)
-    steps = 1 + len(splits) + (settings.stability_pairs > 0) + (settings.permutations > 0)
+    steps = 1 + len(splits) + (settings.stability_pairs > 0)
     done = 0
 
     def advance(stage: str) -> None:
@@ -144,12 +145,7 @@ def fit_table(
                 stability = _stability(X, table, settings, fixed, classifier)
             permutation = None
             if settings.permutations:
-                advance(f"Shuffling the outcome {settings.permutations} times")
-                permutation = permutation_test(
-                    _estimator(table, settings, fixed, everything), table.X, table.y,
-                    n_permutations=settings.permutations, cv=max(2, len(splits)),
-                    random_state=settings.seed, n_jobs=settings.jobs,
-                )  # fmt: skip
+                permutation = _permutation(table, settings, fixed, report)
         except DataError:
             raise
         except ValueError as error:  # the estimators' own checks, in words for a person
@@ -308,6 +304,32 @@ def _nested(
         model = _fitted(table, settings, fixed, train)
         parts.append(comparable_scores(model, table.X, positive, train, test))
     return pool_folds(parts, [test for _, test in splits], positive)
+
+
+def _permutation(
+    table: Table, settings: FitSettings, fixed: Indices, report: Progress
+) -> PermutationResult:
+    """Test the whole procedure on shuffled outcomes.
+
+    Folds are not repeated here: repeats sharpen the choice of k, at several times the cost, and a
+    test compares like with like.
+    """
+    procedure = _estimator(table, settings, fixed, np.arange(table.y.size))
+    rarer = int(np.bincount(table.y, minlength=2).min())
+    folds = StratifiedKFold(min(5, max(2, rarer)), shuffle=True, random_state=settings.seed)
+    if settings.tuned:
+        last = procedure.steps[-1][1] if isinstance(procedure, Pipeline) else procedure
+        last.set_params(cv=folds, n_jobs=None)
+
+    def tell(done: int, steps: int) -> None:
+        report(f"Permutation {done} of {steps}", done, steps)
+
+    tell(0, settings.permutations)
+    return permutation_test(
+        procedure, table.X, table.y,
+        n_permutations=settings.permutations, cv=None if settings.tuned else folds,
+        random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
+    )  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------- the rest
