@@ -1,0 +1,164 @@
+"""Peers of the comparison, each as a family of models that inner cross-validation chooses from.
+
+A family is a function ``family(X, positive, X_new)`` that fits all its models on standardised rows
+and returns their scores of new rows, (models, new rows), and the number of columns of each. Models
+come in the same order whatever the rows.
+"""
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+from sparseauc.metrics import fast_auc
+
+STRENGTHS = np.logspace(-2, 2, 12)
+# Between them, for a model of nearly every length.
+MORE_STRENGTHS = np.logspace(-3, 0, 40)
+# No list of a peer is longer: at that length none gains any more on these tables.
+LONGEST = 50
+
+
+def l1_logistic(X, positive, X_new, strengths=STRENGTHS):
+    """L1-penalised logistic regression."""
+    models = [
+        LogisticRegression(
+            l1_ratio=1.0, C=C, solver="liblinear", class_weight="balanced", random_state=0
+        ).fit(X, positive)
+        for C in strengths
+    ]
+    return _linear(models, X_new)
+
+
+def ridge_logistic(X, positive, X_new):
+    """Ridge-penalised logistic regression: all columns."""
+    models = [
+        LogisticRegression(C=C, class_weight="balanced", max_iter=1000).fit(X, positive)
+        for C in np.logspace(-5, 3, 12)
+    ]
+    return _linear(models, X_new)
+
+
+def abess(X, positive, X_new):
+    """Best-subset logistic regression of every length."""
+    from abess import LogisticRegression as BestSubset
+
+    # It refuses columns that are constant in a fold.
+    varying = X.any(axis=0)
+    most = np.count_nonzero(varying)
+    labels = positive.astype(int)
+    models = [
+        BestSubset(support_size=[min(k, most)]).fit(X[:, varying], labels) for k in _lengths(X)
+    ]
+    return _linear(models, X_new[:, varying])[0], _lengths(X)
+
+
+def fastsparsegams(X, positive, X_new):
+    """Logistic regression with an L0 and an L2 penalty."""
+    import fastsparsegams
+
+    # Penalties stand beside the sum of the losses.
+    lambdas = (len(X) * np.geomspace(0.3, 3e-5, 40)).tolist()
+    fit = fastsparsegams.fit(
+        X * 1.0, np.where(positive, 1.0, -1.0), loss="Logistic", penalty="L0L2",
+        lambda_grid=[lambdas] * 3, gamma_max=1.0, gamma_min=1e-4, num_gamma=None, num_lambda=None,
+        max_support_size=min(LONGEST, X.shape[1]),
+    )  # fmt: skip
+    # Once a model has the most columns allowed, the rest of its path is not fitted: it stands.
+    coefs = np.zeros((3, len(lambdas), X.shape[1]))
+    for i, gamma in enumerate(fit.gamma):
+        for j in range(len(lambdas)):
+            strength = fit.lambda_0[i][min(j, len(fit.lambda_0[i]) - 1)]
+            coef = fit.coeff(strength, gamma, include_intercept=False)
+            coefs[i, j] = np.ravel(coef.todense())
+    coefs = coefs.reshape(-1, X.shape[1])
+    return coefs @ X_new.T, np.count_nonzero(coefs, axis=1)
+
+
+def fastcan(X, positive, X_new):
+    """Columns by canonical correlation, forward, then logistic regression."""
+    from fastcan import FastCan
+
+    lengths = _lengths(X)
+    # It refuses to choose more columns than are linearly independent.
+    most = min(int(lengths[-1]), int(np.linalg.matrix_rank(X)))
+    order = FastCan(most, verbose=0).fit(X, positive.astype(float)).indices_
+    scores = []
+    for k in lengths:
+        model = LogisticRegression(max_iter=1000).fit(X[:, order[:k]], positive)
+        scores.append(model.decision_function(X_new[:, order[:k]]))
+    return np.array(scores), lengths
+
+
+def mean_difference(X, positive, X_new):
+    """Columns with the largest standardised difference of means, weighted by it."""
+    difference = X[positive].mean(axis=0) - X[~positive].mean(axis=0)
+    order = np.argsort(-np.abs(difference), kind="stable")
+    lengths = _lengths(X)
+    scores = np.cumsum(X_new[:, order] * difference[order], axis=1)[:, lengths - 1].T
+    return scores, lengths
+
+
+def gradient_boosting(X, positive, X_new):
+    """Gradient boosting of trees, not linear: all columns."""
+    models = [
+        HistGradientBoostingClassifier(
+            max_leaf_nodes=leaves, max_iter=60, early_stopping=False, random_state=0
+        ).fit(X, positive)
+        for leaves in (3, 12)
+    ]
+    scores = np.array([model.decision_function(X_new) for model in models])
+    return scores, np.full(len(models), X.shape[1])
+
+
+FAMILIES = {
+    "L1 logistic": l1_logistic,
+    "ridge logistic": ridge_logistic,
+    "abess": abess,
+    "fastsparsegams": fastsparsegams,
+    "fastcan + logistic": fastcan,
+    "mean difference": mean_difference,
+    "gradient boosting": gradient_boosting,
+}
+
+
+def tuned(family, data, inner_splits, ks):
+    """Test AUC and columns of the model that inner folds choose, of any length and for each k.
+
+    Where the length is a parameter, the model for k has exactly k columns; else it has at most k
+    and the highest mean AUC of the inner folds. L1-penalised regression reaches every length only
+    with many penalties: for k it is the longest list of at most k columns.
+    """
+    X, positive, X_test, positive_test = data
+    inner = []
+    for train, test in inner_splits:
+        scores, _ = family(*_standardised(X[train], positive[train], X[test]))
+        inner.append([fast_auc(score, positive[test]) for score in scores])
+    means = np.mean(inner, axis=0)
+    rows = _standardised(X, positive, X_test)
+    scores, columns = family(*rows)
+    best = int(np.argmax(means))
+    chosen = [(scores[best], columns[best])]
+    if family is l1_logistic:
+        scores, columns = l1_logistic(*rows, MORE_STRENGTHS)
+        means = columns
+    exact = family in (abess, fastcan, mean_difference)
+    for k in ks:
+        fits = columns == min(k, columns.max()) if exact else columns <= k
+        best = int(np.argmax(np.where(fits, means, -1.0)))
+        chosen.append((scores[best], columns[best]))
+    return [(fast_auc(score, positive_test), int(length)) for score, length in chosen]
+
+
+def _standardised(X, positive, X_new):
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    return (X - mean) / deviation, positive, (X_new - mean) / deviation
+
+
+def _linear(models, X_new):
+    scores = np.array([X_new @ np.ravel(model.coef_) for model in models])
+    return scores, np.array([np.count_nonzero(model.coef_) for model in models])
+
+
+def _lengths(X):
+    return np.arange(1, min(X.shape[1], LONGEST) + 1)

@@ -1,0 +1,86 @@
+"""Rules that choose one of the models that cross-validation has judged.
+
+A rule is a callable ``rule(cv_results) -> index``, as ``GridSearchCV(refit=rule)`` takes one too.
+Both rules here choose the fewest columns whose mean AUC is close enough to the highest. So no
+shorter list that was tried can have a higher mean AUC than the one chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..metrics import fold_standard_error
+
+Rule = Callable[[Mapping[str, Any]], int]
+
+# Mean AUCs so close are the same to whoever pays for columns.
+TOLERANCE = 0.002
+
+
+def best(cv_results: Mapping[str, Any]) -> int:
+    """Choose the fewest columns whose mean AUC is within 0.002 of the highest.
+
+    Parameters
+    ----------
+    cv_results : mapping of str to array
+        With ``param_k`` and ``mean_test_score``, as ``SparseAUCClassifierCV`` and ``GridSearchCV``
+        over ``k`` have them.
+
+    Returns
+    -------
+    int
+        Index of the model; of several with as many columns that of the highest mean, the first of
+        equals.
+    """
+    return _fewest_columns(cv_results, TOLERANCE)
+
+
+def one_standard_error(cv_results: Mapping[str, Any]) -> int:
+    """Choose the fewest columns whose mean AUC is within one standard error of the highest.
+
+    Parameters
+    ----------
+    cv_results : mapping of str to array
+        As for :func:`best`, with ``standard_error_test_score`` or else ``split0_test_score`` ….
+
+    Returns
+    -------
+    int
+        Index of the model, as for :func:`best`.
+    """
+    top = int(np.argmax(cv_results["mean_test_score"]))
+    return _fewest_columns(cv_results, float(_standard_errors(cv_results)[top]))
+
+
+RULES: dict[str, Rule] = {"best": best, "1se": one_standard_error}
+
+
+def choose(rule: str | Rule, cv_results: Mapping[str, Any]) -> int:
+    """Apply a rule, by its name or given as a callable, and check what it returns."""
+    function = RULES[rule] if isinstance(rule, str) else rule
+    index = function(cv_results)
+    n_models = len(cv_results["mean_test_score"])
+    if not isinstance(index, (int, np.integer)) or not 0 <= index < n_models:
+        raise ValueError(
+            f"rule must return the index of a model, a whole number from 0 to {n_models - 1}; "
+            f"it returned {index!r}"
+        )
+    return int(index)
+
+
+def _fewest_columns(cv_results: Mapping[str, Any], below: float) -> int:
+    """Index of the model with the fewest columns that is no further below the highest mean."""
+    mean = np.asarray(cv_results["mean_test_score"], np.float64)
+    k = np.asarray(cv_results["param_k"], np.int64)
+    fewest = k == k[mean >= mean.max() - below].min()
+    return int(np.argmax(np.where(fewest, mean, -np.inf)))
+
+
+def _standard_errors(cv_results: Mapping[str, Any]) -> Any:
+    if "standard_error_test_score" in cv_results:
+        return cv_results["standard_error_test_score"]
+    n_splits = sum(f"split{i}_test_score" in cv_results for i in range(len(cv_results)))
+    return fold_standard_error([cv_results[f"split{i}_test_score"] for i in range(n_splits)])
