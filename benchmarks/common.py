@@ -71,7 +71,7 @@ def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence
     lines = [
         f"# {title}",
         "",
-        f"`python benchmarks/{name}.py` · {_machine()}",
+        f"`python benchmarks/{name}.py` · {machine()}",
         "",
         "| " + " | ".join(header) + " |",
         "| " + " | ".join("---" for _ in header) + " |",
@@ -88,7 +88,8 @@ def verdict(measured: float, limit: float) -> str:
     return f"{'kept' if measured <= limit else 'MISSED'} (≤ {limit:g})"
 
 
-def _machine() -> str:
+def machine() -> str:
+    """Say what the figures were measured on."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():

@@ -5,6 +5,8 @@ and returns their scores of new rows, (models, new rows), and the number of colu
 come in the same order whatever the rows.
 """
 
+import time
+
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -124,11 +126,14 @@ FAMILIES = {
 def tuned(family, data, inner_splits, ks):
     """Test AUC and columns of the model that inner folds choose, of any length and for each k.
 
+    Also the CPU time of the choice and the fit of any length, in seconds.
+
     Where the length is a parameter, the model for k has exactly k columns; else it has at most k
     and the highest mean AUC of the inner folds. L1-penalised regression reaches every length only
     with many penalties: for k it is the longest list of at most k columns.
     """
     X, positive, X_test, positive_test = data
+    start = time.process_time()
     inner = []
     for train, test in inner_splits:
         scores, _ = family(*_standardised(X[train], positive[train], X[test]))
@@ -138,7 +143,8 @@ def tuned(family, data, inner_splits, ks):
     scores, columns = family(*rows)
     best = int(np.argmax(means))
     chosen = [(scores[best], columns[best])]
-    if family is l1_logistic:
+    seconds = time.process_time() - start
+    if family is l1_logistic and ks:
         scores, columns = l1_logistic(*rows, MORE_STRENGTHS)
         means = columns
     exact = family in (abess, fastcan, mean_difference)
@@ -146,7 +152,8 @@ def tuned(family, data, inner_splits, ks):
         fits = columns == min(k, columns.max()) if exact else columns <= k
         best = int(np.argmax(np.where(fits, means, -1.0)))
         chosen.append((scores[best], columns[best]))
-    return [(fast_auc(score, positive_test), int(length)) for score, length in chosen]
+    models = [(fast_auc(score, positive_test), int(length)) for score, length in chosen]
+    return models, seconds
 
 
 def _standardised(X, positive, X_new):
