@@ -1,5 +1,8 @@
 import json
+import math
+import re
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparseauc.tabular.export import to_json, to_onnx, to_sql
-from sparseauc.tabular.scorecard import ScoreCard, Term
+from sparseauc.tabular.scorecard import Calibration, ScoreCard, Term
 
 duckdb = pytest.importorskip("duckdb")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -200,3 +203,68 @@ def test_json_says_all_that_scoring_needs(drawn):
                       content["positive"], content["target"], ())  # fmt: skip
     assert naive(again, rows) == naive(original, rows)
     assert "coefficient * value" in content["how"]
+
+
+# ------------------------------------------------------------------------------------ probabilities
+
+
+CALIBRATED = replace(
+    card([Term("x", None, 0.7, fill=0.25)]), calibration=Calibration(1.3, -2.1, 40, 160)
+)
+VALUES = [-900.0, -1.5, 0.0, 2.0, 1200.0]
+
+
+def naive_probabilities(values):
+    found = []
+    for value in values:
+        exponent = 1.3 * (-0.25 + 0.7 * value) - 2.1
+        small = math.exp(-abs(exponent))
+        found.append(1 / (1 + small) if exponent > 0 else small / (1 + small))
+    return found
+
+
+def test_the_card_makes_probabilities_of_scores():
+    scores = CALIBRATED.scores(np.array(VALUES)[:, None])
+    assert CALIBRATED.probabilities(scores) == pytest.approx(naive_probabilities(VALUES), rel=1e-13)
+    assert np.isnan(CALIBRATED.probabilities(np.array([np.nan]))).all()
+    with pytest.raises(ValueError, match="no probabilities"):
+        card([Term("x", None, 1.0)]).probabilities(scores)
+
+
+def test_a_card_keeps_its_calibration():
+    content = json.loads(json.dumps(CALIBRATED.as_dict()))
+    assert ScoreCard.from_dict(content) == CALIBRATED
+    assert "calibration" not in card([Term("x", None, 1.0)]).as_dict()
+    assert CALIBRATED.digest() != replace(CALIBRATED, calibration=None).digest()
+    content["calibration"]["slope"] = None
+    with pytest.raises(ValueError, match="finite number"):
+        ScoreCard.from_dict(content)
+
+
+@pytest.mark.parametrize("connect", [duckdb.connect, lambda: sqlite3.connect(":memory:")])
+def test_sql_says_how_a_score_becomes_a_probability(connect):
+    text = to_sql(CALIBRATED)
+    (formula,) = re.findall("^-- Probability: (.*)$", text, flags=re.MULTILINE)
+    connection = connect()
+    connection.execute("CREATE TABLE t (x DOUBLE PRECISION)")
+    for value in VALUES[1:-1]:
+        connection.execute("INSERT INTO t VALUES (?)", [value])
+    query = f"SELECT {formula} FROM (SELECT {text} AS score FROM t) AS scored ORDER BY score"
+    found = [probability for (probability,) in connection.execute(query).fetchall()]
+    connection.close()
+    assert found == pytest.approx(naive_probabilities(VALUES[1:-1]), rel=1e-12)
+
+
+def test_onnx_gives_probabilities():
+    session = onnxruntime.InferenceSession(to_onnx(CALIBRATED), providers=["CPUExecutionProvider"])
+    feed = {"x": np.array([*VALUES, np.nan])[:, None]}
+    assert [one.name for one in session.get_outputs()] == ["score", "label", "probability"]
+    (found,) = session.run(["probability"], feed)
+    assert found[:, 0] == pytest.approx(naive_probabilities([*VALUES, 0.25]), rel=1e-12)
+
+
+def test_json_says_how_a_score_becomes_a_probability():
+    content = json.loads(to_json(CALIBRATED))
+    assert Calibration(**content["calibration"]) == CALIBRATED.calibration
+    assert "slope * score + intercept" in content["how"]
+    assert json.loads(to_json(card([Term("x", None, 1.0)])))["calibration"] is None

@@ -129,7 +129,9 @@ def predict_command(
             "warnings": found.warnings,
         }  # fmt: skip
         if out is None:
-            result["scores"] = [None if np.isnan(score) else float(score) for score in scores]
+            result["scores"] = columns["score"]
+            if "probability" in columns:
+                result["probabilities"] = columns["probability"]
         typer.echo(json.dumps(result, ensure_ascii=False))
     elif not quiet:
         if known is not None:
@@ -189,15 +191,12 @@ def _threshold(card: ScoreCard, threshold: float | None, sensitivity: float | No
 
 def _probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[float | None]:
     """Probability of each row to be positive, by the map fitted to out-of-fold scores."""
-    from scipy.special import expit
-
-    fitted = card.summary.get("probability")
-    if fitted is None:
+    if card.calibration is None:
         raise typer.BadParameter(
-            "--probabilities: the model was fitted without nested cross-validation, so no "
-            "probabilities are known"
+            "--probabilities: the model was fitted without cross-validation, so no probabilities "
+            "are known"
         )
-    values = expit(fitted["slope"] * scores + fitted["intercept"])
+    values = card.probabilities(scores)
     return [None if np.isnan(value) else float(value) for value in values]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ _HOW = (
     "the number in the column, true being 1 and false 0. Missing are NULL, NaN, and texts that are "
     "none of the levels (where levels is null, texts are never missing). A missing value is "
     "replaced by fill, or the row has no score if fill is null; nor has it one if a number is "
-    "infinite. Rows with a score above 0 are predicted positive, others negative."
+    "infinite. Rows with a score above 0 are predicted positive, others negative. Where "
+    "calibration is not null, the probability of the positive class is 1 / (1 + exp(-(slope * "
+    "score + intercept))) with slope and intercept of the calibration, which was fitted to so many "
+    "positive and negative rows that the model had not seen."
 )
 
 # The largest number. NaN is greater than all in some databases and comparable to none in others:
@@ -60,6 +64,7 @@ def to_json(card: ScoreCard) -> str:
             for term in card.terms
             for of in [card.type_of(term)]
         },
+        "calibration": None if card.calibration is None else asdict(card.calibration),
         "how": _HOW,
         "auc": card.summary.get("auc"),
         "version": card.version,
@@ -82,7 +87,8 @@ def to_sql(card: ScoreCard) -> str:
     str
         For a select list. Names are quoted as the SQL standard does, with double quotes, texts with
         single ones. NULL, NaN and texts that training had not are replaced by the value learned in
-        training, or else make the score NULL; so do infinite numbers.
+        training, or else make the score NULL; so do infinite numbers. Where the model is
+        calibrated, a comment says how a score becomes a probability.
 
     Raises
     ------
@@ -115,8 +121,11 @@ def to_sql(card: ScoreCard) -> str:
         _literal(card.intercept),
         *(f"+ {_sql_term(term, card.type_of(term))}" for term in card.terms),
     ]
-    note = "Above 0 is predicted positive. NULL means that a value is missing and not filled in."
-    return "\n".join([f"-- {note}", "(", *(f"  {line}" for line in lines), ")"])
+    notes = ["Above 0 is predicted positive. NULL means that a value is missing and not filled in."]
+    if card.calibration is not None:
+        slope, intercept = _literal(card.calibration.slope), _literal(card.calibration.intercept)
+        notes.append(f"Probability: 1 / (1 + EXP(-({slope} * score + ({intercept}))))")
+    return "\n".join([*(f"-- {note}" for note in notes), "(", *(f"  {x}" for x in lines), ")"])
 
 
 def _sql_term(term: Term, of: ColumnType) -> str:
@@ -178,8 +187,9 @@ def to_onnx(card: ScoreCard) -> bytes:
         A model with one input for each chosen column, of its name and shape (n, 1): double, NaN
         where missing, or string, empty where missing, for columns of text. Outputs are ``score``
         (n, 1), NaN where a value is missing that is not filled in or infinite, and ``label``
-        (n, 1), the predicted class, empty where there is no score. Should a column be called so, an
-        output's name ends with an underscore.
+        (n, 1), the predicted class, empty where there is no score; and where the model is
+        calibrated ``probability`` (n, 1), that of the positive class. Should a column be called so,
+        an output's name ends with an underscore.
 
     Raises
     ------
@@ -207,6 +217,13 @@ def to_onnx(card: ScoreCard) -> bytes:
     above = graph.add("Greater", score, graph.constant(np.zeros((1, 1))))
     named = graph.add("Where", above, graph.text(card.positive), graph.text(card.negative))
     graph.add("Where", graph.add("IsNaN", score), graph.text(""), named, output=label)
+    outputs = {score: TensorProto.DOUBLE, label: TensorProto.STRING}
+    if card.calibration is not None:
+        probability = graph.free("probability")
+        scaled = graph.add("Mul", score, graph.constant([[card.calibration.slope]]))
+        shifted = graph.add("Add", scaled, graph.constant([[card.calibration.intercept]]))
+        graph.add("Sigmoid", shifted, output=probability)
+        outputs[probability] = TensorProto.DOUBLE
 
     def shaped(name: str, kind: int) -> Any:
         return helper.make_tensor_value_info(name, kind, ["rows", 1])
@@ -219,7 +236,7 @@ def to_onnx(card: ScoreCard) -> bytes:
                 shaped(name, TensorProto.STRING if name in textual else TensorProto.DOUBLE)
                 for name in columns
             ],
-            [shaped(score, TensorProto.DOUBLE), shaped(label, TensorProto.STRING)],
+            [shaped(name, kind) for name, kind in outputs.items()],
             initializer=graph.constants,
         ),
         # The first that compares text, and an old enough format for runtimes of that time.

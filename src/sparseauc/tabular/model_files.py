@@ -78,11 +78,11 @@ class ModelVersionWarning(UserWarning):
 
 
 def _gives_probabilities(model: SavedModel) -> bool:
-    if hasattr(model.estimator, "predict_proba"):
+    if model.card.calibration is not None:
         return True
     raise AttributeError(
-        "this model ranks rows and gives no probabilities: use decision_function, or fit with "
-        "sklearn.calibration.CalibratedClassifierCV"
+        "this model ranks rows and gives no probabilities: use decision_function, or fit "
+        "SparseAUCClassifierCV, which gives them"
     )
 
 
@@ -151,9 +151,9 @@ class SavedModel:
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Probability of each class, where the estimator gives any."""
-        probabilities: npt.NDArray[np.float64] = self.estimator.predict_proba(X)
-        return probabilities
+        """Probability of each class, NaN where a row has no score; of calibrated models only."""
+        positive = self.card.probabilities(self.decision_function(X))
+        return np.column_stack([1.0 - positive, positive])
 
 
 def save_model(
@@ -260,7 +260,10 @@ def load_model(path: Path | str) -> SavedModel:
     except Exception as error:
         # skops meets damage in many ways; that the estimator is not sound is all there is to say.
         raise ModelFileError(f"{path.name} is damaged: its estimator is not sound") from error
-    if (again.terms, again.intercept) != (card.terms, card.intercept):
+    if any(
+        getattr(again, name) != getattr(card, name)
+        for name in ("terms", "intercept", "calibration")
+    ):
         raise ModelFileError(f"{path.name} was changed: its estimator and its card disagree")
     return SavedModel(estimator, card)
 

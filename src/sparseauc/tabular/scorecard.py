@@ -15,6 +15,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -91,6 +92,34 @@ class Term:
 
 
 @dataclass(frozen=True)
+class Calibration:
+    """How a score becomes a probability: 1 / (1 + exp(−(slope · score + intercept))).
+
+    Attributes
+    ----------
+    slope, intercept : float
+    n_positive, n_negative : int
+        Rows it was fitted to, each scored by a model that did not see it. With few of a class,
+        probabilities are rough.
+    """
+
+    slope: float
+    intercept: float
+    n_positive: int
+    n_negative: int
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Calibration:
+        """Undo ``asdict``; raises KeyError, TypeError or ValueError on anything else."""
+        return cls(
+            slope=_finite(content["slope"]),
+            intercept=_finite(content["intercept"]),
+            n_positive=int(_finite(content["n_positive"])),
+            n_negative=int(_finite(content["n_negative"])),
+        )
+
+
+@dataclass(frozen=True)
 class ScoreCard:
     """How to score rows, and what is known of how the score was found.
 
@@ -111,6 +140,8 @@ class ScoreCard:
         Of the library that made it.
     types : dict of str to ColumnType
         What the chosen columns held in training, where that is known.
+    calibration : Calibration, optional
+        Makes probabilities of scores, where that was fitted.
     """
 
     terms: tuple[Term, ...]
@@ -122,6 +153,7 @@ class ScoreCard:
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
     version: str = ""
     types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
+    calibration: Calibration | None = None
 
     def scores(self, values: Floats) -> Floats:
         """Score rows given the values of the terms, (n, n_terms), NaN where missing.
@@ -141,6 +173,20 @@ class ScoreCard:
             raise ValueError(f"the score of row {beyond[0] + 1} is too large for a number")
         return scores
 
+    def probabilities(self, scores: Floats) -> Floats:
+        """Probability of the positive class by scores; NaN where there is none.
+
+        Raises
+        ------
+        ValueError
+            If the model was not calibrated.
+        """
+        if self.calibration is None:
+            raise ValueError("the model ranks rows and gives no probabilities")
+        how = self.calibration
+        probabilities: Floats = expit(how.slope * scores + how.intercept)
+        return probabilities
+
     def type_of(self, term: Term) -> ColumnType:
         """What a term's column held in training; what can be told where nobody wrote it down."""
         known = self.types.get(term.column)
@@ -149,9 +195,10 @@ class ScoreCard:
     def as_dict(self) -> dict[str, Any]:
         """All of it as what JSON can hold."""
         content = asdict(self)
-        # Cards of version 0.1 had no types, and their digest is of what they had.
-        if not self.types:
-            del content["types"]
+        # Cards of version 0.1 had neither, and their digest is of what they had.
+        for name in ("types", "calibration"):
+            if not content[name]:
+                del content[name]
         return content
 
     @classmethod
@@ -177,6 +224,9 @@ class ScoreCard:
                 _text(name): ColumnType.from_dict(kind)
                 for name, kind in content.get("types", {}).items()
             },
+            calibration=(
+                Calibration.from_dict(content["calibration"]) if "calibration" in content else None
+            ),
             summary=dict(content["summary"]),
             version=_text(content["version"]),
         )
@@ -270,11 +320,17 @@ def make_card(
         target=target,
         columns=tuple(Term(*one, coefficient=0.0).name for one in inputs),
         types={name: kind for name, kind in (types or {}).items() if name in used},
+        calibration=_calibration_of(classifier),
         summary={} if summary is None else dict(summary),
         version=__version__,
     )
     _check_names(card)
     return card
+
+
+def _calibration_of(classifier: SparseLinearClassifier) -> Calibration | None:
+    fitted = getattr(classifier, "calibration_", None)
+    return None if fitted is None else Calibration.from_dict(fitted)
 
 
 def _check_names(card: ScoreCard) -> None:
