@@ -14,11 +14,14 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import beta, binom
 
+from .solvers.logistic import logistic_regression
+
 __all__ = [
     "CalibrationBins",
     "binomial_limits",
     "calibration_bins",
     "cross_fitted_probabilities",
+    "fit_calibration",
     "fit_logistic",
     "net_benefit",
     "roc_band",
@@ -181,13 +184,16 @@ def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
     return CalibrationBins(means, rows[held], positives, low, high)
 
 
-def fit_logistic(scores: Array, positive: Mask, *, smooth: bool = False) -> tuple[float, float]:
+def fit_logistic(
+    scores: Array, positive: Mask, weight: Array | None = None, *, smooth: bool = False
+) -> tuple[float, float]:
     """Slope and intercept of the logistic regression of a class on one score.
 
     Parameters
     ----------
     scores : ndarray of shape (n,)
     positive : ndarray of bool of shape (n,)
+    weight : ndarray of shape (n,), optional
     smooth : bool, default=False
         Whether to fit Platt's targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) in place of 1 and 0, which
         keeps the slope finite where the score separates the classes.
@@ -200,30 +206,46 @@ def fit_logistic(scores: Array, positive: Mask, *, smooth: bool = False) -> tupl
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())
     ends = (1 / (n_negative + 2), (n_positive + 1) / (n_positive + 2)) if smooth else (0.0, 1.0)
     target = np.where(positive, ends[1], ends[0])
-    scale = float(scores.std()) or 1.0
-    design = np.c_[(scores - scores.mean()) / scale, np.ones(scores.size)]
-    rate = target.mean()
-    fit = np.array([0.0, logit(rate)])
-    for _ in range(100):  # Newton steps, shortened until the likelihood rises
-        p = expit(design @ fit)
-        hessian = design.T @ (design * np.maximum(p * (1 - p), 1e-12)[:, None])
-        try:
-            step = np.linalg.solve(hessian, design.T @ (target - p))
-        except np.linalg.LinAlgError:
-            break
-        while _log_loss(design @ (fit + step), target) > _log_loss(design @ fit, target) + 1e-12:
-            step /= 2
-        fit = fit + step
-        if np.abs(step).max() < 1e-9:
-            break
-    if not smooth and abs(fit[0]) > 20:  # separated: the slope grows without end
+    coef, intercept = logistic_regression(scores[:, None], target, weight, ridge=0.0)
+    slope = float(coef[0])
+    if not smooth and abs(slope) * scores.std() > 20:  # separated: the slope grows without end
         return np.nan, np.nan
-    slope = float(fit[0] / scale)
-    return slope, float(fit[1] - slope * scores.mean())
+    return slope, intercept
 
 
-def _log_loss(linear: Array, target: Array) -> float:
-    return float(np.sum(np.logaddexp(0.0, linear) - target * linear))
+def fit_calibration(
+    scores: Array, positive: Mask, weight: Array | None = None
+) -> dict[str, float | int]:
+    """Platt's map from out-of-fold scores to probabilities.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Scores of rows by models that have not seen them; NaN where there is none.
+    positive : ndarray of bool of shape (n,)
+    weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    dict
+        ``slope`` and ``intercept``, and the numbers of rows that they rest on, ``n_positive`` and
+        ``n_negative``. A slope below 0 would turn the order of rows round, and is taken for 0: then
+        every row has the probability that positives have overall.
+    """
+    known = ~np.isnan(scores)
+    scores, positive = np.asarray(scores[known], np.float64), positive[known]
+    weight = None if weight is None else weight[known]
+    slope, intercept = fit_logistic(scores, positive, weight, smooth=True)
+    if slope < 0:
+        slope, intercept = 0.0, float(logit(np.average(positive, weights=weight)))
+    counted = positive if weight is None else positive[weight > 0]
+    n_positive = int(np.count_nonzero(counted))
+    return {
+        "slope": slope,
+        "intercept": intercept,
+        "n_positive": n_positive,
+        "n_negative": counted.size - n_positive,
+    }
 
 
 def cross_fitted_probabilities(

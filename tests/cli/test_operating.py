@@ -93,8 +93,11 @@ def test_probabilities_are_platts(folder, summary):
     found = pd.read_csv(
         io.StringIO(run("predict", folder / "m.skops", folder / "t.csv", "--probabilities").stdout)
     )
-    slope, intercept = summary.probability_map
+    slope, intercept = (summary.classifier.calibration_[key] for key in ("slope", "intercept"))
     np.testing.assert_allclose(found["probability"], expit(slope * found["score"] + intercept))
+    calibration = json.loads(run("show", folder / "m.skops", "--json").stdout)["calibration"]
+    assert calibration == summary.classifier.calibration_
+    assert calibration["n_positive"] == Y.sum()
     # Platt's targets are close to 0 and 1, and so his map to an unpenalised regression.
     scores = summary.out_of_fold_scores.reshape(-1, 1)
     plain = LogisticRegression(C=1e9).fit(scores, Y)
@@ -109,7 +112,7 @@ def test_probabilities_are_platts(folder, summary):
         ("m.skops", ("--threshold", 1, "--sensitivity", 0.9), "not both"),
         ("m.skops", ("--sensitivity", 0.5), "sensitivity 90 %, sensitivity 95 %"),
         ("quick.skops", ("--sensitivity", 0.9), "without nested cross-validation"),
-        ("quick.skops", ("--probabilities",), "without nested cross-validation"),
+        ("quick.skops", ("--probabilities",), "fitted without cross-validation"),
     ],
 )
 def test_what_is_not_known_is_refused(folder, model, arguments, says):

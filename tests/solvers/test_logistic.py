@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc.solvers.logistic import fit_logistic
+from sparseauc.solvers.logistic import logistic_regression
 
 
 def oracle(X, positive, weight, ridge):
@@ -28,7 +28,7 @@ def test_scores_are_those_of_scikit_learn(n, k, exponent, ridge, weighted, seed)
     positive = X @ random.normal(size=k) / 10.0**exponent + random.normal(size=n) > 0
     positive[:2] = True, False
     weight = random.uniform(0.1, 3.0, n) if weighted else None
-    coef, intercept = fit_logistic(X, positive, weight, ridge=ridge)
+    coef, intercept = logistic_regression(X, positive, weight, ridge=ridge)
     np.testing.assert_allclose(
         X @ coef + intercept, oracle(X, positive, weight, ridge), rtol=1e-6, atol=1e-6
     )
@@ -38,8 +38,8 @@ def test_a_weight_of_two_counts_as_two_rows():
     random = np.random.default_rng(0)
     X, positive = random.normal(size=(30, 2)), random.random(30) < 0.4
     weight = random.integers(1, 4, 30)
-    coef, intercept = fit_logistic(X, positive, weight.astype(float))
-    repeated = fit_logistic(np.repeat(X, weight, axis=0), np.repeat(positive, weight))
+    coef, intercept = logistic_regression(X, positive, weight.astype(float))
+    repeated = logistic_regression(np.repeat(X, weight, axis=0), np.repeat(positive, weight))
     np.testing.assert_allclose([*coef, intercept], [*repeated[0], repeated[1]], rtol=1e-8)
 
 
@@ -47,7 +47,7 @@ def test_a_weight_of_two_counts_as_two_rows():
 def test_separated_classes_have_finite_coefficients(gap):
     X = np.concatenate([np.full((20, 1), -gap), np.full((5, 1), gap)])
     positive = X[:, 0] > 0
-    coef, intercept = fit_logistic(X, positive, ridge=1e-6)
+    coef, intercept = logistic_regression(X, positive, ridge=1e-6)
     assert np.isfinite(coef).all()
     assert ((X @ coef + intercept > 0) == positive).all()
 
@@ -55,5 +55,5 @@ def test_separated_classes_have_finite_coefficients(gap):
 def test_a_constant_column_has_no_coefficient():
     random = np.random.default_rng(1)
     X = np.column_stack([random.normal(size=40), np.full(40, 0.1)])
-    coef, _ = fit_logistic(X, random.random(40) < 0.5)
+    coef, _ = logistic_regression(X, random.random(40) < 0.5)
     assert coef[1] == 0

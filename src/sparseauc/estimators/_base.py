@@ -7,9 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import (
     _check_partial_fit_first_call,
     check_classification_targets,
@@ -37,6 +39,15 @@ from ._short_list import short_list_html
 Floats = npt.NDArray[np.floating]
 
 
+def _is_calibrated(model: SparseLinearClassifier) -> bool:
+    if model._calibrates or "calibration_" in vars(model):
+        return True
+    raise AttributeError(
+        f"{type(model).__name__} ranks rows and gives no probabilities: use decision_function, "
+        "SparseAUCClassifierCV, or sklearn.calibration.CalibratedClassifierCV"
+    )
+
+
 class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear score on few columns, with a threshold; also a selector of those columns.
 
@@ -47,9 +58,12 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     intercept_: Floats
     classes_: npt.NDArray[Any]
     n_features_in_: int
+    calibration_: dict[str, Any]
 
     # Whether rows may be read in chunks, from files or from a cluster.
     _reads_chunks: ClassVar[bool] = False
+    # Whether every fit finds out how scores become probabilities.
+    _calibrates: ClassVar[bool] = False
     # Private attributes that a fit sets.
     _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
@@ -77,6 +91,20 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         scores = self.decision_function(X)
         labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
         return labels
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, (n, 2), by Platt's map of the scores.
+
+        The map, ``calibration_``, was fitted to scores of rows by models that had not seen them; it
+        says how many rows of each class it rests on. It supposes that positives are as frequent as
+        in training. Predictions are by the score: rows above 0 are positive, though fewer than half
+        of them may be where positives are rare.
+        """
+        check_is_fitted(self, "calibration_")
+        how = self.calibration_
+        positive = expit(how["slope"] * self.decision_function(X) + how["intercept"])
+        return np.column_stack([1.0 - positive, positive])
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         check_is_fitted(self, "coef_")

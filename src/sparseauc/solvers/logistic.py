@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, logit
 
 Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 _MOST_STEPS = 100
 # Newton's decrement, relative to the loss, at which the last step is taken.
 _TOLERANCE = 1e-10
 
 
-def fit_logistic(
-    X: Array, positive: Mask, weight: Array | None = None, *, ridge: float = 1.0
+def logistic_regression(
+    X: Array, target: npt.ArrayLike, weight: Array | None = None, *, ridge: float = 1.0
 ) -> tuple[Array, float]:
     """Fit a logistic regression with a light ridge.
 
@@ -26,12 +25,13 @@ def fit_logistic(
     Parameters
     ----------
     X : ndarray of shape (n, k)
-    positive : ndarray of bool of shape (n,)
-        Both classes have rows of weight above 0.
+    target : array-like of shape (n,)
+        1 and 0, or true and false, or anything between: how far a row belongs to the positive
+        class. Some rows of weight above 0 are above 0, and some below 1.
     weight : ndarray of shape (n,), optional
         Weights of the rows.
     ridge : float, default=1.0
-        Above 0, so that coefficients are finite even where a line separates the classes.
+        With a ridge of 0 there is no finite answer where a line separates targets of 0 and 1.
 
     Returns
     -------
@@ -40,6 +40,7 @@ def fit_logistic(
     intercept : float
     """
     n, k = X.shape
+    target = np.asarray(target, np.float64)
     counts = np.ones(n) if weight is None else weight
     mean = np.average(X, axis=0, weights=counts)
     deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=counts))
@@ -50,26 +51,24 @@ def fit_logistic(
     np.divide(X - mean, deviation, out=rows[:, :k])
     rows[:, :k][:, constant] = 0.0
     rows[:, k] = 1.0
-    sign = np.where(positive, 1.0, -1.0)
     penalty = np.append(np.full(k, ridge), 0.0)
 
     def loss_of(parameters: Array, scores: Array) -> float:
-        losses = counts @ np.logaddexp(0.0, -sign * scores)
+        losses = counts @ (np.logaddexp(0.0, scores) - target * scores)
         return float(losses + 0.5 * penalty @ parameters**2)
 
     parameters, scores = np.zeros(k + 1), np.zeros(n)
     # Begin with the share of positives.
-    share = float(counts @ positive / counts.sum())
-    parameters[k] = np.log(share / (1.0 - share))
+    parameters[k] = logit(counts @ target / counts.sum())
     scores += parameters[k]
     loss = loss_of(parameters, scores)
     for _ in range(_MOST_STEPS):
         probability = expit(scores)
-        gradient = rows.T @ (counts * (probability - positive)) + penalty * parameters
+        gradient = rows.T @ (counts * (probability - target)) + penalty * parameters
         curvature = (rows * (counts * probability * (1.0 - probability))[:, None]).T @ rows
         curvature[np.diag_indices(k + 1)] += penalty
-        # With all rows far from the threshold the curvature of the intercept underflows.
-        curvature[k, k] += 1e-12 * counts.sum()
+        # Constant columns have no curvature, nor has any with all rows far from the threshold.
+        curvature[np.diag_indices(k + 1)] += 1e-12 * counts.sum()
         step = np.linalg.solve(curvature, gradient)
         decrement = float(step @ gradient)
         if decrement <= _TOLERANCE * (1.0 + loss):

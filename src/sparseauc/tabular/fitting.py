@@ -14,6 +14,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from ..curves import fit_calibration
 from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
 from ..metrics import auc_confidence_interval
 from ..path.path import DEFAULT_ALPHAS
@@ -160,7 +161,7 @@ def fit_table(
     notes = list(table.notes)
     if stability is not None and table.groups is not None:
         notes.append("stability halves the rows without regard to groups: frequencies are high")
-    return FitSummary(
+    summary = FitSummary(
         model=model,
         table=table,
         settings=asdict(settings),
@@ -174,6 +175,10 @@ def fit_table(
         notes=tuple(notes),
         seconds=time.perf_counter() - started,
     )
+    if summary.out_of_fold_scores is not None:
+        # Scores that the choice of k has not seen either are the better ones to calibrate by.
+        summary.classifier.calibration_ = fit_calibration(summary.out_of_fold_scores, table.y == 1)
+    return summary
 
 
 def _places(table: Table, names: Sequence[str]) -> Indices:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..curves import fit_logistic
 from ..estimators import SparseLinearClassifier
 from ..metrics import AUCInterval, auc_by_k
 from ..operating_points import OperatingPoint, operating_points
@@ -120,14 +119,6 @@ class FitSummary:
         return [] if scores is None else operating_points(self.table.y, scores)
 
     @cached_property
-    def probability_map(self) -> tuple[float, float] | None:
-        """Platt's map from score to probability, slope and intercept, of the out-of-fold scores."""
-        scores = self.out_of_fold_scores
-        if scores is None:
-            return None
-        return fit_logistic(np.asarray(scores, np.float64), self.table.y == 1, smooth=True)
-
-    @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:
         """For each chosen column the names and correlations of others that nearly copy it."""
         X = without_gaps(self.model, self.table.X)
@@ -163,9 +154,7 @@ class FitSummary:
             "auc": None if self.nested is None else _auc(self.nested),
             "training_auc": self.training_auc.auc,
             "operating_points": [point.as_dict() for point in self.operating_points],
-            "probability": None
-            if self.probability_map is None
-            else dict(zip(("slope", "intercept"), self.probability_map, strict=True)),
+            "calibration": getattr(self.classifier, "calibration_", None),
             "chosen": self.columns.to_dict(orient="records"),
             "auc_by_k": self.auc_by_k(),
             "stability_pairs": None if self.stability is None else self.stability.n_pairs,
