@@ -177,7 +177,8 @@ def fit_table(
     )
     if summary.out_of_fold_scores is not None:
         # Scores that the choice of k has not seen either are the better ones to calibrate by.
-        summary.classifier.calibration_ = fit_calibration(summary.out_of_fold_scores, table.y == 1)
+        scores = np.asarray(summary.out_of_fold_scores, np.float64)
+        summary.classifier.calibration_ = fit_calibration(scores, table.y == 1)
     return summary
 
 
