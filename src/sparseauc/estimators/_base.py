@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import warnings
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +36,12 @@ from ..chunks import (
     labels_and_weights,
     score_chunks,
 )
-from ..moments._units import scale_weights
+from ..moments import ColumnError, scale_weights
 from ._short_list import short_list_html
 
 Floats = npt.NDArray[np.floating]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def _is_calibrated(model: SparseLinearClassifier) -> bool:
@@ -272,7 +277,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
             warnings.warn(
                 f"k={k} is greater than n_features={n_features}. All the features will be kept.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=_frames_of_ours(),
             )
         return min(k, n_features)
 
@@ -303,6 +308,31 @@ def not_finite(estimator: Any, row: int, column: int, value: float) -> ValueErro
         "needs finite numbers: drop such rows or columns, or put sklearn.impute.SimpleImputer "
         "before it in a pipeline"
     )
+
+
+def _frames_of_ours() -> int:
+    """Count the calls between a warning and the line outside sparseauc and scikit-learn."""
+    frame, count = sys._getframe(1), 1
+    ours = ("sparseauc", "sklearn")
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in ours:
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def names_columns(fit: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a ``fit`` so that a column it refuses is named, where X has names."""
+
+    @functools.wraps(fit)
+    def named(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return fit(*arguments, **options)
+        except ColumnError as bad:
+            names = getattr(arguments[0], "feature_names_in_", None)
+            if names is None:
+                raise
+            raise ValueError(bad.named(names[bad.column])) from None
+
+    return named
 
 
 def check_weights(

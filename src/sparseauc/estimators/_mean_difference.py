@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..moments import class_moments
 from ..solvers.mean_difference import mean_difference, standardised_differences
-from ._base import SparseLinearClassifier
+from ._base import SparseLinearClassifier, names_columns
 
 
 class MeanDifferenceClassifier(SparseLinearClassifier):
@@ -80,6 +80,7 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
         self.k = k
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @names_columns
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 

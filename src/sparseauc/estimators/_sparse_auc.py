@@ -27,7 +27,7 @@ from ..objective import AUCObjective
 from ..path.chunked_folds import path_of_chunks
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
-from ._base import SparseLinearClassifier, check_weights, not_finite
+from ._base import SparseLinearClassifier, check_weights, names_columns, not_finite
 
 Indices = npt.NDArray[np.int64]
 
@@ -178,6 +178,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.device = device
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @names_columns
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 
@@ -256,6 +257,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     @available_if(_works_without_rows)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @names_columns
     def fit_moments(
         self, moments: ClassMoments, *, classes: Any = (0, 1), feature_names: Any = None
     ) -> Self:

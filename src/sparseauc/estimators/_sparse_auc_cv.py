@@ -29,7 +29,7 @@ from ..path.folds import (
     training_moments,
 )
 from ..path.path import DEFAULT_ALPHAS, check_sizes, path_of_moments, whole_numbers
-from ._base import not_finite
+from ._base import names_columns, not_finite
 from ._sparse_auc import SparseAUCClassifier
 
 Array = npt.NDArray[np.float64]
@@ -175,6 +175,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @names_columns
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose k and the ridge, then columns and coefficients on all rows.
 

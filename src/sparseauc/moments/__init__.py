@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..chunks import Chunks, as_chunks, labels_and_weights
-from ._units import scale_weights
+from ._units import ColumnError, scale_weights
 from .base import ClassMoments, ClassPart, Moments
 from .chunked import ChunkedMoments, chunked_moments
 from .dense import DenseMoments
@@ -18,10 +18,12 @@ __all__ = [
     "ChunkedMoments",
     "ClassMoments",
     "ClassPart",
+    "ColumnError",
     "DenseMoments",
     "Moments",
     "SparseMoments",
     "class_moments",
+    "scale_weights",
 ]
 
 

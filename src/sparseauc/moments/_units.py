@@ -28,7 +28,7 @@ def scale_weights(weight: Array) -> tuple[Array, float]:
 
     Nothing depends on the scale of the weights but their sums.
     """
-    exponent = int(np.frexp(weight.max(initial=0.0))[1])
+    exponent = int(np.frexp(weight.max(initial=0.0))[1]) - 1
     if abs(exponent) <= _ORDINARY:
         return weight, 1.0
     # Twice, as the power for the smallest numbers is itself too large for one.

@@ -231,8 +231,9 @@ class ClassPart:
         # The between-parts term of a merge has weight n_a·n_b / (n_a + n_b); for a subtraction the
         # rest plays the part of a, which gives the same expression with the sign of n_b.
         between = sign * self.weight * other.weight / weight
-        scatter = self.scatter + sign * other.scatter + between * gap**2
-        cross = self.cross + sign * other.cross + between * np.outer(gap[columns], gap)
+        with np.errstate(over="ignore", invalid="ignore"):  # columns too large are refused by name
+            scatter = self.scatter + sign * other.scatter + between * gap**2
+            cross = self.cross + sign * other.cross + between * np.outer(gap[columns], gap)
         # What is left of a variance cannot be negative; rounding can make it so.
         return ClassPart(weight, mean, np.maximum(scatter, 0.0), cross)
 

@@ -176,16 +176,13 @@ class DenseMoments(Moments):
     def variances(self) -> tuple[Array, Array]:
         """Variances of the columns within each class, from a second pass."""
         self.check_both_classes()
-        squares, left = self._second_pass
-        variances = np.maximum(squares - left**2, 0.0) * self._unit * self._unit
-        return variances[0], variances[1]
+        return self._variances[0], self._variances[1]
 
     @property
     def scatters(self) -> tuple[Array, Array]:
         """Σ w (x − mean)² of each class, from a second pass."""
-        squares, left = self._second_pass
-        scatters = np.maximum(squares - left**2, 0.0) * self._unit * self._unit
-        return scatters[0] * self._weights[0], scatters[1] * self._weights[1]
+        positive, negative = self._variances
+        return positive * self._weights[0], negative * self._weights[1]
 
     def carefully(self) -> Self:
         """Give the same moments with all products taken about the means, in tiles of rows."""
@@ -233,6 +230,14 @@ class DenseMoments(Moments):
         return squares, left
 
     @cached_property
+    def _variances(self) -> Array:
+        """Variances within the classes; infinite where they are no numbers."""
+        squares, left = self._second_pass
+        with np.errstate(over="ignore"):
+            variances: Array = np.maximum(squares - left**2, 0.0) * self._unit * self._unit
+        return variances
+
+    @cached_property
     def _far(self) -> bool:
         """Whether products of X as it is would lose digits to an offset, or leave its range."""
         squares, _ = self._second_pass
@@ -270,7 +275,8 @@ class DenseMoments(Moments):
         for mean, remainder, factor in zip(about, left, (on_positive, on_negative), strict=True):
             for product, drift in zip(products, factor * remainder[index], strict=True):
                 product -= drift * mean
-        products *= self._unit[index][:, None]
+        with np.errstate(over="ignore"):
+            products *= self._unit[index][:, None]
         return products
 
     def _tiled_products(self, part: Array) -> Array:

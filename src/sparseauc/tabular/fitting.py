@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from ..curves import fit_calibration
 from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
 from ..metrics import auc_confidence_interval
+from ..moments import ColumnError
 from ..path.path import DEFAULT_ALPHAS
 from ..selection.confidence import (
     NestedScores,
@@ -237,7 +238,10 @@ def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArr
     if table.groups is not None and settings.tuned:
         prefix = "model__" if isinstance(model, Pipeline) else ""
         extra = {f"{prefix}groups": table.groups[rows]}
-    return model.fit(X, table.y[rows], **extra)
+    try:
+        return model.fit(X, table.y[rows], **extra)
+    except ColumnError as bad:
+        raise DataError(bad.named(str(table.columns[bad.column]))) from None
 
 
 def _name(model: Any, classifier: Any, table: Table) -> None:
