@@ -1,26 +1,18 @@
-"""SHT-AUC on a GPU: the paper's whole tuning, one large fit, and rows that stream through it.
+"""SHT-AUC on a GPU: a large fit, rows that stream through the card, and a grid of fits at once.
 
-Bandwidth is measured in the same run, as the fastest of several reductions of a large tensor. The
-answers of the tuning are compared with those of the CPU on some of the training sets.
+Bandwidth is measured in the same run, as the fastest of several reductions of a large tensor.
 """
 
 from common import report  # isort: skip
 
-import os
 import time
 
 import numpy as np
 import torch
 
-from sparseauc.device import DeviceObjective, DeviceTables
-from sparseauc.solvers.batched import sht_auc_grid, sht_auc_on_device
-
-KS = np.arange(10, 101, 10)
-BATCH_SIZES = (640, 320, 160, 80, 64)
-RATIO = 0.05
-STEP = RATIO * (1 - RATIO)  # the published programs' c = 1
-EPOCHS = 50
-SAMPLE = 4
+from sparseauc import _streaming
+from sparseauc.objective.device import DeviceObjective
+from sparseauc.solvers import sht_auc, sht_auc_grid
 
 
 def seconds(function):
@@ -42,82 +34,39 @@ def read_bandwidth():
     return table.nbytes / best
 
 
-def training_sets(n_sets):
-    """The paper's synthetic task: 640 × 1000, 20 columns that matter, z-scores, rows of norm 1."""
-    generator = torch.Generator("cuda").manual_seed(0)
-    X = torch.randn(n_sets, 640, 1000, device="cuda", generator=generator)
-    positive = np.arange(640) < round(RATIO * 640)
-    X[:, : int(positive.sum()), :20] += 0.3
-    X -= X.mean(dim=1, keepdim=True)
-    X /= X.std(dim=1, keepdim=True)
-    X /= X.norm(dim=2, keepdim=True)
-    return X, np.broadcast_to(positive, (n_sets, 640))
+def grid(n=20_000, d=20_000):
+    """A grid of ten k at once against one fit, and against the CPU's answer on part of the rows."""
+    positive = np.arange(n) % 20 == 0
+    X = torch.randn(n, d, device="cuda")
+    X[torch.from_numpy(positive).cuda(), :100] += 0.3
+    ks = np.arange(10, 101, 10)
+    arguments = {"step_sizes": 1e-5, "batch_size": 2000, "max_epochs": 20, "tol": 0.0}
 
+    def fit(ks, X=X, positive=positive):
+        return sht_auc_grid(X, positive, ks=ks, rng=np.random.default_rng(0), **arguments)
 
-def tune(X, positive):
-    """All models of the tuning, batch size by batch size."""
+    fit(ks)
+    one = min(seconds(lambda: fit(ks[:1]))[0] for _ in range(3))
+    all_of_them = min(seconds(lambda: fit(ks))[0] for _ in range(3))
+    found = fit(ks, X[:2000], positive[:2000]).coef.cpu().numpy()
+    expected = fit(ks, X[:2000].cpu().numpy(), positive[:2000]).coef
+    same = int(((found != 0) == (expected != 0)).all(axis=1).sum())
     return [
-        sht_auc_grid(
-            X,
-            positive,
-            ks=KS,
-            step_sizes=STEP,
-            batch_size=batch_size,
-            max_epochs=EPOCHS,
-            tol=0.0,
-            rng=np.random.default_rng(0),
-        )
-        for batch_size in BATCH_SIZES
-    ]
-
-
-def tuning(n_sets=5000):
-    X, positive = training_sets(n_sets)
-    tune(X[:8], positive[:8])
-    fits = n_sets * KS.size * len(BATCH_SIZES)
-    time_taken, results = seconds(lambda: tune(X, positive))
-    sample = np.linspace(0, n_sets - 1, SAMPLE).astype(int)
-    rows = [
+        (f"ten fits at once / one fit, {n} × {d} float32", f"{all_of_them / one:.2f}", "", ""),
         (
-            f"{fits} fits of {EPOCHS} epochs, 640 × 1000",
-            f"{time_taken:.2f} s",
-            "≤ 10 s",
-            "kept" if time_taken <= 10 else "MISSED",
-        )
-    ]
-    reference = tune(X[sample].cpu().numpy(), positive[sample])
-    same, worst = 0, 0.0
-    for found, expected in zip(results, reference, strict=True):
-        coef = found.coef[sample].cpu().numpy()
-        scale = np.abs(expected.coef).max(axis=-1)
-        difference = np.abs(coef - expected.coef).max(axis=-1) / scale
-        same += int(((coef != 0) == (expected.coef != 0)).all(axis=-1).sum())
-        worst = max(worst, float(difference.max()))
-    models = SAMPLE * KS.size * len(BATCH_SIZES)
-    rows.append(
-        (
-            f"the same columns as on the CPU, {models} of these fits",
-            f"{same} of {models}",
+            "the same columns as on the CPU, 2000 of the rows",
+            f"{same} of {ks.size}",
             "all",
-            "kept" if same == models else "MISSED",
-        )
-    )
-    rows.append(
-        (
-            "largest difference of a coefficient, relative to the largest",
-            f"{worst:.1e}",
-            "≤ 1e-4",
-            "kept" if worst <= 1e-4 else "MISSED",
-        )
-    )
-    return rows
+            "kept" if same == ks.size else "MISSED",
+        ),
+    ]
 
 
 def epoch_seconds(objective, batch_size, k, few, many):
     """Time of an epoch, from fits of few and of many, so that what a fit does once drops out."""
 
     def fit(epochs):
-        return sht_auc_on_device(
+        return sht_auc(
             objective,
             k,
             batch_size=batch_size,
@@ -137,21 +86,22 @@ def one_large_fit(bandwidth, n=20_000, d=200_000):
     positive = np.arange(n) % 20 == 0
     X = torch.randn(n, d, device="cuda")
     X[torch.from_numpy(positive).cuda(), :100] += 0.3
-    tables = DeviceTables(X[None], positive[None], None, X.device)
-    epoch = epoch_seconds(DeviceObjective(tables), 2000, 100, 5, 25)
+    objective = DeviceObjective(X, positive, None, X.device)
+    epochs = [epoch_seconds(objective, 2000, 100, 5, 25) for _ in range(3)]
+    epoch = max(epochs)
     share = X.nbytes / epoch / bandwidth
     return [
         (
             f"an epoch of {n} × {d} float32 ({X.nbytes / 1e9:.0f} GB), b=2000, k=100",
-            f"{epoch * 1e3:.2f} ms",
+            ", ".join(f"{one * 1e3:.2f}" for one in epochs) + " ms",
             "",
             "",
         ),
         (
-            "  its share of the read bandwidth",
+            "  share of the read bandwidth, the slowest of three",
             f"{share:.0%} ({X.nbytes / epoch / 1e12:.2f} of {bandwidth / 1e12:.2f} TB/s)",
-            "≥ 50 %",
-            "kept" if share >= 0.5 else "MISSED",
+            "≥ 65 %",
+            "kept" if share >= 0.65 else "MISSED",
         ),
     ]
 
@@ -160,8 +110,12 @@ def streamed_fit(n=20_000, d=100_000):
     positive = np.arange(n) % 20 == 0
     # Made on the GPU: it takes the host minutes.
     X = torch.randn(n, d, device="cuda").cpu().numpy()
-    tables = DeviceTables(X[None], positive[None], None, torch.device("cuda"), streamed=True)
-    epoch = epoch_seconds(DeviceObjective(tables), 2000, 100, 1, 4)
+    objective = DeviceObjective(X, positive, None, torch.device("cuda"), streamed=True)
+    epoch = epoch_seconds(objective, 2000, 100, 2, 42)
+    # Without room on the host for a page-locked copy, every block is gathered anew.
+    share, _streaming._SHARE = _streaming._SHARE, 0.0
+    gathered = epoch_seconds(objective, 2000, 100, 1, 4)
+    _streaming._SHARE = share
     pinned = torch.empty(2**28, pin_memory=True)  # 1 GiB
     target = torch.empty(2**28, device="cuda")
     copy = min(seconds(lambda: target.copy_(pinned, non_blocking=True))[0] for _ in range(5))
@@ -175,6 +129,12 @@ def streamed_fit(n=20_000, d=100_000):
         (
             "  its rate, and that of a copy of page-locked memory",
             f"{X.nbytes / epoch / 1e9:.1f} of {pinned.nbytes / copy / 1e9:.1f} GB/s",
+            "≥ 35 GB/s",
+            "kept" if X.nbytes / epoch >= 35e9 else "MISSED",
+        ),
+        (
+            "  its rate where blocks are gathered on every visit",
+            f"{X.nbytes / gathered / 1e9:.1f} GB/s",
             "",
             "",
         ),
@@ -185,13 +145,11 @@ def main():
     if not torch.cuda.is_available():
         print("not measured: torch finds no GPU")
         return
-    # Rows that stream are gathered by all cores; the rest of the work is the device's.
-    torch.set_num_threads(os.cpu_count() or 1)
     bandwidth = read_bandwidth()
     torch.cuda.empty_cache()
     rows = one_large_fit(bandwidth)
     torch.cuda.empty_cache()
-    rows = tuning() + rows
+    rows += grid()
     torch.cuda.empty_cache()
     rows += streamed_fit()
     name = torch.cuda.get_device_name()

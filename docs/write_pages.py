@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[1]
 MODULES = {
     "sparseauc": "Classifiers, paths over k, class moments",
     "sparseauc.selection": "Choosing k, and trusting the choice",
-    "sparseauc.selection.grid": "Tuning SHT-AUC",
     "sparseauc.metrics": "Metrics",
     "sparseauc.curves": "Curves: ROC bands, calibration, decision curves",
     "sparseauc.operating_points": "Thresholds and what they come to",
@@ -31,6 +30,7 @@ MODULES = {
     "sparseauc.moments": "Class moments",
     "sparseauc.solvers": "Solvers",
     "sparseauc.solvers.batched": "Many models at once",
+    "sparseauc.baselines": "The methods it is compared with",
     "sparseauc.projections": "Projections",
     "sparseauc.estimators": "The classifiers' base",
     "sparseauc.tabular.reading": "Files",
@@ -50,7 +50,6 @@ MODULES = {
 INTERNAL = {
     "sparseauc.blocks",
     "sparseauc.cli",
-    "sparseauc.device",
     "sparseauc.path",
     "sparseauc.tabular",
     "sparseauc.objective",

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from sparseauc.blocks import BLOCK_ORDERS, RowBlocks
+from sparseauc.blocks import BLOCK_ORDERS, RowBlocks, visiting_order
 
 sizes = {"n": st.integers(1, 500), "batch_size": st.integers(1, 600)}
 
@@ -76,13 +76,13 @@ def test_every_row_is_as_likely_in_every_block():
 def test_visiting_order_has_one_visit_a_block(block_order):
     blocks = partition(100, 7)
     rng = np.random.default_rng(0)
-    orders = [blocks.visiting_order(block_order, rng) for _ in range(50)]
+    orders = [visiting_order(len(blocks), block_order, rng) for _ in range(50)]
     for order in orders:
         assert order.dtype == np.int64
         assert order.shape == (len(blocks),)
         assert order.min() >= 0
         assert order.max() < len(blocks)
-    again = blocks.visiting_order(block_order, np.random.default_rng(0))
+    again = visiting_order(len(blocks), block_order, np.random.default_rng(0))
     assert_array_equal(orders[0], again)
 
 
@@ -90,15 +90,15 @@ def test_visiting_orders_mean_what_they_say():
     blocks = partition(100, 7)
     m = len(blocks)
     rng = np.random.default_rng(0)
-    assert_array_equal(blocks.visiting_order("cyclic", rng), np.arange(m))
+    assert_array_equal(visiting_order(len(blocks), "cyclic", rng), np.arange(m))
 
-    permuted = [blocks.visiting_order("permutation", rng) for _ in range(20)]
+    permuted = [visiting_order(len(blocks), "permutation", rng) for _ in range(20)]
     assert all(sorted(order) == list(range(m)) for order in permuted)
     assert len({tuple(order) for order in permuted}) == 20
 
     # With replacement some block is missed in nearly every epoch, yet all are drawn equally often:
     # 2000 times each, and 230 is over five standard deviations.
-    drawn = np.array([blocks.visiting_order("replacement", rng) for _ in range(2000)])
+    drawn = np.array([visiting_order(len(blocks), "replacement", rng) for _ in range(2000)])
     assert np.mean([np.unique(order).size < m for order in drawn]) > 0.99
     assert np.all(np.abs(np.bincount(drawn.ravel(), minlength=m) - 2000) < 230)
 

@@ -34,9 +34,9 @@ def reproduce(method, objective, p):
                 average=False, **common,
             )  # fmt: skip
         case "solam":
-            return solam(objective, radius=p["R"], step_size=p["xi"], **common)
+            return solam(objective, radius=p["R"], step_size=p["xi"], max_norm=1.0, **common)
         case "fsauc":
-            return fsauc(objective, radius=p["R"], step_size=p["eta"], **common)
+            return fsauc(objective, radius=p["R"], step_size=p["eta"], max_norm=1.0, **common)
     raise AssertionError(f"no translation for the published method {method!r}")
 
 

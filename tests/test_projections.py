@@ -360,10 +360,19 @@ def test_l1_float32_rounds_entries_and_not_the_threshold():
     assert_allclose(math.fsum(result), 1.0, rtol=1e-6)
 
 
-def test_l1_threshold_is_zero_inside_the_ball():
-    v = np.array([0.5, -0.25])
-    assert l1_ball_threshold(v, 0.75, np.empty(2), np.empty(2)) == 0
-    assert l1_ball_threshold(v, 0.5, np.empty(2), np.empty(2)) == 0.125
+def test_l1_threshold_from_any_guess():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        v = rng.standard_normal(int(rng.integers(1, 60))).round(int(rng.integers(0, 4)))
+        v[rng.random(v.size) < 0.3] = 0.0
+        norm = np.abs(v).sum()
+        if norm == 0:
+            continue
+        radius = norm * rng.uniform(0.01, 0.99)
+        largest = np.argmax(np.abs(v))
+        expected = abs(v[largest]) - abs(naive_project_l1_ball(v, radius)[largest])
+        for guess in (0.0, expected, 0.5 * expected, 2 * expected, 2 * abs(v[largest])):
+            assert l1_ball_threshold(v, radius, guess) == pytest.approx(expected, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------ the L2 ball

@@ -10,18 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .estimators import (
+    from .baselines import (
         FSAUCClassifier,
         HSGHTClassifier,
         MeanDifferenceClassifier,
         OPAUCClassifier,
-        SHTAUCClassifier,
         SOLAMClassifier,
         SPAMClassifier,
-        SparseAUCClassifier,
-        SparseAUCClassifierCV,
         StoIHTClassifier,
     )
+    from .estimators import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
     from .moments import ClassMoments, class_moments
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
@@ -50,10 +48,13 @@ __all__ = [
     "sparse_auc_path",
 ]
 
-# Modules of the names that are no estimators.
+# Modules of the names; the classifiers not listed are baselines.
 _MODULES = {
     "AUCObjective": ".objective",
     "ClassMoments": ".moments",
+    "SHTAUCClassifier": ".estimators",
+    "SparseAUCClassifier": ".estimators",
+    "SparseAUCClassifierCV": ".estimators",
     "SparseAUCPath": ".path.path",
     "class_moments": ".moments",
     "load_model": ".tabular.model_files",
@@ -66,7 +67,7 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(_MODULES.get(name, ".estimators"), __name__)
+    module = import_module(_MODULES.get(name, ".baselines"), __name__)
     value = globals()[name] = getattr(module, name)
     return value
 

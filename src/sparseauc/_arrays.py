@@ -41,7 +41,7 @@ def to_host(values: Any) -> npt.NDArray[Any]:
 
 
 @contextlib.contextmanager
-def out_of_memory_explained(what: str, nbytes: int) -> Iterator[None]:
+def explain_out_of_memory(what: str, nbytes: int) -> Iterator[None]:
     """Turn a device's out-of-memory error into one that says what was asked for and what to do."""
     torch = import_torch()
     try:
@@ -62,7 +62,7 @@ def find_device(name: str) -> Any:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise ValueError(f"device={name!r} is none that torch knows: {error}") from None
+        raise ValueError(f"device={name!r} is not a device torch knows: {error}") from None
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(
             f"device={name!r}: torch {torch.__version__} finds no GPU here; set device=None, or "
@@ -72,14 +72,14 @@ def find_device(name: str) -> Any:
 
 
 def as_tensor(array: npt.NDArray[Any]) -> Any:
-    """View an array as a tensor; that it may be read-only is no matter, as nothing writes to it."""
+    """View an array as a tensor; it may be read-only, as nothing is written."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writ", UserWarning)
         return import_torch().from_numpy(array)
 
 
-def room(device: Any) -> int:
-    """Bytes that may be filled with rows."""
+def usable_bytes(device: Any) -> int:
+    """Bytes of a device that may be filled with rows."""
     torch = import_torch()
     if device.type != "cuda":
         return _COPY_ON_CPU

@@ -57,13 +57,13 @@ class RowBlocks:
         """Rows of the largest block."""
         return int(np.diff(self.starts).max())
 
-    def visiting_order(
-        self, block_order: BlockOrder, rng: np.random.Generator
-    ) -> npt.NDArray[np.int64]:
-        """Blocks of one epoch: m draws, uniform with replacement, permuted, or in order."""
-        m = len(self)
-        if block_order == "replacement":
-            return rng.integers(0, m, size=m)
-        if block_order == "permutation":
-            return rng.permutation(m)
-        return np.arange(m)
+
+def visiting_order(
+    n_blocks: int, block_order: BlockOrder, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Blocks of one epoch: m draws, uniform with replacement, permuted, or in order."""
+    if block_order == "replacement":
+        return rng.integers(0, n_blocks, size=n_blocks)
+    if block_order == "permutation":
+        return rng.permutation(n_blocks)
+    return np.arange(n_blocks)

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparseauc.baselines import fsauc, hsg_ht, mean_difference
+from sparseauc.baselines._online import ClassSums
+from sparseauc.baselines.spam import SPAMState
 from sparseauc.blocks import RowBlocks
 from sparseauc.estimators import SparseAUCClassifierCV
 from sparseauc.objective import AUCObjective
 from sparseauc.rows import read_only
-from sparseauc.solvers import fsauc, hsg_ht, mean_difference
-from sparseauc.solvers._online import ClassSums
 from sparseauc.solvers.batched import GridResult, sht_auc_grid, sto_iht_grid
-from sparseauc.solvers.spam import SPAMState
 from sparseauc.tabular.methods import l1_logistic
 
 from .protocols import Protocol
@@ -292,7 +292,7 @@ def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
 def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
     """SPAM with an L1 penalty, which needs all columns at every step."""
     n, d = training.X.shape
-    sums = ClassSums.of(training.objective)
+    sums = ClassSums.from_objective(training.objective)
     table, positive = training.objective.table, training.objective.positive
     nothing, no_products = np.empty(0), np.empty((0, 2))
     W = np.full((d, len(points)), np.nan)
@@ -316,8 +316,9 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
 
 
 def _solve_fsauc(training: Training, point: Point) -> Any:
+    # Rows have unit length, and the published programs rely on it.
     return fsauc(
-        training.objective, radius=point["radius"], step_size=point["eta"],
+        training.objective, radius=point["radius"], step_size=point["eta"], max_norm=1.0,
         max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
         rng=training.rng(point),
     )  # fmt: skip

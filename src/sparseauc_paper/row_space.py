@@ -4,7 +4,7 @@ Their iterates are combinations of the rows, and of the start: w = Σ c_i x_i. A
 of w are its scores u = K c, where K holds the products of the rows with each other; a step along
 row i adds a multiple of K's row i to u. w itself is written out once at the end. With 40 rows of
 7129 columns that is a hundredfold saving, and the answers are those of the solvers in
-``sparseauc.solvers`` but for rounding.
+``sparseauc.baselines`` but for rounding.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sparseauc._jit import kernel, reordering_kernel
-from sparseauc.solvers._saddle_point import clip, saddle_point_step
-from sparseauc.solvers._spam_dense import multiplier
+from sparseauc.baselines._saddle_point import clip, saddle_point_step
+from sparseauc.baselines._spam_dense import multiplier
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

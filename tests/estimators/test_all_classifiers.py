@@ -1,5 +1,7 @@
 """One classifier in place of another: the same conventions, the same errors, in any pipeline."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -163,6 +165,8 @@ def test_weights_where_the_method_defines_them(outbreak, estimator):
 def test_a_stream_in_parts_equals_the_stream_whole(outbreak, estimator, make_table):
     X, y = outbreak
     estimator = clone(estimator).set_params(step_size=0.05)
+    if isinstance(estimator, SOLAMClassifier):
+        estimator.set_params(max_norm=10.0)  # "auto" looks at the first part
     whole = clone(estimator).partial_fit(make_table(X), y)
     parts = clone(estimator)
     for rows in np.split(np.arange(500), [1, 40, 41, 300]):
@@ -244,3 +248,46 @@ def test_a_refused_refit_leaves_nothing_of_the_fit_before(estimator, reason):
         model.decision_function(narrow)
     model.fit(X[:, :5], y)
     assert model.decision_function(X[:, :5]).shape == (60,)
+
+
+EVERY = [*ALL, MeanDifferenceClassifier(k=3)]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-100, 1e100, 1e150, 1e200, 1e300])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("estimator", EVERY, ids=lambda estimator: type(estimator).__name__)
+def test_any_scale_gives_a_finite_model_or_names_what_to_rescale(estimator, scale, whole, kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 6)), np.arange(60) % 4 == 0
+    X[y, :3] += 1.0
+    X[:, slice(None) if whole else 3] *= scale
+    model, told = clone(estimator), ""
+    try:
+        model.fit(kind(X), y)
+    except ValueError as error:
+        told = str(error)
+    if told:
+        column = r"\d" if whole else "3"
+        assert re.search(rf"column {column} .*rescale it|rescale the columns", told)
+        return
+    for fitted in (model.coef_, model.intercept_, getattr(model, "objective_", 0.0)):
+        assert np.isfinite(fitted).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1e308])
+@pytest.mark.parametrize(
+    "estimator",
+    [estimator for estimator in EVERY if has_fit_parameter(estimator, "sample_weight")],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_only_the_proportions_of_weights_count(estimator, scale):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 6)), np.arange(60) % 4 == 0
+    X[y, :3] += 1.0
+    weight = rng.integers(1, 3, 60) * 0.5
+    expected = clone(estimator).fit(X, y, sample_weight=weight).coef_
+    found = clone(estimator).fit(X, y, sample_weight=weight * scale).coef_
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

@@ -257,11 +257,16 @@ def test_not_finite_is_located(outbreak, frame, value, word):
 def test_values_at_the_end_of_the_range():
     X, y = np.full((4, 2), 1e300), np.array([0, 1, 0, 1])
     X[1, 0] = 0.0
-    # The sum of X overflows although each value is finite; squares of scores do not.
-    SHTAUCClassifier(k=1).fit(X, y)
-    X[1, 0] = -1.7e308
-    X[0, 0] = 1.7e308
-    refused("column 0 are too large to average", X, y)
+    refused("column 0 are too large to square in float64: rescale it", X, y)
+    X[:, 0] = [0.0, 1.0, 2.0, 3.0]
+    refused("column 1 are too large to square in float64: rescale it", X, y)
+    refused("no value of X is larger than 1e-200, too small to square", X[:, :1] * 0 + 1e-200, y)
+    # As large as may be: the answer does not depend on the scale.
+    X, y = make_outbreak(n=100, d=5, k=2, mu=1.0, r=0.3, random_state=0)
+    model = SHTAUCClassifier(k=2, random_state=0)
+    scores = model.fit(X, y).decision_function(X)
+    for scale in (2.0**-490, 2.0**490):
+        np.testing.assert_allclose(model.fit(X * scale, y).decision_function(X * scale), scores)
 
 
 def test_shapes_and_types_are_checked(outbreak, frame):

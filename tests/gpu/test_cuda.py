@@ -5,11 +5,10 @@ import pytest
 
 from sparseauc import SHTAUCClassifier
 from sparseauc.datasets import make_outbreak
-from sparseauc.device import DeviceObjective, DeviceTables
 from sparseauc.objective import AUCObjective
-from sparseauc.projections import hard_threshold
+from sparseauc.objective.device import DeviceObjective
 from sparseauc.solvers import sht_auc
-from sparseauc.solvers.batched import sht_auc_grid, sht_auc_on_device, sto_iht_grid
+from sparseauc.solvers.batched import sht_auc_grid, sto_iht_grid
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -43,48 +42,16 @@ def test_a_grid_on_the_gpu_equals_that_on_the_cpu(dtype, d, step_size):
     np.testing.assert_array_equal(on_gpu.n_epochs, on_cpu.n_epochs)
 
 
-@pytest.mark.parametrize("grid", [sht_auc_grid, sto_iht_grid])
-def test_a_stack_on_the_gpu_equals_that_on_the_cpu(grid):
-    tables, labels = zip(*(problem(seed, 80, 300, np.float32) for seed in range(5)), strict=True)
-    X, positive = np.stack(tables), np.stack(labels)
+@pytest.mark.parametrize("d", [300, 20_000])
+def test_sto_iht_on_the_gpu_equals_that_on_the_cpu(d):
+    X, positive = problem(0, 80, d, np.float32)
     arguments = {"ks": [2, 8], "step_sizes": 1e-3, "batch_size": 16, "max_epochs": 10}
-    on_cpu = grid(X, positive, rng=np.random.default_rng(1), **arguments)
-    on_gpu = grid(torch.from_numpy(X).cuda(), positive, rng=np.random.default_rng(1), **arguments)
+    on_cpu = sto_iht_grid(X, positive, rng=np.random.default_rng(1), **arguments)
+    on_gpu = sto_iht_grid(
+        torch.from_numpy(X).cuda(), positive, rng=np.random.default_rng(1), **arguments
+    )
     np.testing.assert_allclose(on_gpu.coef.cpu().numpy(), on_cpu.coef, rtol=0, atol=1e-5)
     np.testing.assert_allclose(on_gpu.intercept.cpu().numpy(), on_cpu.intercept, atol=1e-5)
-
-
-@pytest.mark.parametrize("d", [1, 31, 33, 1000, 4096])
-@pytest.mark.parametrize("rounded", [False, True])
-def test_the_fused_selection_is_the_hard_threshold(d, rounded):
-    from sparseauc.solvers._keep_largest_gpu import keep_largest
-
-    rows = np.random.default_rng(d).standard_normal((6, 4, d)).astype(np.float32)
-    rows[0] *= 1e-30
-    rows[1, :, d // 2 :] = 0
-    if rounded:
-        rows = np.round(rows * 2) / 2  # many ties
-    ks = np.minimum([1, 3, 17, 4096], d)
-    kept = keep_largest(
-        torch.from_numpy(rows).cuda(), torch.tensor(ks, dtype=torch.int32, device="cuda")
-    )
-    for s, m in np.ndindex(6, 4):
-        np.testing.assert_array_equal(
-            kept[s, m].cpu().numpy(), hard_threshold(rows[s, m], int(ks[m]))
-        )
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_the_fused_selection_gives_up_what_is_not_finite(value):
-    from sparseauc.solvers._keep_largest_gpu import keep_largest
-
-    rows = np.ones((1, 2, 10), np.float32)
-    rows[0, 1, 4] = value
-    kept = keep_largest(
-        torch.from_numpy(rows).cuda(), torch.tensor([3, 3], dtype=torch.int32, device="cuda")
-    ).cpu()
-    assert kept[0, 0].tolist() == [1.0] * 3 + [0.0] * 7
-    assert not torch.isfinite(kept[0, 1]).all()
 
 
 @pytest.mark.parametrize("d", [100, 30_000])
@@ -111,13 +78,13 @@ def test_the_classifier_on_the_gpu_equals_that_on_the_cpu(d):
 
 
 @pytest.mark.parametrize("batch_size", [7, 64, 1000])
-def test_rows_that_stream_give_the_same_answer(batch_size):
+@pytest.mark.parametrize("share", [0.5, 0.0])  # a page-locked copy of the rows, or none
+def test_rows_that_stream_give_the_same_answer(batch_size, share, monkeypatch):
+    monkeypatch.setattr("sparseauc._streaming._SHARE", share)
     X, positive = problem(2, 1000, 3000, np.float32)
     arguments = {"step_size": 1e-4, "batch_size": batch_size, "max_epochs": 5}
-    tables = DeviceTables(X[None], positive[None], None, torch.device("cuda"), streamed=True)
-    found = sht_auc_on_device(
-        DeviceObjective(tables), 10, rng=np.random.default_rng(0), **arguments
-    )
+    objective = DeviceObjective(X, positive, None, torch.device("cuda"), streamed=True)
+    found = sht_auc(objective, 10, rng=np.random.default_rng(0), **arguments)
     expected = sht_auc(AUCObjective(X, positive), 10, rng=np.random.default_rng(0), **arguments)
     np.testing.assert_array_equal(found.support, expected.support)
     np.testing.assert_allclose(found.values, expected.values, atol=1e-5)

@@ -122,7 +122,7 @@ def test_bad_input_is_named(outbreak):
         SHTAUCClassifier().fit(spoilt, y)
     with pytest.raises(TypeError, match="needs a dense X"):
         SHTAUCClassifier(device="cpu").fit(sp.csr_array(outbreak.X), y)
-    with pytest.raises(ValueError, match="none that torch knows"):
+    with pytest.raises(ValueError, match="not a device torch knows"):
         SHTAUCClassifier(device="abacus").fit(X, y)
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="finds no GPU"):

@@ -17,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import sparseauc
-from sparseauc import estimators
 from sparseauc.datasets import make_outbreak
 from sparseauc.tabular.model_files import (
     CARD,
@@ -118,12 +117,48 @@ def test_every_classifier_comes_back_the_same(make, dtype, tmp_path):
 
 
 def test_every_classifier_of_the_package_is_tried_above():
-    names = {name for name in estimators.__all__ if name != "SparseLinearClassifier"}
+    names = {name for name in sparseauc.__all__ if "Classifier" in name}
     assert names == {
         "FSAUCClassifier", "HSGHTClassifier", "MeanDifferenceClassifier", "OPAUCClassifier",
         "SHTAUCClassifier", "SOLAMClassifier", "SPAMClassifier", "SparseAUCClassifier",
         "SparseAUCClassifierCV", "StoIHTClassifier",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "old"),
+    [
+        (sparseauc.SPAMClassifier, "sparseauc.estimators._online"),
+        (sparseauc.HSGHTClassifier, "sparseauc.estimators._sto_iht"),
+        (sparseauc.MeanDifferenceClassifier, "sparseauc.estimators._mean_difference"),
+        (sparseauc.OPAUCClassifier, "sparseauc.estimators._opauc"),
+    ],
+)
+def test_files_of_earlier_versions_name_other_modules(make, old, tmp_path):
+    model = make().fit(X, y)
+    save_model(tmp_path / "model.skops", model)
+    earlier = rewritten(
+        (tmp_path / "model.skops").read_bytes(),
+        schema=lambda data: json.dumps(_renamed(json.loads(data), make.__name__, old)),
+    )
+    (tmp_path / "earlier.skops").write_bytes(earlier)
+    loaded = load_model(tmp_path / "earlier.skops").estimator
+    assert type(loaded) is make
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
+
+
+def _renamed(node, name, module):
+    """The schema with the modules that earlier versions had."""
+    if isinstance(node, list):
+        return [_renamed(item, name, module) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _renamed(value, name, module) for key, value in node.items()}
+    if node.get("__class__") == name:
+        node["__module__"] = module
+    if node.get("__class__") == "OPAUCState":
+        node["__module__"] = "sparseauc.solvers.opauc"
+    return node
 
 
 def test_names_classes_summary_and_version_are_inside(path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,12 +12,13 @@ import numpy.typing as npt
 
 from .._arrays import (
     as_tensor,
+    explain_out_of_memory,
     import_torch,
     is_tensor,
-    out_of_memory_explained,
-    room,
     to_host,
+    usable_bytes,
 )
+from .._streaming import DeviceStream, copy_rows
 from ._base import FLOATS, Indices, SequentialChunks
 
 # Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;
@@ -56,12 +59,12 @@ class DeviceChunks(SequentialChunks):
         self.device = device
         nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         if streamed is None:
-            streamed = not is_tensor(X) and device.type == "cuda" and nbytes > room(device)
+            streamed = not is_tensor(X) and device.type == "cuda" and nbytes > usable_bytes(device)
         self.streamed = streamed
         if streamed:
             self._rows = as_tensor(np.asarray(X))
         else:
-            with out_of_memory_explained("copying X", nbytes):
+            with explain_out_of_memory("copying X", nbytes):
                 self._rows = (X if is_tensor(X) else as_tensor(np.asarray(X))).to(device).detach()
         wanted = _CHUNK_BYTES.get(device.type, 2**26) if chunk_bytes is None else chunk_bytes
         rows = max(1, wanted // (self.shape[1] * self.dtype.itemsize))
@@ -93,29 +96,15 @@ class DeviceChunks(SequentialChunks):
 
     def _stream(self) -> Iterator[Any]:
         """Copy the next chunk while one is at work."""
-        torch = import_torch()
-        shape = max(self.sizes), self.shape[1]
-        staging = [torch.empty(shape, dtype=self._rows.dtype, pin_memory=True) for _ in range(2)]
-        buffers = [torch.empty(shape, dtype=self._rows.dtype, device=self.device) for _ in range(2)]
-        stream = torch.cuda.Stream(self.device)
-        copied = [torch.cuda.Event() for _ in range(2)]
-        used = [torch.cuda.Event() for _ in range(2)]
+        rows = self._rows.numpy()
         starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
 
-        def send(number: int) -> None:
-            slot, size = number % 2, self.sizes[number]
-            copied[slot].synchronize()  # the staging memory has been read
-            staging[slot][:size].copy_(self._rows[starts[number] : starts[number + 1]])
-            with torch.cuda.stream(stream):
-                stream.wait_event(used[slot])  # the chunk before it is no longer needed
-                buffers[slot][:size].copy_(staging[slot][:size], non_blocking=True)
-                copied[slot].record(stream)
+        def piece(low: int, high: int, staging: Any) -> Any:
+            chunk = staging[: high - low]
+            copy_rows(rows, slice(low, high), chunk.numpy())
+            return chunk
 
-        send(0)
-        for number, size in enumerate(self.sizes):
-            if number + 1 < len(self.sizes):
-                send(number + 1)
-            slot = number % 2
-            torch.cuda.current_stream(self.device).wait_event(copied[slot])
-            yield buffers[slot][:size]
-            used[slot].record()
+        stream = DeviceStream(self.device, self._rows.dtype, (max(self.sizes), self.shape[1]))
+        return stream.send(
+            functools.partial(piece, low, high) for low, high in itertools.pairwise(starts)
+        )

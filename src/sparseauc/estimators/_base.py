@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
@@ -335,6 +337,25 @@ def names_columns(fit: Callable[P, T]) -> Callable[P, T]:
     return named
 
 
+def check_scale(X: Any) -> None:
+    """Refuse columns whose squares leave the range of their type, naming the first."""
+    sparse = sp.issparse(X)
+    values = X.data if sparse else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    range_ = np.finfo(values.dtype)
+    # Sums over a million rows stay in range, too.
+    upper, lower = math.sqrt(range_.max) * 2.0**-10, math.sqrt(range_.tiny) * 2.0**2
+    if largest > upper:
+        magnitudes = abs(X).max(axis=0)
+        column = int(np.argmax((magnitudes.toarray() if sparse else magnitudes) > upper))
+        raise ColumnError(column, f"too large to square in {values.dtype}")
+    if 0.0 < largest < lower:
+        raise ValueError(
+            f"no value of X is larger than {largest:g}, too small to square in {values.dtype}: "
+            "rescale the columns"
+        )
+
+
 def check_weights(
     sample_weight: Any, positive: npt.NDArray[np.bool_], classes: npt.NDArray[Any] | None = None
 ) -> npt.NDArray[np.float64]:
@@ -352,7 +373,7 @@ def check_weights(
         weight, _ = scale_weights(weight)
     labels = [] if classes is None else classes.tolist()
     for label, mask in zip(labels, (~positive, positive), strict=False):
-        if not weight[mask].sum() > 0:
+        if not weight[mask].max(initial=0.0) > 0:
             raise ValueError(
                 f"sample_weight is zero on all rows of class {label!r}: "
                 "give at least one row of each class a positive weight"

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import find_device, is_tensor, out_of_memory_explained, to_host
+from .._arrays import explain_out_of_memory, find_device, is_tensor, to_host
 from ..blocks import BLOCK_ORDERS, BlockOrder
 from ..chunks import Chunks, NotFiniteError
-from ..device import DeviceObjective, DeviceTables
+from ..objective import Objective
+from ..objective.chunks import ChunkObjective
+from ..objective.device import DeviceObjective
 from ..solvers import SolverResult, sht_auc
-from ..solvers.batched import sht_auc_on_device
-from ..solvers.sht_auc_chunks import ChunkObjective, sht_auc_chunks
 from ._base import Floats, not_finite
 from ._stochastic import StochasticClassifier
 
@@ -151,20 +151,17 @@ class SHTAUCClassifier(StochasticClassifier):
         verbose: int = 0,
         device: str | None = None,
     ) -> None:
+        super().__init__(
+            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
+            record_history=record_history, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
         self.k = k
         self.batch_size = batch_size
         self.step_size = step_size
-        self.max_epochs = max_epochs
-        self.tol = tol
         self.block_order = block_order
-        self.shuffle = shuffle
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
         self.device = device
 
     def decision_function(self, X: Any) -> Floats:
@@ -234,22 +231,12 @@ class SHTAUCClassifier(StochasticClassifier):
         if self.device is None and not is_tensor(X):
             return super()._objective(X, positive, weight)
         device = X.device if self.device is None else find_device(self.device)
-        with out_of_memory_explained(f"X of shape {tuple(X.shape)}", X.nbytes):
+        with explain_out_of_memory(f"X of shape {tuple(X.shape)}", X.nbytes):
             table = X.to(device) if is_tensor(X) else X
-            tables = DeviceTables(
-                table[None], positive[None], None if weight is None else weight[None], device
-            )
-            return DeviceObjective(tables)
+            return DeviceObjective(table, positive, weight, device)
 
-    def _solve(self, objective: Any, **common: Any) -> SolverResult:
-        if isinstance(objective, ChunkObjective):
-            del common["shuffle"]  # rows stay in their chunks
-            k = self._columns_to_keep(self.k, objective.n_features)
-            return sht_auc_chunks(
-                objective, k, step_size=self.step_size, block_order=self.block_order, **common
-            )
-        solver: Any = sht_auc_on_device if isinstance(objective, DeviceObjective) else sht_auc
-        result: SolverResult = solver(
+    def _solve(self, objective: Objective, **common: Any) -> SolverResult:
+        return sht_auc(
             objective,
             self._columns_to_keep(self.k, objective.n_features),
             batch_size=self.batch_size,
@@ -257,4 +244,3 @@ class SHTAUCClassifier(StochasticClassifier):
             block_order=self.block_order,
             **common,
         )
-        return result

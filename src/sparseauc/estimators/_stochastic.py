@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from ..metrics import fast_auc
 from ..objective import AUCObjective
 from ..solvers import EpochRecord, SolverResult
-from ._base import SparseLinearClassifier
+from ._base import SparseLinearClassifier, check_scale, names_columns
 
 
 class StochasticClassifier(SparseLinearClassifier):
@@ -42,16 +42,27 @@ class StochasticClassifier(SparseLinearClassifier):
     # F(0) = 1.
     _descends_from_zero: ClassVar[bool] = True
 
-    max_epochs: int
-    tol: float
-    shuffle: bool
-    warm_start: bool
-    record_history: bool
-    random_state: Any
-    verbose: int
+    def __init__(
+        self,
+        *,
+        max_epochs: int,
+        tol: float,
+        shuffle: bool,
+        warm_start: bool,
+        record_history: bool,
+        random_state: Any,
+        verbose: int,
+    ) -> None:
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.record_history = record_history
+        self.random_state = random_state
+        self.verbose = verbose
 
     @abstractmethod
-    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
+    def _solve(self, objective: Any, **common: Any) -> SolverResult:
         """Run the solver; ``common`` holds max_epochs, tol, shuffle, start, callback and rng."""
 
     def _objective(
@@ -60,10 +71,12 @@ class StochasticClassifier(SparseLinearClassifier):
         positive: npt.NDArray[np.bool_],
         weight: npt.NDArray[np.float64] | None,
     ) -> Any:
-        """Wrap the data; a subclass may have another home for them."""
+        """Wrap the data where they are; a subclass may know other homes than memory."""
+        check_scale(X)
         return AUCObjective(X, positive, weight)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @names_columns
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import import_torch, out_of_memory_explained, to_host
+from .._arrays import explain_out_of_memory, import_torch, to_host
 from .base import Array, ClassPart, Indices
 
 # Numbers centred at a time: a tile of double precision takes eight times as many bytes.
@@ -40,7 +40,7 @@ def no_products(X: Any, columns: Indices) -> Any:
     """Zeros for the products of some columns with all, where X lies."""
     torch = import_torch()
     shape = columns.size, X.shape[1]
-    with out_of_memory_explained(f"products of {shape[0]} columns with all", 8 * np.prod(shape)):
+    with explain_out_of_memory(f"products of {shape[0]} columns with all", 8 * np.prod(shape)):
         return torch.zeros(shape, dtype=torch.float64, device=X.device)
 
 

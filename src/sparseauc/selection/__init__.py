@@ -9,12 +9,10 @@ from .confidence import (
     optimism_bootstrap,
     permutation_test,
 )
-from .grid import GridScores, sht_auc_cv_scores
 from .stability import StabilityResult, stability_selection
 from .table import column_table
 
 __all__ = [
-    "GridScores",
     "NestedScores",
     "OptimismResult",
     "PermutationResult",
@@ -24,7 +22,6 @@ __all__ = [
     "nested_scores",
     "optimism_bootstrap",
     "permutation_test",
-    "sht_auc_cv_scores",
     "sparse_auc_path",
     "stability_selection",
 ]

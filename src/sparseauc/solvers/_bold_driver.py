@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
-Point = TypeVar("Point")
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Where = TypeVar("Where")
 
 # Compared on the designs of benchmarks/sht_auc_step.py: a larger start or a faster growth wastes
 # epochs on steps that are undone, and settling is worth 1 to 2 % of F.
@@ -12,8 +18,8 @@ _START, _GROW, _SHRINK, _STRAY = 0.3, 1.1, 0.7, 1.2
 _SETTLING, _SETTLED = 0.3, 0.1
 
 
-class BoldDriver(Generic[Point]):
-    """Adapts a step size to the course of a loss and remembers the best point.
+class BoldDriver(Generic[Where]):
+    """Adapts step sizes to the course of a loss and remembers the best point; one fit or many.
 
     It starts at 0.3 times a given step. After an epoch that leaves the loss within 20 % of the best
     value seen the step grows by a tenth; otherwise the method is to return to the best point, and
@@ -24,34 +30,70 @@ class BoldDriver(Generic[Point]):
 
     Parameters
     ----------
-    step : float
+    step : float or ndarray of shape (g,)
         A step of the right order, such as the one that is exact along the first gradient.
-    point, value
-        Where the run starts, and the loss there.
+    point
+        Where the run starts.
+    value : float or ndarray of shape (g,)
+        The loss there.
     max_epochs : int
         Epochs of the run.
+    choose : callable, optional
+        ``choose(mask, chosen, other)`` takes the models of the mask from one point and the others
+        from another; needed for more than one model.
     """
 
-    def __init__(self, step: float, point: Point, value: float, max_epochs: int) -> None:
+    def __init__(
+        self,
+        step: Any,
+        point: Where,
+        value: Any,
+        max_epochs: int,
+        choose: Callable[[Mask, Where, Where], Where] | None = None,
+    ) -> None:
         self.best = point
-        self.best_value = value
-        self._bold = _START * step
+        self._best_value: Array = np.asarray(value, np.float64)
+        self._bold: Array = _START * np.asarray(step, np.float64)
         self._max_epochs = max_epochs
+        self._choose = choose or _choose_one
         self._settled = 0.0  # 0 while exploring, then up to 1
 
-    def step(self, epoch: int) -> float:
+    def step(self, epoch: int) -> Array:
         """Step for an epoch, counted from 1."""
         left = (self._max_epochs - epoch) / self._max_epochs
         self._settled = max(0.0, 1.0 - left / _SETTLING)
-        return self._bold * float(_SETTLED**self._settled)
+        return np.asarray(self._bold * _SETTLED**self._settled)
 
-    def strayed(self, point: Point, value: float) -> bool:
-        """Take note of the point an epoch ended at; True when it has to be undone."""
-        stray = not value <= _STRAY * self.best_value
-        if stray:
-            self._bold *= _SHRINK
-        elif self._settled == 0.0:
-            self._bold *= _GROW
-        if value < self.best_value:
-            self.best, self.best_value = point, value
-        return stray
+    def update(self, point: Where, value: Any, active: Any = True) -> tuple[Mask, Where]:
+        """Take note of where an epoch ended.
+
+        Parameters
+        ----------
+        point
+            Where it ended.
+        value : float or ndarray of shape (g,)
+            The loss there, not a number or infinite after an overflow.
+        active : bool or ndarray of shape (g,), default=True
+            Models that took part.
+
+        Returns
+        -------
+        undone : bool ndarray
+            Whether the epoch is taken back.
+        point
+            Where to go on from.
+        """
+        undone: Mask = active & ~np.asarray(value <= _STRAY * self._best_value)
+        better: Mask = active & np.asarray(value < self._best_value)
+        growth = np.where(active, _GROW if self._settled == 0.0 else 1.0, 1.0)
+        self._bold = self._bold * np.where(undone, _SHRINK, growth)
+        if better.any():
+            self.best = self._choose(better, point, self.best)
+            self._best_value = np.where(better, value, self._best_value)
+        if undone.any():
+            point = self._choose(undone, self.best, point)
+        return undone, point
+
+
+def _choose_one(mask: Mask, chosen: Where, other: Where) -> Where:
+    return chosen if mask else other

@@ -9,20 +9,7 @@ import numpy as np
 
 from .._jit import kernel
 from ..metrics import fast_auc
-from ..objective import AUCObjective, Floats, Indices
-
-
-class SparseVector(NamedTuple):
-    """The non-zeros of a vector, by ascending column."""
-
-    support: Indices
-    values: Floats
-
-    @classmethod
-    def of(cls, w: Floats) -> SparseVector:
-        """Copy the non-zeros of a dense vector."""
-        support = np.flatnonzero(w)
-        return cls(support, w[support])
+from ..objective import Floats, Indices, Objective, SparseVector
 
 
 class EpochRecord(NamedTuple):
@@ -104,18 +91,15 @@ class Epoch(NamedTuple):
     undone : bool
         Whether w was taken back to an earlier iterate. That it did not move is then no sign of
         convergence.
-    dense : ndarray of shape (d,) or None
-        w as a dense vector, where the method has it.
     """
 
     w: SparseVector
     step_size: float
     undone: bool = False
-    dense: Floats | None = None
 
 
 def run_epochs(
-    objective: AUCObjective,
+    objective: Objective,
     run_epoch: Callable[[int], Epoch],
     *,
     start: SparseVector,
@@ -133,7 +117,7 @@ def run_epochs(
         converged = not last.undone and _moved_less_than(tol, before.w, last.w)
         stopped = False
         if callback is not None:
-            scores = objective.scores_on(*last.w, last.dense)
+            scores = objective.scores_on(*last.w)
             weight = objective.weight if objective.weight.size else None
             record = EpochRecord(
                 number,
@@ -150,7 +134,7 @@ def run_epochs(
     return SolverResult(*last.w, max_epochs, False, last.step_size)
 
 
-def diverged(method: str, epoch: int, step_size: float) -> ValueError:
+def divergence_error(method: str, epoch: int, step_size: float) -> ValueError:
     """Error for a run whose coefficients left the range of floating-point numbers."""
     return ValueError(
         f"{method} diverged in epoch {epoch} with step_size={step_size:g}: give a smaller one, "

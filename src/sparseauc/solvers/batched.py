@@ -1,55 +1,54 @@
-"""Many fits at once: a grid of (k, step, ridge, start) on shared blocks, for many training sets.
+"""Many fits at once: a grid of (k, step, ridge, start) on shared blocks.
 
-    for every training set and every model m:   minimise F(w) + ridge_m/2 ‖w‖²,   ‖w‖₀ ≤ k_m
+    for every model m:   minimise F(w) + ridge_m/2 ‖w‖²,   ‖w‖₀ ≤ k_m
 
 Fits that visit the same blocks read the same rows. Done together, a step of g models is a product
 of a g × b matrix with the b × d block instead of g products with a vector: each row is read once
-for all of them. Use it to tune k, the step or the ridge, and for folds of equal size; on a GPU,
-for thousands of small training sets at once. The answers are those of one fit at a time.
+for all of them. Use it to tune k, the step or the ridge. The answers are those of one fit at a
+time.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, cast
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from .._arrays import is_tensor, out_of_memory_explained, to_host
-from ..blocks import BlockOrder, RowBlocks
-from ..device import DeviceObjective, DeviceTables
-from ..objective import AUCObjective
-from ..projections import top_k
-from ._bold_driver import _GROW, _SETTLED, _SETTLING, _SHRINK, _START, _STRAY, BoldDriver
-from ._epochs import Callback, Epoch, SolverResult, SparseVector, diverged, run_epochs
-from ._hard_thresholding import deal_blocks
-from ._models import Array, Loss, Mask, Models, Point
-from ._models_numpy import NumpyModels
+from .._arrays import explain_out_of_memory, is_tensor, to_host
+from ..blocks import BlockOrder, visiting_order
+from ..objective import Array, AUCObjective, Floats, Indices, Mask, Objective
+from ..objective._models import Loss, Models
+from ..objective._models_numpy import NumpyModels
+from ..objective.device import DeviceObjective
+from ..objective.thresholding import counted_rows, deal_blocks, largest_entries
+from ._bold_driver import BoldDriver
 from .sht_auc import exact_first_step
 
 
 class GridResult(NamedTuple):
-    """Outcome of many fits; s training sets and g models.
+    """Outcome of g fits.
 
     Attributes
     ----------
-    coef : array of shape (g, d), or (s, g, d) for a stack
+    coef : array of shape (g, d)
         Of the kind of X: a tensor where X is one, on its device. NaN for a model that diverged.
-    intercept : array of shape (g,) or (s, g)
+    intercept : array of shape (g,)
         Of the methods that train one; 0 for SHT-AUC.
-    n_epochs : ndarray of shape (g,) or (s, g)
+    n_epochs : ndarray of shape (g,)
         Epochs until the model stopped.
-    converged : bool ndarray of shape (g,) or (s, g)
+    converged : bool ndarray of shape (g,)
         Whether w moved by less than ``tol`` over the last epoch.
-    diverged : bool ndarray of shape (g,) or (s, g)
+    diverged : bool ndarray of shape (g,)
         Whether the coefficients left the range of floating-point numbers: give a smaller step, or
         rescale the columns.
     """
 
     coef: Any
     intercept: Any
-    n_epochs: npt.NDArray[np.int64]
+    n_epochs: Indices
     converged: Mask
     diverged: Mask
 
@@ -70,14 +69,14 @@ def sht_auc_grid(
     sample_weight: npt.ArrayLike | None = None,
     rng: np.random.Generator | None = None,
 ) -> GridResult:
-    """Fit SHT-AUC for a whole grid, on one training set or on many of the same size.
+    """Fit SHT-AUC for a whole grid.
 
     Parameters
     ----------
-    X : ndarray or tensor of shape (n, d), or (s, n, d) for s training sets
+    X : ndarray or tensor of shape (n, d)
         Dense, float32 or float64. Of arrays, row-major ones are read in place; tensors are copied
         once in the order of their blocks where memory allows.
-    positive : array-like of shape (n,) or (s, n)
+    positive : array-like of shape (n,)
         Positive where true or greater than zero.
     ks : int or array-like of shape (g,)
         Largest number of non-zeros. ``ks``, ``step_sizes``, ``ridges`` and ``starts`` are
@@ -91,15 +90,14 @@ def sht_auc_grid(
     batch_size, max_epochs, tol, block_order, shuffle
         As in :func:`sparseauc.solvers.sht_auc`. A model that has converged stays where it is
         while others go on.
-    starts : array-like of shape (d,), (g, d) or (s, g, d), optional
+    starts : array-like of shape (d,) or (g, d), optional
         w_0 of each model. Only its k largest entries are used.
-    sample_weight : array-like of the shape of ``positive``, optional
-        Weights of the rows. Rows of weight zero are left out; in a stack they must be the same in
-        every set.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows. Rows of weight zero are left out.
     rng : numpy.random.Generator, optional
         Source of the random choices. Rows are dealt once, and every epoch's blocks are drawn once,
-        for all models and all sets: each fit is the one that ``sht_auc`` gives from a generator in
-        the same state.
+        for all models: each fit is the one that ``sht_auc`` gives from a generator in the same
+        state.
 
     Returns
     -------
@@ -162,105 +160,6 @@ def sto_iht_grid(
     )  # fmt: skip
 
 
-def sht_auc_on_device(
-    objective: DeviceObjective,
-    k: int,
-    *,
-    batch_size: int = 64,
-    step_size: float | Literal["auto"] = "auto",
-    max_epochs: int = 50,
-    tol: float = 1e-4,
-    block_order: BlockOrder = "replacement",
-    shuffle: bool = True,
-    start: npt.ArrayLike | None = None,
-    callback: Callback | None = None,
-    rng: np.random.Generator | None = None,
-) -> SolverResult:
-    """Run :func:`sparseauc.solvers.sht_auc` on rows that are torch tensors, or stream to a GPU.
-
-    Parameters
-    ----------
-    objective : DeviceObjective
-        The data.
-    k, batch_size, step_size, max_epochs, tol, block_order, shuffle, start, callback, rng
-        As in :func:`sparseauc.solvers.sht_auc`.
-
-    Returns
-    -------
-    SolverResult
-        With NumPy arrays.
-    """
-    rng = np.random.default_rng() if rng is None else rng
-    data: Any = objective
-    k = min(k, objective.n_features)
-    blocks = deal_blocks(data, batch_size, shuffle=shuffle, rng=rng)
-    rows = objective.n_rows if not objective.tables.streamed else 2 * blocks.largest
-    nbytes = objective.dtype.itemsize * objective.n_features * rows
-    with out_of_memory_explained(f"SHT-AUC with blocks of {blocks.largest} rows", nbytes):
-        fit = _DeviceFit(objective, k, blocks, step_size, start, max_epochs)
-        result = run_epochs(
-            data,
-            lambda number: fit.epoch(number, blocks.visiting_order(block_order, rng)),
-            start=fit.here,
-            max_epochs=max_epochs,
-            tol=tol,
-            callback=callback,
-        )
-    return result if fit.driver is None else result._replace(**fit.driver.best._asdict())
-
-
-class _DeviceFit:
-    """One model on a device, with the bold driver of the single fit."""
-
-    def __init__(
-        self,
-        objective: DeviceObjective,
-        k: int,
-        blocks: RowBlocks,
-        step_size: float | Literal["auto"],
-        start: npt.ArrayLike | None,
-        max_epochs: int,
-    ) -> None:
-        from ._models_torch import TorchModels
-
-        self._objective, self._step_size = objective, step_size
-        self._models = TorchModels(objective.tables, blocks, np.array([k]), "auc")
-        self.here = SparseVector(np.empty(0, np.int64), np.empty(0, objective.dtype))
-        if start is not None:
-            first = np.asarray(start, objective.dtype)
-            kept = top_k(first, k)
-            self._go_to(SparseVector(kept, first[kept]))
-        self.driver: BoldDriver[SparseVector] | None = None
-        if isinstance(step_size, str):
-            data: Any = objective
-            self.driver = BoldDriver(
-                exact_first_step(data, k), self.here, objective.value_on(*self.here), max_epochs
-            )
-
-    def epoch(self, number: int, drawn: npt.NDArray[np.int64]) -> Epoch:
-        """Run one epoch."""
-        step = float(self._step_size) if self.driver is None else self.driver.step(number)
-        one = np.ones((1, 1))
-        self._models.epoch(drawn, step * one, one, one)
-        self.here = SparseVector(*self._models.non_zeros())
-        overflowed = not np.isfinite(self.here.values).all()
-        if self.driver is None:
-            if overflowed:
-                raise diverged("SHT-AUC", number, step)
-            return Epoch(self.here, step)
-        reached = np.inf if overflowed else self._objective.value_on(*self.here)
-        undone = self.driver.strayed(self.here, reached)
-        if undone:
-            self._go_to(self.driver.best)
-        return Epoch(self.here, step, undone)
-
-    def _go_to(self, point: SparseVector) -> None:
-        w = np.zeros((1, 1, self._objective.n_features), self._objective.dtype)
-        w[0, 0, point.support] = point.values
-        self._models.set(self._models.as_point(w))
-        self.here = point
-
-
 def _fit_grid(
     X: Any,
     positive: npt.ArrayLike,
@@ -279,63 +178,70 @@ def _fit_grid(
     loss: Loss,
 ) -> GridResult:
     rng = np.random.default_rng() if rng is None else rng
-    table, stacked = _check_table(X)
-    s, n, d = table.shape
-    labels = _per_row("positive", positive, (s, n), stacked) > 0
+    table = _check_table(X)
+    n, d = table.shape
+    labels: Mask = _per_row("positive", positive, n) > 0
     weight = None
     if sample_weight is not None:
-        weight = _per_row("sample_weight", sample_weight, (s, n), stacked).astype(np.float64)
-    grid = _Grid.of(ks, step_sizes, shrinkage, starts, (s, d))
-    blocks = _common_blocks(labels, weight, batch_size, shuffle, rng)
+        weight = _per_row("sample_weight", sample_weight, n).astype(np.float64)
+    grid = _Grid.from_arguments(ks, step_sizes, shrinkage, starts, d)
+    counted = counted_rows(np.empty(0) if weight is None else weight, n)
+    if labels[counted].all() or not labels[counted].any():
+        raise ValueError("the training set holds rows of one class only: ranking needs two")
+    blocks = deal_blocks(counted, batch_size, shuffle=shuffle, rng=rng)
 
-    if not is_tensor(X):
-        objectives = [
-            AUCObjective(np.ascontiguousarray(part), mask, None if weight is None else weight[i])
-            for i, (part, mask) in enumerate(zip(table, labels, strict=True))
-        ]
-        models: Models = NumpyModels(objectives, blocks, grid.ks, loss)
-        result = _run(models, blocks, grid, max_epochs, tol, block_order, rng, loss)
-    else:
-        from ._models_torch import TorchModels
+    def run(objective: Objective, models: Models) -> GridResult:
+        return _run(
+            objective, models, grid, lambda: visiting_order(len(blocks), block_order, rng),
+            max_epochs, tol, loss,
+        )  # fmt: skip
 
-        # The rows once more, in the order of their blocks, and a few tables of coefficients.
-        nbytes = table.element_size() * s * d * (n + 6 * grid.ks.size)
-        with out_of_memory_explained(f"a grid of {s} × {grid.ks.size} models", nbytes):
-            tables = DeviceTables(table, labels, weight, table.device)
-            models = TorchModels(tables, blocks, grid.ks, loss)
-            result = _run(models, blocks, grid, max_epochs, tol, block_order, rng, loss)
-    return result if stacked else GridResult(*(part[0] for part in result))
+    if not is_tensor(table):
+        objective = AUCObjective(np.ascontiguousarray(table), labels, weight)
+        return run(objective, NumpyModels(objective, blocks, grid.ks, loss))
+    from ..objective._models_torch import TorchModels
+
+    # The rows once more, in the order of their blocks, and a few tables of coefficients.
+    nbytes = table.element_size() * d * (n + 6 * grid.ks.size)
+    with explain_out_of_memory(f"a grid of {grid.ks.size} models", nbytes):
+        on_device = DeviceObjective(table, labels, weight, table.device)
+        return run(on_device, TorchModels(on_device, blocks, grid.ks, loss))
 
 
 def _run(
+    objective: Objective,
     models: Models,
-    blocks: RowBlocks,
     grid: _Grid,
+    draw: Callable[[], Indices],
     max_epochs: int,
     tol: float,
-    block_order: BlockOrder,
-    rng: np.random.Generator,
     loss: Loss,
 ) -> GridResult:
     """Run epochs until every model has stopped."""
     if grid.starts is not None:
-        models.set(models.as_point(grid.starts))
-    drivers = _BoldDrivers(models, max_epochs) if grid.steps is None else None
-    stopped = np.zeros(models.shape, np.bool_)
-    n_epochs = np.full(models.shape, max_epochs)
+        models.start_from(grid.starts.astype(objective.dtype))
+    driver = None
+    if grid.automatic:
+        first_steps = np.array([exact_first_step(objective, int(k)) for k in grid.ks])
+        driver = BoldDriver(first_steps, models.point(), models.losses(), max_epochs, models.choose)
+    stopped = np.zeros(grid.ks.size, np.bool_)
+    n_epochs = np.full(grid.ks.size, max_epochs)
     for number in range(1, max_epochs + 1):
-        drawn = blocks.visiting_order(block_order, rng)
-        given = drivers.steps(number) if drivers is not None else grid.steps
+        steps = grid.steps if driver is None else driver.step(number)
         # A step of zero is how a model that has stopped stays where it is.
-        steps = np.where(stopped, 0.0, cast(Array, given))
+        steps = np.where(stopped, 0.0, steps)
         before = models.point() if tol > 0 else None
-        decays, shrinks = np.ones(models.shape), np.ones(models.shape)
+        decays, shrinks = np.ones(steps.size), np.ones(steps.size)
         if loss == "auc":
             shrinks /= 1.0 + steps * grid.shrinkage
         else:
             decays -= steps * grid.shrinkage
-        models.epoch(drawn, steps, decays, shrinks)
-        undone = np.zeros_like(stopped) if drivers is None else drivers.strayed(models, ~stopped)
+        models.run(draw(), steps, decays, shrinks)
+        undone: Mask = np.zeros_like(stopped)
+        if driver is not None:
+            undone, point = driver.update(models.point(), models.losses(), ~stopped)
+            if undone.any():
+                models.move_to(point)
         if before is not None:
             moved, length = models.movement(before)
             converged = ~stopped & ~undone & (moved < tol**2 * length)
@@ -343,29 +249,29 @@ def _run(
             stopped |= converged
             if stopped.all():
                 break
-    if drivers is not None:
-        models.set(drivers.best)
+    if driver is not None:
+        models.move_to(driver.best)
     return GridResult(models.w, models.intercept, n_epochs, stopped, models.overflowed())
 
 
 class _Grid(NamedTuple):
-    """The models, one entry each; ``steps`` is None where they are automatic."""
+    """The models, one entry each; ``steps`` are all 1 where they are automatic."""
 
-    ks: npt.NDArray[np.int64]
-    steps: Array | None
+    ks: Indices
+    automatic: bool
+    steps: Array
     shrinkage: Array
-    starts: npt.NDArray[np.floating] | None
+    starts: Floats | None
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         ks: npt.ArrayLike,
         step_sizes: npt.ArrayLike | str,
         shrinkage: npt.ArrayLike,
         starts: npt.ArrayLike | None,
-        shape: tuple[int, int],
+        d: int,
     ) -> _Grid:
-        s, d = shape
         automatic = isinstance(step_sizes, str)
         if automatic and step_sizes != "auto":
             raise ValueError(f"step_sizes must be numbers or 'auto', got {step_sizes!r}")
@@ -379,14 +285,11 @@ class _Grid(NamedTuple):
             raise ValueError(f"step_sizes must be positive and finite, got {step_sizes!r}")
         if not (np.isfinite(ridge).all() and (ridge >= 0).all()):
             raise ValueError(f"ridges and alphas must be 0 or more and finite, got {shrinkage!r}")
-        if first is not None and (first.ndim not in (1, 2, 3) or first.shape[-1] != d):
-            raise ValueError(
-                f"starts must have shape ({d},), (g, {d}) or (s, g, {d}), got {first.shape}"
-            )
-        of_starts = () if first is None or first.ndim == 1 else (first.shape[-2],)
+        if first is not None and (first.ndim not in (1, 2) or first.shape[-1] != d):
+            raise ValueError(f"starts must have shape ({d},) or (g, {d}), got {first.shape}")
+        of_starts = () if first is None else first.shape[:-1]
         try:
             g = np.broadcast_shapes((1,), k.shape, step.shape, ridge.shape, of_starts)
-            first = None if first is None else np.broadcast_to(first, (s, *g, d))
         except ValueError:
             raise ValueError(
                 "ks, step_sizes, ridges and starts must agree on the number of models, got shapes "
@@ -394,95 +297,39 @@ class _Grid(NamedTuple):
             ) from None
         k = np.minimum(np.broadcast_to(k, g), d).astype(np.int64)
         if first is not None:
-            first = _largest(first, k)
+            first = _largest(np.broadcast_to(first, (*g, d)), k)
         return cls(
             k,
-            None if automatic else np.broadcast_to(step, g),
+            automatic,
+            np.broadcast_to(step, g),
             np.broadcast_to(ridge, g),
             first,
         )
 
 
-def _largest(w: npt.NDArray[np.floating], ks: npt.NDArray[np.int64]) -> npt.NDArray[np.floating]:
-    """Keep the k_m largest entries of w[:, m]."""
+def _largest(w: Floats, ks: Indices) -> Floats:
+    """Keep the k_m largest entries of w[m]."""
     kept = np.zeros_like(w)
-    for i, m in np.ndindex(w.shape[:2]):
-        chosen = top_k(w[i, m], int(ks[m]))
-        kept[i, m, chosen] = w[i, m, chosen]
+    for m, k in enumerate(ks.tolist()):
+        support, values = largest_entries(w[m], k, w.dtype)
+        kept[m, support] = values
     return kept
 
 
-class _BoldDrivers:
-    """A bold driver for every model: ``BoldDriver`` with an array for each of its numbers."""
-
-    def __init__(self, models: Models, max_epochs: int) -> None:
-        self.best: Point = models.point()
-        self._best_values = models.losses()
-        self._bold = _START * models.exact_first_steps()
-        self._max_epochs = max_epochs
-        self._settled = 0.0
-
-    def steps(self, epoch: int) -> Array:
-        """Steps for an epoch, counted from 1."""
-        left = (self._max_epochs - epoch) / self._max_epochs
-        self._settled = max(0.0, 1.0 - left / _SETTLING)
-        return self._bold * float(_SETTLED**self._settled)
-
-    def strayed(self, models: Models, active: Mask) -> Mask:
-        """Take note of where an epoch ended; return the models that were taken back."""
-        values = models.losses()
-        stray = active & ~(values <= _STRAY * self._best_values)
-        better = active & (values < self._best_values)
-        self._bold[stray] *= _SHRINK
-        if self._settled == 0.0:
-            self._bold[active & ~stray] *= _GROW
-        if better.any():
-            self.best = models.mixed(better, models.point(), self.best)
-            self._best_values = np.where(better, values, self._best_values)
-        if stray.any():
-            models.set(models.mixed(stray, self.best, models.point()))
-        return stray
-
-
-def _check_table(X: Any) -> tuple[Any, bool]:
-    """View X as a stack of dense tables, and say whether it came as one."""
+def _check_table(X: Any) -> Any:
+    """Give X as a dense array or tensor of shape (n, d)."""
     if scipy.sparse.issparse(X):
         raise TypeError("a grid is fitted to dense tables: fit CSR tables one at a time")
     table = X if is_tensor(X) else np.asarray(X)
-    if table.ndim not in (2, 3):
-        raise ValueError(f"X must have shape (n, d) or (s, n, d), got {tuple(table.shape)}")
+    if table.ndim != 2:
+        raise ValueError(f"X must have shape (n, d), got {tuple(table.shape)}")
     if str(table.dtype).removeprefix("torch.") not in ("float32", "float64"):
         raise ValueError(f"X must hold float32 or float64, got {table.dtype}")
-    return (table, True) if table.ndim == 3 else (table[None], False)
+    return table
 
 
-def _per_row(name: str, values: Any, shape: tuple[int, int], stacked: bool) -> npt.NDArray[Any]:
+def _per_row(name: str, values: Any, n: int) -> npt.NDArray[Any]:
     array = np.asarray(to_host(values))
-    expected = shape if stacked else shape[1:]
-    if array.shape != expected:
-        raise ValueError(f"{name} must have shape {expected}, got {array.shape}")
-    return array.reshape(shape)
-
-
-def _common_blocks(
-    labels: Mask,
-    weight: Array | None,
-    batch_size: int,
-    shuffle: bool,
-    rng: np.random.Generator,
-) -> RowBlocks:
-    """Deal the rows that count to blocks; they must be the same in every training set."""
-    s, n = labels.shape
-    counted = np.ones((s, n), np.bool_) if weight is None else weight > 0
-    for i in np.flatnonzero((counted != counted[0]).any(axis=1))[:1]:
-        raise ValueError(
-            f"training sets 0 and {i} give weight zero to different rows: they cannot share "
-            "blocks, so fit them apart"
-        )
-    rows = np.flatnonzero(counted[0])
-    positives = labels[:, rows].sum(axis=1)
-    for i in np.flatnonzero((positives == 0) | (positives == rows.size))[:1]:
-        which = f"training set {i}" if s > 1 else "the training set"
-        raise ValueError(f"{which} holds rows of one class only: ranking needs two")
-    blocks = RowBlocks.partition(rows.size, min(batch_size, rows.size), shuffle=shuffle, rng=rng)
-    return RowBlocks(rows[blocks.rows], blocks.starts)
+    if array.shape != (n,):
+        raise ValueError(f"{name} must have shape {(n,)}, got {array.shape}")
+    return array

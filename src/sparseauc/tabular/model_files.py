@@ -57,7 +57,7 @@ CLASSES = {
     "HSGHTClassifier": "sparseauc",
     "MeanDifferenceClassifier": "sparseauc",
     "OPAUCClassifier": "sparseauc",
-    "OPAUCState": "sparseauc.solvers.opauc",
+    "OPAUCState": "sparseauc.baselines.opauc",
     "SHTAUCClassifier": "sparseauc",
     "SOLAMClassifier": "sparseauc",
     "SPAMClassifier": "sparseauc",

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from sparseauc.blocks import RowBlocks
+from sparseauc.blocks import RowBlocks, visiting_order
 from sparseauc.moments.base import Array, Indices
 from sparseauc.objective import AUCObjective
 from sparseauc.projections import hard_threshold
@@ -473,7 +473,7 @@ def measure_course(
     rows = list(_rows_of(blocks))
     iterates = [np.zeros_like(w_star)]
     for _ in range(n_epochs):
-        for i in blocks.visiting_order("replacement", rng):
+        for i in visiting_order(len(blocks), "replacement", rng):
             gradient = objective.block_gradient(iterates[-1], rows[i], len(rows))
             iterates.append(hard_threshold(iterates[-1] - step_size * gradient, k).astype(float))
     path = np.array(iterates)

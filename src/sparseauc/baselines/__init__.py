@@ -1,0 +1,26 @@
+"""The methods that SHT-AUC is compared with: solver and classifier of each stand in one file."""
+
+from .fsauc import FSAUCClassifier, fsauc
+from .hsg_ht import HSGHTClassifier, hsg_ht
+from .mean_difference import MeanDifferenceClassifier, mean_difference
+from .opauc import OPAUCClassifier, opauc
+from .solam import SOLAMClassifier, solam
+from .spam import SPAMClassifier, spam
+from .sto_iht import StoIHTClassifier, sto_iht
+
+__all__ = [
+    "FSAUCClassifier",
+    "HSGHTClassifier",
+    "MeanDifferenceClassifier",
+    "OPAUCClassifier",
+    "SOLAMClassifier",
+    "SPAMClassifier",
+    "StoIHTClassifier",
+    "fsauc",
+    "hsg_ht",
+    "mean_difference",
+    "opauc",
+    "solam",
+    "spam",
+    "sto_iht",
+]

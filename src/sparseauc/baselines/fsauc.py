@@ -1,0 +1,326 @@
+"""FSAUC: fast stochastic AUC maximisation (Liu, Zhang, Chen, Wang and Yang, ICML 2018).
+
+    minimise  p(1 − p)·F(w)   subject to   ‖w‖₁ ≤ R,
+
+    F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,   p = n₊/n
+
+as the saddle point in v = (w, a, b) and α of ``_saddle_point``, in stages of equal length:
+
+    Input:    R, η, κ = max ‖x‖₂, number of rows T to take
+    Begin:    v̄ = 0, ᾱ = 0, radius ρ = 2√(1 + 2κ²)·R, D = 2√2·κρ
+    for each of max(1, ⌊½ log₂(2T/log₂T)⌋ − 1) stages:
+        v = v̄, α = ᾱ
+        for each row x of the stage:
+            descend in v and ascend in α by η along half the gradient, with the running share p
+            project:  ‖w‖₁ ≤ R, |a| ≤ Rκ, |b| ≤ Rκ, |α| ≤ 2Rκ;  then ‖v − v̄‖₂ ≤ ρ, |α − ᾱ| ≤ D
+        v̄ = mean of the stage's v;  ᾱ = w̄·(x̄₋ − x̄₊) with the means of the rows taken so far
+        halve ρ;  set D and η for the next stage
+    Output:   w̄ of the last stage
+
+Use it as the convex baseline with a constraint on ‖w‖₁. Its answer is a mean of iterates and so is
+seldom sparse. On a dense row a step costs some five sweeps, and as many more as the L1 projection
+takes. On a CSR row it costs O(non-zeros) while w is inside the ball, and O(d) on its surface.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..projections import project_l1_ball
+from ..rows import CSR, Table, read_only
+from ..solvers._epochs import Callback, Epoch, SolverResult
+from ._fsauc_csr import descend_csr_rows
+from ._fsauc_dense import descend_rows
+from ._online import (
+    ClassSums,
+    Doubles,
+    Mask,
+    aligned_zeros,
+    find_max_norm,
+    refuse_weights,
+    run_rows,
+)
+from .solam import SOLAMClassifier
+
+# The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is used of it.
+_LOG = math.log(12 / 0.1)
+_DEVIATIONS = 2 + math.sqrt(2 * _LOG)
+# Stands for a bound that a stage too short cannot give.
+_NO_BOUND = 1e7
+
+
+class _Stage(NamedTuple):
+    """What holds throughout a stage.
+
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+        w̄.
+    point : ndarray of shape (3,)
+        ā, b̄ and ᾱ.
+    l1_bound, limit : float
+        R and Rκ.
+    radius, dual_radius, step : float
+        ρ, D and η.
+    """
+
+    w: Floats
+    point: Doubles
+    l1_bound: float
+    limit: float
+    radius: float
+    dual_radius: float
+    step: float
+
+
+class _Run(NamedTuple):
+    """What changes with every row of a stage."""
+
+    seen: Indices
+    w: Floats
+    point: Doubles
+    total: Floats
+    point_total: Doubles
+
+
+def count_stages(n_samples: int) -> int:
+    """Number of stages of equal length into which T rows are divided."""
+    if n_samples < 3:
+        return 1
+    return max(1, math.floor(0.5 * math.log2(2 * n_samples / math.log2(n_samples))) - 1)
+
+
+class FSAUCState:
+    """FSAUC between two rows: feed it rows in as many parts as they come in.
+
+    Minimises p(1 − p)·F(w) over ‖w‖₁ ≤ R as the module says. All rows belong to one stage until
+    ``next_stage`` is called: a stream has no length from which stages could be planned.
+
+    Parameters
+    ----------
+    n_features : int
+    dtype : dtype
+        Of the rows and of the coefficients.
+    radius : float
+        R.
+    step_size : float
+        η of the first stage.
+    max_norm : float
+        κ.
+    start : array-like of shape (d,), optional
+        w̄ of the first stage, brought into the ball; zero by default.
+
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+        The present iterate.
+    point : ndarray of shape (3,)
+        a, b and α.
+    seen : ndarray of shape (2,)
+        Positives, and rows, taken so far.
+    sums : ClassSums
+        Of all rows taken.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        *,
+        radius: float,
+        step_size: float,
+        max_norm: float,
+        start: npt.ArrayLike | None = None,
+    ) -> None:
+        self.radius, self.max_norm = float(radius), float(max_norm)
+        self.w = aligned_zeros(n_features, dtype)
+        if start is not None:
+            self.w[:] = project_l1_ball(start, self.radius)
+        self.point = np.zeros(3)
+        self.seen = np.zeros(2, np.int64)
+        self.sums = ClassSums.none(n_features)
+        self._total = aligned_zeros(n_features, np.float64)
+        self._point_total = np.zeros(2)
+        self._n_iterates = 0
+        self._root_beta = math.hypot(1.0, math.sqrt(8) * self.max_norm)
+        ball = 2 * math.hypot(1.0, math.sqrt(2) * self.max_norm) * self.radius
+        self._begin(ball, 2 * math.sqrt(2) * self.max_norm * ball, float(step_size))
+
+    def _begin(self, radius: float, dual_radius: float, step: float) -> None:
+        """Begin a stage at the present point."""
+        centre = aligned_zeros(self.w.size, self.w.dtype)
+        centre[:] = self.w
+        limit = self.radius * self.max_norm
+        self._stage = _Stage(
+            centre, self.point.copy(), self.radius, limit, radius, dual_radius, step
+        )
+        self._total[:] = 0
+        self._point_total[:] = 0
+        self._n_iterates = 0
+
+    @property
+    def coef(self) -> Floats:
+        """The answer so far: the mean of the stage's iterates, at its start the last stage's."""
+        if self._n_iterates == 0:
+            return self.w.copy()
+        mean: Floats = (self._total / self._n_iterates).astype(self.w.dtype)
+        return mean
+
+    @property
+    def step(self) -> float:
+        """The step η of this stage."""
+        return self._stage.step
+
+    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
+        """Take one step on each row, in order."""
+        mask = read_only(np.asarray(positive, np.bool_))
+        self.advance(table, np.arange(mask.size), mask)
+        return self
+
+    def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
+        """Take one step on each of these rows."""
+        descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
+        run = _Run(self.seen, self.w, self.point, self._total, self._point_total)
+        descend(table, rows, positive, self._stage, run)
+        self._n_iterates += rows.size
+        self.sums.add(table, rows, positive)
+
+    def next_stage(self) -> None:
+        """End a stage: go to its mean and set radii and step of the next one of the same length."""
+        n = self._n_iterates
+        mean_positive, mean_negative = self.sums.means
+        mean = self._total / n
+        self.w[:] = mean
+        self.point[:2] = self._point_total / n
+        self.point[2] = mean @ (mean_negative - mean_positive)
+        share = self.seen[0] / self.seen[1]
+        rarer = min(share, 1 - share)
+        ball = self._stage.radius / 2
+        # Rows of the rarer class that a stage holds but for probability δ.
+        assured = rarer * n - math.sqrt(2 * n * _LOG)
+        dual_radius, root_beta = _NO_BOUND, math.sqrt(_NO_BOUND)
+        if assured > 0:
+            spread = self.max_norm * (1 + 2 * self.max_norm) * _DEVIATIONS
+            dual_radius = 2 * math.sqrt(2) * self.max_norm * ball
+            dual_radius += 4 * math.sqrt(2) * spread * self.radius / math.sqrt(assured)
+            root_beta = math.hypot(
+                1.0, math.sqrt(8) * self.max_norm, math.sqrt(32 * n / assured) * spread
+            )
+        step = min(root_beta / self._root_beta * self.step / 2, self.step)
+        self._root_beta = root_beta
+        self._begin(ball, dual_radius, step)
+
+
+def fsauc(
+    objective: AUCObjective,
+    *,
+    radius: float = 1.0,
+    step_size: float = 0.1,
+    max_norm: float | Literal["auto"] = "auto",
+    max_epochs: int = 50,
+    tol: float = 1e-4,
+    shuffle: bool = True,
+    start: npt.ArrayLike | None = None,
+    callback: Callback | None = None,
+    rng: np.random.Generator | None = None,
+) -> SolverResult:
+    """Minimise p(1 − p)·F(w) over the ball ‖w‖₁ ≤ R by FSAUC.
+
+    Parameters
+    ----------
+    objective : AUCObjective
+        The data, without sample weights: the method estimates p as rows come and defines none.
+    radius : float, default=1.0
+        R.
+    step_size : float, default=0.1
+        η of the first stage; later ones follow from it.
+    max_norm : float or "auto", default="auto"
+        κ, a bound on the norm of the rows, from which follow the bounds of a, b,
+        α and of every stage. ``"auto"`` is the
+        norm of the longest row. The programs published with SHT-AUC use 1, whatever the rows.
+    max_epochs : int, default=50
+        Passes over the rows. T = ``max_epochs``·n is divided into stages, so fewer epochs are not
+        the beginning of more; what does not divide is left out of the last epoch.
+    tol : float, default=1e-4
+        Stop when the answer moves over an epoch by less than ``tol`` times its norm. 0 never
+        stops.
+    shuffle : bool, default=True
+        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+    start : array-like of shape (d,), optional
+        w̄ before the first stage.
+    callback : callable, optional
+        Called with an ``EpochRecord`` after each epoch, that is, after every n rows; returning
+        True ends the run. What it sees is the mean of the present stage's iterates so far, or,
+        where a stage has just ended, that stage's mean.
+    rng : numpy.random.Generator, optional
+        Source of the random orders.
+
+    Returns
+    -------
+    SolverResult
+        With that same answer if the run ends early, and the last stage's mean if it does not.
+    """
+    refuse_weights(objective, "FSAUC")
+    state = FSAUCState(
+        objective.n_features, objective.dtype, radius=radius, step_size=step_size,
+        max_norm=find_max_norm(max_norm, objective), start=start,
+    )  # fmt: skip
+    n_samples = max_epochs * objective.n_rows
+    stages_left = count_stages(n_samples)
+    per_stage = n_samples // stages_left
+    rows_left = per_stage
+
+    def advance(rows: Indices) -> Epoch:
+        nonlocal stages_left, rows_left
+        while rows.size and stages_left:
+            part, rows = rows[:rows_left], rows[rows_left:]
+            state.advance(objective.table, part, objective.positive)
+            rows_left -= part.size
+            if rows_left == 0:
+                stages_left -= 1
+                rows_left = per_stage
+                if stages_left:
+                    state.next_stage()
+        return Epoch(SparseVector.from_dense(state.coef), state.step)
+
+    return run_rows(
+        objective, "FSAUC", advance, start=state.w, step_size=step_size, max_epochs=max_epochs,
+        tol=tol, shuffle=shuffle, callback=callback, rng=rng,
+    )  # fmt: skip
+
+
+class FSAUCClassifier(SOLAMClassifier):
+    """Rank positives above negatives online, in stages of shrinking steps, with ‖w‖₁ ≤ radius.
+
+    Minimises p(1 − p)·F(w), F the squared pairwise loss and p the running share of positives, by
+    stochastic primal-dual steps within balls that shrink from stage to stage; returns the mean of
+    the last stage's iterates. ``partial_fit`` is one stage. The method defines no sample weights.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        R, bound on the L1 norm of the coefficients.
+    step_size : float or "auto", default="auto"
+        η of the first stage. ``"auto"`` is one over the mean squared length of the rows.
+    max_norm, zero_threshold, max_epochs, tol, shuffle, warm_start, record_history, random_state, \
+            verbose
+        As for :class:`SOLAMClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
+        As for :class:`SPAMClassifier`.
+
+    References
+    ----------
+    M. Liu, X. Zhang, Z. Chen, X. Wang and T. Yang, "Fast stochastic AUC maximization with
+    O(1/n)-convergence rate", ICML 2018.
+    """
+
+    _solver = staticmethod(fsauc)
+    _state_type = FSAUCState

@@ -1,0 +1,222 @@
+"""HSG-HT: StoIHT with batches that grow.
+
+    minimise  1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²   subject to   ‖w‖₀ ≤ k
+
+Small batches make quick progress at first, large ones remove the noise in the end: batch t holds
+⌊τ ζ^t⌋ rows (Zhou, Yuan and Feng, 2018). Use it as a baseline.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..blocks import RowBlocks
+from ..estimators._stochastic import StochasticClassifier
+from ..objective import AUCObjective
+from ..solvers._epochs import Callback, SolverResult
+from .sto_iht import LogisticDescent, descend_in_epochs
+
+
+def growing_batches(
+    n: int, initial: float, growth: float, first: int, *, limit: int | None = None
+) -> npt.NDArray[np.int64]:
+    """Where batches of ⌊initial · growth^t⌋ rows start, t = first, first + 1, …, until n rows end.
+
+    Returns the starts and, last, the end. The last batch is cut at n. ``limit`` bounds the number
+    of batches, and with it rows are left out; n − 1 rows then count as all.
+    """
+    starts = [0]
+    t = first
+    enough = n if limit is None else max(1, n - 1)
+    while starts[-1] < enough and (limit is None or len(starts) <= limit):
+        # Beyond this exponent a batch holds all rows; the power itself would overflow.
+        full = t * math.log(growth) >= math.log(n / initial)
+        size = n if full else max(1, math.floor(initial * growth**t))
+        starts.append(min(n, starts[-1] + size))
+        t += 1
+    return np.array(starts)
+
+
+def hsg_ht(
+    objective: AUCObjective,
+    k: int,
+    *,
+    step_size: float | Literal["auto"] = "auto",
+    alpha: float = 0.0,
+    initial_batch_size: float = 1.0,
+    growth: float = 1.033,
+    restart_batches: bool = False,
+    max_epochs: int = 50,
+    tol: float = 1e-4,
+    shuffle: bool = True,
+    start: npt.ArrayLike | None = None,
+    callback: Callback | None = None,
+    rng: np.random.Generator | None = None,
+) -> SolverResult:
+    """Minimise the logistic loss with at most k non-zeros, by batches that grow.
+
+    Parameters
+    ----------
+    objective : AUCObjective
+        The data; the loss minimised is the logistic one.
+    k : int
+        Largest number of non-zeros; the intercept does not count.
+    step_size : float or "auto", default="auto"
+        Step on the mean logistic gradient of a batch.
+    alpha : float, default=0.0
+        Ridge.
+    initial_batch_size : float, default=1.0
+        τ, rows of the first batch.
+    growth : float, default=1.033
+        ζ, factor from batch to batch.
+    restart_batches : bool, default=False
+        Begin again with the smallest batch in every epoch, as the program published with SHT-AUC
+        does (which also leaves up to a batch of rows out at the end of an epoch). Otherwise batches
+        go on growing over the whole run, as the method is defined.
+    shuffle : bool, default=True
+        Take the rows in a fresh random order every epoch; otherwise in the given order.
+    max_epochs, tol, start, callback, rng
+        As in :func:`sparseauc.solvers.sht_auc`.
+
+    Returns
+    -------
+    SolverResult
+        With the intercept.
+    """
+    rng = np.random.default_rng() if rng is None else rng
+    rows = objective.rows.counted
+    n = rows.size
+    restarted = growing_batches(
+        n, initial_batch_size, growth, 0,
+        limit=math.ceil(math.log((growth - 1) * n / initial_batch_size + 1) / math.log(growth)) + 1,
+    )  # fmt: skip
+    batches_so_far = 0
+    nothing = RowBlocks(rows[:0], np.zeros(1, np.int64))
+    descent = LogisticDescent(objective, min(k, objective.n_features), alpha, nothing, np.empty(0))
+
+    def run_blocks(step: float) -> bool:
+        nonlocal batches_so_far
+        order = rng.permutation(rows) if shuffle else rows
+        if restart_batches:
+            starts = restarted
+        else:
+            starts = growing_batches(n, initial_batch_size, growth, batches_so_far)
+            batches_so_far += starts.size - 1
+        if objective.weight.size:
+            sizes = np.add.reduceat(objective.weight[order[: starts[-1]]], starts[:-1])
+        else:
+            sizes = np.diff(starts)
+        descent.set_blocks(RowBlocks(order, starts), 1.0 / sizes)
+        return descent.run(np.arange(descent.n_blocks), step)
+
+    return descend_in_epochs(
+        "HSG-HT", descent, run_blocks, start=start, step_size=step_size, max_epochs=max_epochs,
+        tol=tol, callback=callback,
+    )  # fmt: skip
+
+
+class HSGHTClassifier(StochasticClassifier):
+    """Classify with at most k columns: StoIHT with batches that grow from one row to all.
+
+    Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k; batch t
+    holds ⌊τ ζ^t⌋ rows.
+
+    Parameters
+    ----------
+    k : int, default=10
+        Largest number of columns. More than there are keeps all, with a warning.
+    step_size : float or "auto", default="auto"
+        Step on the mean logistic gradient of a batch. ``"auto"`` follows the course of the loss and
+        ends at the best iterate seen.
+    alpha : float, default=0.0
+        Ridge.
+    initial_batch_size : float, default=1.0
+        τ, rows of the first batch.
+    growth : float, default=1.033
+        ζ, factor from batch to batch.
+    restart_batches : bool, default=False
+        Begin again with the smallest batch in every epoch, as the program published with SHT-AUC
+        does; the method itself goes on growing.
+    max_epochs : int, default=50
+        Passes over the rows.
+    tol : float, default=1e-4
+        Stop when the coefficients move over an epoch by less than ``tol`` times their norm.
+    shuffle : bool, default=True
+        Take the rows in a fresh random order every epoch; otherwise in the given order.
+    warm_start : bool, default=False
+        Start from the coefficients of the previous fit.
+    record_history : bool, default=True
+        Compute F and the training AUC after every epoch.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        Above 0, a line an epoch.
+
+    Attributes
+    ----------
+    coef_, intercept_, logistic_intercept_, classes_, n_iter_, history_, objective_
+        As for :class:`StoIHTClassifier`.
+
+    References
+    ----------
+    P. Zhou, X. Yuan and J. Feng, "Efficient stochastic gradient hard thresholding", Advances in
+    Neural Information Processing Systems, 2018.
+    """
+
+    _parameter_constraints = StochasticClassifier._parameter_constraints | {
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "initial_batch_size": [Interval(Real, 1, None, closed="left")],
+        "growth": [Interval(Real, 1, None, closed="neither")],
+        "restart_batches": ["boolean"],
+    }
+
+    _descends_from_zero = False
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        step_size: float | Literal["auto"] = "auto",
+        alpha: float = 0.0,
+        initial_batch_size: float = 1.0,
+        growth: float = 1.033,
+        restart_batches: bool = False,
+        max_epochs: int = 50,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        record_history: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
+            record_history=record_history, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.k = k
+        self.step_size = step_size
+        self.alpha = alpha
+        self.initial_batch_size = initial_batch_size
+        self.growth = growth
+        self.restart_batches = restart_batches
+
+    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
+        result = hsg_ht(
+            objective,
+            self._columns_to_keep(self.k, objective.n_features),
+            step_size=self.step_size,
+            alpha=self.alpha,
+            initial_batch_size=self.initial_batch_size,
+            growth=self.growth,
+            restart_batches=self.restart_batches,
+            **common,
+        )
+        self.logistic_intercept_ = result.intercept
+        return result

@@ -1,0 +1,597 @@
+"""OPAUC: one pass, one row a step, the other class remembered by its centre and covariance.
+
+    minimise  F(w) + alpha‖w‖²,   F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²
+
+    for each row x with label y = ±1:
+        let c and S be centre and covariance of the rows of the other class so far
+        w ← w − η (alpha·w + (x − c)((x − c)·w − y) + S w)
+    Output: the last w
+
+The bracket is half the gradient over the pairs that x forms with all earlier rows of the other
+class, exactly, although no row is kept (Gao, Jin, Zhu and Zhou, 2013). There is no step until both
+classes were seen.
+
+Use it on a stream that can be read once only. The answer is dense. A step costs O(d²), and so does
+the memory; beyond some thousand columns random sketches of low rank stand in for the covariances,
+O(d·rank) each.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from numba.extending import register_jitable
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._jit import REORDER, kernel
+from ..estimators._base import SparseLinearClassifier, check_scale, names_columns
+from ..estimators._stochastic import EpochMonitor
+from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..rows import Table, add_rows, as_table, read_only
+from ..solvers._epochs import Callback, Epoch, SolverResult, run_epochs
+
+Doubles = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+# Rows between two looks at w: an overflow or an interruption waits no longer than that, and no
+# more random vectors are drawn at a time.
+_CHUNK = 256
+
+
+def _reordering(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile as part of a kernel; sums may be reordered, so that they are vectorised."""
+    part: Callable[..., Any] = register_jitable(fastmath=REORDER)(function)
+    return part
+
+
+# -------------------------------------------------- the row's own class, and S of the other times w
+
+
+@_reordering
+def _move_centre(x, share, centre, gap):  # type: ignore[no-untyped-def]
+    """``gap = x − centre``, then ``centre += share · gap``; returns ‖gap‖²."""
+    total = 0.0
+    for j in range(x.size):
+        gap[j] = x[j] - centre[j]
+        centre[j] += share * gap[j]
+        total += gap[j] * gap[j]
+    return total
+
+
+@_reordering
+def _fold_triangle_row(own, other, factor, gap, w_i, w, product):  # type: ignore[no-untyped-def]
+    """Update a row left of the diagonal; multiply the other one as a row and as a column."""
+    total = w.dtype.type(0)
+    for j in range(own.size):
+        own[j] += factor * gap[j]
+        total += other[j] * w[j]
+        product[j] += other[j] * w_i
+    return total
+
+
+@kernel
+def _fold_scatter(own, other, gap, kept, w, product):  # type: ignore[no-untyped-def]
+    """``own += kept · gap gapᵀ`` and ``product = other · w``, in one sweep over both.
+
+    The matrices are symmetric: their lower triangles alone are stored, row after row.
+    """
+    start = 0
+    for i in range(w.size):
+        stop = start + i
+        factor = kept * gap[i]
+        product[i] = other[stop] * w[i] + _fold_triangle_row(
+            own[start:stop], other[start:stop], factor, gap, w[i], w, product
+        )
+        own[stop] += factor * gap[i]
+        start = stop + 1
+
+
+@_reordering
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = a.dtype.type(0)
+    for q in range(a.size):
+        total += a[q] * b[q]
+    return total
+
+
+@kernel
+def _fold_sketch(own, other, gap, direction, w, scores, product):  # type: ignore[no-untyped-def]
+    """``own += gap directionᵀ`` and ``product = other otherᵀ w``."""
+    scores[:] = 0
+    for j in range(w.size):
+        for q in range(scores.size):
+            own[j, q] += gap[j] * direction[q]
+            scores[q] += other[j, q] * w[j]
+    for j in range(w.size):
+        product[j] = _dot(other[j], scores)
+
+
+# ----------------------------------------------------------------------------------- the iteration
+
+
+@_reordering
+def _compare(x, centre, w):  # type: ignore[no-untyped-def]
+    """``x −= centre``; returns x·w and ‖x‖²."""
+    score = 0.0
+    distance = 0.0
+    for j in range(x.size):
+        x[j] -= centre[j]
+        score += x[j] * w[j]
+        distance += x[j] * x[j]
+    return score, distance
+
+
+@kernel
+def _descend_rows(  # type: ignore[no-untyped-def]
+    table, rows, positive, step_size, alpha, counts, centres, spreads,
+    scatters, sketches, sums, draws, w, x, gap, product,
+):  # fmt: skip
+    """Take one step for each row, in order; returns the last step size.
+
+    Classes are indexed 0 for positives and 1 for negatives. A ``step_size`` of 0 stands for the
+    automatic one. ``draws`` holds a random vector for each row; without columns, S is exact.
+    ``x``, ``gap`` and ``product`` are scratch space.
+    """
+    number = w.dtype.type
+    once = np.ones(1, w.dtype)
+    rank = draws.shape[1]
+    direction = np.empty(rank, w.dtype)
+    scores = np.empty(rank, w.dtype)
+    step = step_size
+    for i in range(rows.size):
+        x[:] = 0
+        add_rows(table, rows[i : i + 1], once, x)
+        own = 0 if positive[rows[i]] else 1
+        other = 1 - own
+        counts[own] += 1
+        share = number(1.0 / counts[own])
+        kept = number(1.0 - 1.0 / counts[own])
+        spreads[own] += kept * _move_centre(x, share, centres[own], gap)
+        if rank == 0:
+            _fold_scatter(scatters[own], scatters[other], gap, kept, w, product)
+        else:
+            # Z = Σ (x_i − c) r_iᵀ about a centre that has moved: the new row joins, the old rows
+            # are shifted, and both are multiples of the gap.
+            for q in range(rank):
+                direction[q] = kept * draws[i, q] - share * sums[own, q]
+                sums[own, q] += draws[i, q]
+            _fold_sketch(sketches[own], sketches[other], gap, direction, w, scores, product)
+        if counts[other] == 0:
+            continue
+        score, distance = _compare(x, centres[other], w)
+        if step_size == 0.0:
+            # Half of 1 / (a bound of this step's curvature), never of less than a usual row's.
+            usual = spreads[own] / counts[own]
+            bound = max(distance, usual) + spreads[other] / counts[other] + alpha
+            step = 0.5 / bound if bound > 0 else 0.0
+        pull = number(step * (score - (1.0 if own == 0 else -1.0)))
+        decay = number(1.0 - step * alpha)
+        turn = number(step / counts[other])
+        for j in range(w.size):
+            w[j] = decay * w[j] - pull * x[j] - turn * product[j]
+    return step
+
+
+class OPAUCState:
+    """OPAUC between two rows: feed it rows in as many parts as they come in.
+
+    Minimises F(w) + alpha‖w‖² as the module says.
+
+    Parameters
+    ----------
+    n_features : int
+    dtype : dtype
+        Of the coefficients and of all that is remembered.
+    step_size, alpha, rank, exact_limit, start
+        As in :func:`opauc`.
+    rng : numpy.random.Generator
+        Source of the sketches.
+
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+        The present iterate.
+    counts : ndarray of shape (2,)
+        Rows seen, of positives and of negatives.
+    centres : ndarray of shape (2, d)
+        Their means, zeros for a class not seen yet.
+    step : float
+        The step size used last.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        *,
+        step_size: float | Literal["auto"] = "auto",
+        alpha: float = 1e-4,
+        rank: int = 50,
+        exact_limit: int = 5000,
+        start: npt.ArrayLike | None = None,
+        rng: np.random.Generator,
+    ) -> None:
+        self._step_size = 0.0 if isinstance(step_size, str) else float(step_size)
+        self._alpha = float(alpha)
+        self._rng = rng
+        exact = n_features <= exact_limit
+        self._rank = 0 if exact else rank
+        self.w: Floats = np.zeros(n_features, dtype)
+        if start is not None:
+            self.w[:] = start
+        self.counts = np.zeros(2, np.int64)
+        self.centres: Floats = np.zeros((2, n_features), dtype)
+        self.step = self._step_size
+        # Σ ‖x − c‖², the trace of the scatter Σ (x − c)(x − c)ᵀ.
+        self._spreads = np.zeros(2)
+        triangle = n_features * (n_features + 1) // 2 if exact else 0
+        self._scatters: Floats = np.zeros((2, triangle), dtype)
+        # Z = Σ (x − c) rᵀ, whose ZZᵀ has the scatter as its mean, and Σ r.
+        self._sketches: Floats = np.zeros((2, 0 if exact else n_features, self._rank), dtype)
+        self._sums: Floats = np.zeros((2, self._rank), dtype)
+
+    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
+        """Take one step on each row, in order."""
+        mask = read_only(np.asarray(positive, np.bool_))
+        self.advance(table, np.arange(mask.size), mask)
+        return self
+
+    def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
+        """Take one step on each of these rows."""
+        scratch: Floats = np.empty((3, self.w.size), self.w.dtype)
+        for first in range(0, rows.size, _CHUNK):
+            chunk = rows[first : first + _CHUNK]
+            self.step = _descend_rows(
+                table, chunk, positive, self._step_size, self._alpha,
+                self.counts, self.centres, self._spreads, self._scatters,
+                self._sketches, self._sums, self._draw(chunk.size), self.w, *scratch,
+            )  # fmt: skip
+            if not np.isfinite(self.w).all():
+                raise ValueError(
+                    f"OPAUC diverged within {self.counts.sum()} rows with "
+                    f"step_size={self.step:g}: give a smaller one, or rescale the columns"
+                )
+
+    def _draw(self, n_rows: int) -> Floats:
+        """Draw r with E[r·r] = 1 for each row; the same numbers however the rows are parted."""
+        draws: Floats = self._rng.standard_normal((n_rows, self._rank))
+        return (draws / math.sqrt(max(self._rank, 1))).astype(self.w.dtype)
+
+    def run(
+        self,
+        objective: AUCObjective,
+        *,
+        max_epochs: int,
+        tol: float,
+        shuffle: bool,
+        callback: Callback | None,
+        rng: np.random.Generator,
+    ) -> SolverResult:
+        """Read a whole table, ``max_epochs`` times; the arguments are those of :func:`opauc`."""
+        if objective.weight.size:
+            raise ValueError("OPAUC defines no sample weights: leave them out, or repeat rows")
+        rows = np.arange(objective.n_rows)
+
+        def run_epoch(_: int) -> Epoch:
+            order = rng.permutation(rows) if shuffle else rows
+            self.advance(objective.table, order, objective.positive)
+            return Epoch(SparseVector.from_dense(self.w), self.step)
+
+        return run_epochs(
+            objective, run_epoch, start=SparseVector.from_dense(self.w), max_epochs=max_epochs,
+            tol=tol, callback=callback,
+        )  # fmt: skip
+
+
+def opauc(
+    objective: AUCObjective,
+    *,
+    step_size: float | Literal["auto"] = "auto",
+    alpha: float = 1e-4,
+    rank: int = 50,
+    exact_limit: int = 5000,
+    max_epochs: int = 1,
+    tol: float = 1e-4,
+    shuffle: bool = True,
+    start: npt.ArrayLike | None = None,
+    callback: Callback | None = None,
+    rng: np.random.Generator | None = None,
+) -> SolverResult:
+    """Minimise F(w) + alpha‖w‖² row by row, in one pass.
+
+    Parameters
+    ----------
+    objective : AUCObjective
+        The data, without sample weights: the method defines none.
+    step_size : float or "auto", default="auto"
+        η, the same in every step. ``"auto"`` needs no look at the data in advance; see Notes.
+    alpha : float, default=1e-4
+        Ridge, λ in the method's paper.
+    rank : int, default=50
+        Columns of the sketches, τ in the method's paper.
+    exact_limit : int, default=5000
+        With more columns than this, covariances are sketched.
+    max_epochs : int, default=1
+        Passes over the rows; the class moments go on counting.
+    tol : float, default=1e-4
+        Stop before that when w moves over an epoch by less than ``tol`` times its norm. With a
+        constant step it seldom does.
+    shuffle : bool, default=True
+        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+    start : array-like of shape (d,), optional
+        The first w, zero by default.
+    callback : callable, optional
+        Called with an ``EpochRecord`` after each epoch; returning True ends the run.
+    rng : numpy.random.Generator, optional
+        Source of the orders and of the sketches.
+
+    Returns
+    -------
+    SolverResult
+        The last iterate.
+
+    Notes
+    -----
+    The curvature of a step, the largest eigenvalue of (x − c)(x − c)ᵀ + S + alpha·I, is at most
+    ‖x − c‖² + tr S + alpha. The automatic step is half of one over this bound, computed from the
+    rows so far, with tr S of the row's own class in place of ‖x − c‖² where that is smaller. So no
+    step overshoots, whatever the scale of the columns; and it soon becomes as good as constant,
+    at about 1/(2 tr(S₊ + S₋)).
+
+    A sketch replaces the scatter Σ (x_i − c)(x_i − c)ᵀ by ZZᵀ with Z = Σ (x_i − c) r_iᵀ and
+    r_i ~ N(0, I/rank): positive semi-definite, and right on average. The published programs sketch
+    the rows as they are and correct for the centre afterwards: one of them adds the correction
+    instead of subtracting it, and both take ‖r̄‖²ccᵀ, which is only 1/n of what is needed.
+    Here the sketch itself is centred.
+    """
+    rng = np.random.default_rng() if rng is None else rng
+    state = OPAUCState(
+        objective.n_features, objective.dtype, step_size=step_size, alpha=alpha, rank=rank,
+        exact_limit=exact_limit, start=start, rng=rng.spawn(1)[0],
+    )  # fmt: skip
+    return state.run(
+        objective, max_epochs=max_epochs, tol=tol, shuffle=shuffle, callback=callback, rng=rng
+    )
+
+
+class OPAUCClassifier(SparseLinearClassifier):
+    """Rank positives above negatives after one pass over the rows (OPAUC).
+
+    Minimises F(w) + alpha‖w‖² with the squared pairwise loss of the AUC,
+
+        F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,
+
+    taking for each row a gradient step over its pairs with *all* earlier rows of the other class,
+    which are remembered by their mean and covariance (Gao, Jin, Zhu and Zhou, 2013). Use it on
+    streams, with ``partial_fit``, when columns are at most a few thousand and a short list of them
+    is not needed: the answer is dense. There is no ``sample_weight``, as the method defines none.
+    Columns should be on comparable scales.
+
+    Parameters
+    ----------
+    step_size : float or "auto", default="auto"
+        η, the same in every step. ``"auto"`` divides one half by a bound of each step's curvature,
+        ‖x − c‖² + tr S + alpha with c and S the mean and covariance of the other class so far:
+        no step overshoots, whatever the scale, and none needs a look at later rows.
+    alpha : float, default=1e-4
+        Ridge (λ in the method's paper).
+    rank : int, default=50
+        Columns of the random sketches that stand in for the covariances when X has more than
+        ``exact_limit`` columns (τ in the method's paper).
+    exact_limit : int, default=5000
+        Up to this many columns the two covariances are exact, which takes d(d + 1) numbers and
+        O(d²) a row; sketches take 2·d·rank and O(d·rank).
+    max_epochs : int, default=1
+        Passes over the rows in ``fit``. More than one helps when columns are correlated and rows
+        are few.
+    tol : float, default=1e-4
+        Stop before ``max_epochs`` when the coefficients move over an epoch by less than ``tol``
+        times their norm. With a constant step they seldom do.
+    shuffle : bool, default=True
+        In ``fit``, visit the rows in a fresh random order every epoch; otherwise in the given
+        order. ``partial_fit`` takes rows as they come.
+    warm_start : bool, default=False
+        Let ``fit`` start from the coefficients of the previous fit, with new means and
+        covariances. (``partial_fit`` goes on with the old ones.)
+    zero_threshold : float, default=0.0
+        Coefficients smaller in magnitude count as zero in ``coef_``; the iteration goes on with
+        all of them.
+    record_history : bool, default=True
+        In ``fit``, compute F and the training AUC after every epoch.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the row order and of the sketches.
+    verbose : int, default=0
+        Above 0, ``fit`` prints a line an epoch.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features_in_)
+        Coefficients: the last iterate.
+    intercept_ : ndarray of shape (1,)
+        Minus the score midway between the class means.
+    classes_ : ndarray of shape (2,)
+        The labels; ``classes_[1]`` is positive.
+    n_iter_ : int
+        Epochs of the last ``fit``; 1 after ``partial_fit`` alone.
+    history_ : dict of str to list
+        Of the last ``fit``, as for :class:`SHTAUCClassifier`.
+    objective_ : float
+        F at ``coef_``, after ``fit``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X has string column names.
+
+    Notes
+    -----
+    A fitted model keeps the means and covariances, so that ``partial_fit`` can go on: at 5000
+    columns 200 MB in float64.
+
+    References
+    ----------
+    W. Gao, R. Jin, S. Zhu and Z.-H. Zhou, "One-Pass AUC Optimization", International Conference on
+    Machine Learning, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseauc.datasets import make_outbreak
+    >>> X, y = make_outbreak(n=2000, d=50, k=5, mu=1.0, r=0.1, random_state=0)
+    >>> whole = OPAUCClassifier(shuffle=False).fit(X, y)
+    >>> stream = OPAUCClassifier()
+    >>> for part in np.array_split(np.arange(2000), 8):
+    ...     stream = stream.partial_fit(X[part], y[part], classes=[-1, 1])
+    >>> bool(np.all(stream.coef_ == whole.coef_))
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "rank": [Interval(Integral, 1, None, closed="left")],
+        "exact_limit": [Interval(Integral, 0, None, closed="left")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "shuffle": ["boolean"],
+        "warm_start": ["boolean"],
+        "zero_threshold": [Interval(Real, 0, None, closed="left")],
+        "record_history": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        step_size: float | Literal["auto"] = "auto",
+        alpha: float = 1e-4,
+        rank: int = 50,
+        exact_limit: int = 5000,
+        max_epochs: int = 1,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        zero_threshold: float = 0.0,
+        record_history: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.step_size = step_size
+        self.alpha = alpha
+        self.rank = rank
+        self.exact_limit = exact_limit
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.zero_threshold = zero_threshold
+        self.record_history = record_history
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @names_columns
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn coefficients from a whole table, forgetting what was learnt before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows. Dense arrays and CSR are not copied.
+        y : array-like of shape (n,)
+            Two kinds of labels; the one that sorts last is positive.
+
+        Returns
+        -------
+        self
+        """
+        before = self._state.w if self.warm_start and hasattr(self, "_state") else None
+        X, positive, _ = self._check_training_data(X, y, None)
+        if before is not None and before.size != X.shape[1]:
+            raise ValueError(
+                f"warm_start: the previous fit had {before.size} columns, X has {X.shape[1]}; "
+                "set warm_start=False or give the same columns"
+            )
+        check_scale(X)
+        objective = AUCObjective(X, positive)
+        order = self._start(X, before)
+        monitor = EpochMonitor(positive, print_lines=bool(self.verbose))
+        result = self._state.run(
+            objective,
+            max_epochs=self.max_epochs,
+            tol=self.tol,
+            shuffle=self.shuffle,
+            callback=monitor if self.record_history or self.verbose else None,
+            rng=order,
+        )
+        self.n_iter_ = result.n_epochs
+        self.history_ = monitor.history
+        self._set_coefficients()
+        self.objective_ = objective.value(self.coef_[0])
+        # The automatic step may end a little above 1 where there is nothing to learn.
+        if self.objective_ > 1.0 and self.step_size != "auto":
+            warnings.warn(
+                f"F ended at {self.objective_:g}, above its value 1 for no column at all: "
+                f"step_size={self.step_size:g} is too large for these data",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on with more rows, in the given order.
+
+        Parts give what all their rows at once would give. Coefficients stay zero until both classes
+        were seen. Parameters count as they were set at the first call, or at ``fit``; only
+        ``zero_threshold`` may change.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            More rows.
+        y : array-like of shape (n,)
+            Their labels.
+        classes : array-like of shape (2,), optional
+            Both labels; needed in the first call, if its rows are of one class.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_state")
+        X, positive = self._check_more_rows(X, y, classes, first=first)
+        if first:
+            self._start(X, None)
+            self.n_iter_ = 1
+        self._state.partial_fit(as_table(X), positive)
+        self._set_coefficients()
+        return self
+
+    def _start(self, X: Any, before: Floats | None) -> np.random.Generator:
+        """Begin with no rows seen; returns the source of row orders."""
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
+        self._state = OPAUCState(
+            X.shape[1],
+            X.dtype,
+            step_size=self.step_size,
+            alpha=self.alpha,
+            rank=self.rank,
+            exact_limit=self.exact_limit,
+            start=before,
+            rng=np.random.default_rng(seeds[0]),
+        )
+        return np.random.default_rng(seeds[1])
+
+    def _set_coefficients(self) -> None:
+        coef = self._state.w.copy()
+        coef[np.abs(coef) < self.zero_threshold] = 0
+        self._set_fitted(coef, *self._state.centres)

@@ -1,0 +1,440 @@
+"""SOLAM: stochastic online AUC maximisation (Ying, Wen and Lyu, NIPS 2016).
+
+    minimise  p(1 − p)·F(w)   subject to   ‖w‖₂ ≤ R,
+
+    F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,   p = n₊/n
+
+as the saddle point in (w, a, b) and α of ``_saddle_point``:
+
+    Input:    R, ξ, κ = max ‖x‖₂;  w_j = R/√d, a = b = Rκ, α = 2Rκ
+    for t = 1, 2, …:
+        take a row x;  γ_t = ξ/√t;  p_t = share of positives among the rows taken so far
+        descend in (w, a, b) and ascend in α by γ_t, all from the old point
+        project:  ‖w‖₂ ≤ R,  |a| ≤ Rκ,  |b| ≤ Rκ,  |α| ≤ 2Rκ
+    Output:   Σ γ_t w_{t−1} / Σ γ_t
+
+Use it as a convex baseline that needs no knowledge of the classes in advance. R must not be less
+than the norm of the wanted w, and is also where w begins: much too large an R takes long to forget.
+A step costs two sweeps over a dense row, and O(non-zeros) on a CSR row. The answer is dense.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._jit import kernel, reordering_kernel
+from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..projections import project_l2_ball
+from ..rows import CSR, Table, read_only
+from ..solvers._epochs import Callback, Epoch, SolverResult
+from ._online import (
+    ClassSums,
+    Doubles,
+    Mask,
+    aligned_zeros,
+    dense_row,
+    dot,
+    find_max_norm,
+    refuse_weights,
+    run_rows,
+)
+from ._online_classifier import OnlineClassifier, State
+from ._saddle_point import clip, saddle_point_step
+
+# Non-zeros of CSR rows between two sweeps over all columns, as a multiple of d.
+_BETWEEN_SWEEPS = 4
+# The sum of iterates loses as many digits as the scale of w does.
+_LEAST_SCALE = 1e-4
+
+
+@reordering_kernel
+def _score_and_square(x, w):  # type: ignore[no-untyped-def]
+    """x·w and x·x."""
+    number = w.dtype.type
+    score, square = number(0), number(0)
+    for j in range(w.size):
+        score += x[j] * w[j]
+        square += x[j] * x[j]
+    return score, square
+
+
+@reordering_kernel
+def _average_and_step(x, gamma, move, shrink, w, total):  # type: ignore[no-untyped-def]
+    """Add γ·w to ``total``, then set w to (w − move·x)·shrink."""
+    number = w.dtype.type
+    move, shrink = number(move), number(shrink)
+    for j in range(w.size):
+        total[j] += gamma * w[j]
+        w[j] = (w[j] - move * x[j]) * shrink
+
+
+@kernel
+def _norm_after(norm_squared, move, score, square, radius):  # type: ignore[no-untyped-def]
+    """‖w − move·x‖² cut at R², and the factor that the projection on the ball applies.
+
+    Rounding in the recurrence is relative to R², as every longer w is cut back.
+    """
+    norm_squared += move * (move * square - 2.0 * score)
+    if norm_squared > radius * radius:
+        return radius * radius, radius / math.sqrt(norm_squared)
+    return max(norm_squared, 0.0), 1.0
+
+
+class _Run(NamedTuple):
+    """What holds throughout, R, Rκ and ξ, and what changes with every row.
+
+    Attributes
+    ----------
+    radius, limit, step_size : float
+    seen : ndarray of shape (2,)
+        Positives, and rows, taken so far.
+    w : ndarray of shape (d,)
+    point : ndarray of shape (3,)
+        a, b and α.
+    total : ndarray of shape (d,)
+        Σ γ_t w_{t−1}.
+    """
+
+    radius: float
+    limit: float
+    step_size: float
+    seen: Indices
+    w: Floats
+    point: Doubles
+    total: Floats
+
+
+@kernel
+def _dense_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
+    """Take SOLAM's step on each row; returns the sum of the γ_t."""
+    w, point, seen, total = run.w, run.point, run.seen, run.total
+    radius, limit = run.radius, run.limit
+    buffer = np.empty(w.size, w.dtype)
+    a, b, alpha = point
+    n_positive, t = seen
+    mass = 0.0
+    norm_squared = np.float64(dot(w, w))
+    for row in rows:
+        x = dense_row(table, row, buffer)
+        t += 1
+        n_positive += positive[row]
+        gamma = run.step_size / math.sqrt(t)
+        score, square = _score_and_square(x, w)
+        move, a, b, alpha = saddle_point_step(
+            positive[row], n_positive / t, score, 2.0 * gamma, a, b, alpha
+        )
+        norm_squared, shrink = _norm_after(norm_squared, move, score, square, radius)
+        _average_and_step(x, gamma, move, shrink, w, total)
+        mass += gamma
+        a, b, alpha = clip(a, 0.0, limit), clip(b, 0.0, limit), clip(alpha, 0.0, 2.0 * limit)
+    point[0], point[1], point[2] = a, b, alpha
+    seen[0], seen[1] = n_positive, t
+    return mass
+
+
+@kernel
+def _write_out(v, scale, weight, correction, total):  # type: ignore[no-untyped-def]
+    """Set v to w = S·v, and bring the sum of iterates, K·v + correction, up to date."""
+    for j in range(v.size):
+        total[j] += weight * v[j] + correction[j]
+        correction[j] = 0.0
+        v[j] *= scale
+
+
+@kernel
+def _csr_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
+    """Do the same as ``_dense_rows`` in the time of the non-zeros.
+
+    w is kept as S·v, so that a projection changes S alone. Σ γ_t w_{t−1} is K·v with K = Σ γ_t S,
+    plus a correction written wherever v changes.
+    """
+    data, indices, indptr = table.data, table.indices, table.indptr
+    w, point, seen, total = run.w, run.point, run.seen, run.total
+    radius, limit = run.radius, run.limit
+    a, b, alpha = point
+    n_positive, t = seen
+    mass = 0.0
+    v = w.astype(np.float64)
+    correction = np.zeros(v.size)
+    norm_squared = dot(v, v)
+    scale, weight = 1.0, 0.0  # S, K
+    unread = _BETWEEN_SWEEPS * v.size
+    for row in rows:
+        if unread <= 0 or not scale > _LEAST_SCALE:
+            _write_out(v, scale, weight, correction, total)
+            scale, weight = 1.0, 0.0
+            norm_squared = dot(v, v)
+            unread = _BETWEEN_SWEEPS * v.size
+        start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
+        unread -= np.int64(stop - start)
+        t += 1
+        n_positive += positive[row]
+        gamma = run.step_size / math.sqrt(t)
+        score, square = 0.0, 0.0
+        for p in range(start, stop):
+            value = np.float64(data[p])
+            score += value * v[np.uint64(indices[p])]
+            square += value * value
+        score *= scale
+        move, a, b, alpha = saddle_point_step(
+            positive[row], n_positive / t, score, 2.0 * gamma, a, b, alpha
+        )
+        weight += gamma * scale
+        mass += gamma
+        along = move / scale
+        for p in range(start, stop):
+            j = np.uint64(indices[p])
+            v[j] -= along * data[p]
+            correction[j] += along * weight * data[p]
+        norm_squared, shrink = _norm_after(norm_squared, move, score, square, radius)
+        scale *= shrink
+        a, b, alpha = clip(a, 0.0, limit), clip(b, 0.0, limit), clip(alpha, 0.0, 2.0 * limit)
+    _write_out(v, scale, weight, correction, total)
+    w[:] = v
+    point[0], point[1], point[2] = a, b, alpha
+    seen[0], seen[1] = n_positive, t
+    return mass
+
+
+class SOLAMState:
+    """SOLAM between two rows: feed it rows in as many parts as they come in.
+
+    Minimises p(1 − p)·F(w) over ‖w‖₂ ≤ R as the module says.
+
+    Parameters
+    ----------
+    n_features : int
+    dtype : dtype
+        Of the rows and of the coefficients.
+    radius : float
+        R.
+    step_size : float
+        ξ in γ_t = ξ/√t.
+    max_norm : float
+        κ.
+    start : array-like of shape (d,), optional
+        w_0, brought into the ball; R/√d everywhere by default.
+
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+        w_t.
+    point : ndarray of shape (3,)
+        a, b and α.
+    seen : ndarray of shape (2,)
+        Positives, and rows, taken so far.
+    sums : ClassSums
+        Of the rows given to ``partial_fit``. The method does not use them; a threshold will.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        *,
+        radius: float,
+        step_size: float,
+        max_norm: float,
+        start: npt.ArrayLike | None = None,
+    ) -> None:
+        self.radius, self.step_size = float(radius), float(step_size)
+        self.limit = self.radius * float(max_norm)
+        self.w = aligned_zeros(n_features, dtype)
+        if start is None:
+            self.w[:] = self.radius / math.sqrt(n_features)
+        else:
+            self.w[:] = project_l2_ball(start, self.radius)
+        self.point = np.array([self.limit, self.limit, 2.0 * self.limit])
+        self.seen = np.zeros(2, np.int64)
+        self.sums = ClassSums.none(n_features)
+        # Σ γ_t w_{t−1} and Σ γ_t
+        self._total = aligned_zeros(n_features, np.float64)
+        self._mass = 0.0
+
+    @property
+    def coef(self) -> Floats:
+        """The answer so far."""
+        if self._mass == 0.0:
+            return self.w.copy()
+        mean: Floats = (self._total / self._mass).astype(self.w.dtype)
+        return mean
+
+    @property
+    def step(self) -> float:
+        """The step γ_t taken last."""
+        return self.step_size / math.sqrt(max(self.seen[1], 1))
+
+    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
+        """Take one step on each row, in order."""
+        mask = read_only(np.asarray(positive, np.bool_))
+        rows = np.arange(mask.size)
+        self.advance(table, rows, mask)
+        self.sums.add(table, rows, mask)
+        return self
+
+    def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
+        """Take one step on each of these rows."""
+        take_rows = _csr_rows if isinstance(table, CSR) else _dense_rows
+        run = _Run(
+            self.radius, self.limit, self.step_size, self.seen, self.w, self.point, self._total
+        )
+        self._mass += take_rows(table, rows, positive, run)
+
+
+def solam(
+    objective: AUCObjective,
+    *,
+    radius: float = 1.0,
+    step_size: float = 1.0,
+    max_norm: float | Literal["auto"] = "auto",
+    max_epochs: int = 50,
+    tol: float = 1e-4,
+    shuffle: bool = True,
+    start: npt.ArrayLike | None = None,
+    callback: Callback | None = None,
+    rng: np.random.Generator | None = None,
+) -> SolverResult:
+    """Minimise p(1 − p)·F(w) over the ball ‖w‖₂ ≤ R by SOLAM.
+
+    Parameters
+    ----------
+    objective : AUCObjective
+        The data, without sample weights: the method estimates p as rows come and defines none.
+    radius : float, default=1.0
+        R.
+    step_size : float, default=1.0
+        ξ in γ_t = ξ/√t, where t counts rows over all epochs from 1.
+    max_norm : float or "auto", default="auto"
+        κ, a bound on the norm of the rows, from which follow the bounds Rκ, Rκ and
+        2Rκ of a, b and α. ``"auto"`` is the
+        norm of the longest row. The programs published with SHT-AUC use 1, whatever the rows.
+    max_epochs : int, default=50
+        Passes over the rows.
+    tol : float, default=1e-4
+        Stop when the answer, the mean of the iterates, moves over an epoch by less than ``tol``
+        times its norm. 0 never stops.
+    shuffle : bool, default=True
+        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+    start : array-like of shape (d,), optional
+        w_0, in place of R/√d everywhere.
+    callback : callable, optional
+        Called with an ``EpochRecord`` after each epoch; returning True ends the run.
+    rng : numpy.random.Generator, optional
+        Source of the random orders.
+
+    Returns
+    -------
+    SolverResult
+    """
+    refuse_weights(objective, "SOLAM")
+    state = SOLAMState(
+        objective.n_features, objective.dtype, radius=radius, step_size=step_size,
+        max_norm=find_max_norm(max_norm, objective), start=start,
+    )  # fmt: skip
+
+    def advance(rows: Indices) -> Epoch:
+        state.advance(objective.table, rows, objective.positive)
+        return Epoch(SparseVector.from_dense(state.coef), state.step)
+
+    return run_rows(
+        objective, "SOLAM", advance, start=state.w, step_size=step_size, max_epochs=max_epochs,
+        tol=tol, shuffle=shuffle, callback=callback, rng=rng,
+    )  # fmt: skip
+
+
+class SOLAMClassifier(OnlineClassifier):
+    """Rank positives above negatives online, as a saddle point, with ‖w‖₂ ≤ radius.
+
+    Minimises p(1 − p)·F(w), F the squared pairwise loss and p the running share of positives, by
+    stochastic primal-dual steps; returns the weighted mean of the iterates. The method defines no
+    sample weights.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        R, bound on the Euclidean norm of the coefficients.
+    step_size : float or "auto", default="auto"
+        ξ in the steps ξ/√t. ``"auto"`` is one over the mean squared length of the rows.
+    max_norm : float or "auto", default="auto"
+        κ, a bound on the norm of the rows, which bounds the auxiliary variables. ``"auto"`` is the
+        norm of the longest row. The programs published with SHT-AUC use 1, whatever the rows.
+    zero_threshold, max_epochs, tol, shuffle, warm_start, record_history, random_state, verbose
+        As for :class:`SPAMClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
+        As for :class:`SPAMClassifier`.
+
+    References
+    ----------
+    Y. Ying, L. Wen and S. Lyu, "Stochastic online AUC maximization", NIPS 2016.
+    """
+
+    _parameter_constraints = OnlineClassifier._parameter_constraints | {
+        "radius": [Interval(Real, 0, None, closed="neither")],
+        "max_norm": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    }
+
+    _descends_from_zero = False
+    _solver: ClassVar[Callable[..., SolverResult]] = staticmethod(solam)
+    _state_type: ClassVar[Callable[..., State]] = SOLAMState
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        step_size: float | Literal["auto"] = "auto",
+        max_norm: float | Literal["auto"] = "auto",
+        zero_threshold: float = 0.0,
+        max_epochs: int = 50,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        record_history: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
+            record_history=record_history, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.radius = radius
+        self.max_norm = max_norm
+        self.step_size = step_size
+        self.zero_threshold = zero_threshold
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit; the method defines no sample weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        fitted: Self = super().fit(X, y)
+        return fitted
+
+    def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
+        return type(self)._solver(
+            objective, radius=self.radius, max_norm=self.max_norm, **arguments
+        )
+
+    def _new_state(
+        self, n_features: int, dtype: npt.DTypeLike, step_size: float, longest: float
+    ) -> State:
+        norm = longest if isinstance(self.max_norm, str) else float(self.max_norm)
+        return self._state_type(
+            n_features, dtype, radius=self.radius, step_size=step_size, max_norm=norm
+        )

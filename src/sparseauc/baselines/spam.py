@@ -1,0 +1,317 @@
+"""SPAM: stochastic proximal AUC maximisation (Natole, Ying and Lyu, ICML 2018).
+
+    minimise  r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2 ‖w‖²,
+
+    F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,   r = n₊/n
+
+    Input:    β₁, β₂, ξ, w_0
+    Compute:  x̄₊, x̄₋ and r
+    for t = 1, 2, …:
+        take a row x;  η = ξ/√t
+        ŵ = w_{t−1} − η·2(1 − r)(w_{t−1}·(x − x̄₋) − 1)·x    if x is positive
+        ŵ = w_{t−1} − η·2r(w_{t−1}·(x − x̄₊) + 1)·x          if x is negative
+        w_t = argmin_w ½‖w − ŵ‖² + η(β₁‖w‖₁ + β₂/2‖w‖²)
+            = soft threshold of ŵ by ηβ₁, divided by 1 + ηβ₂
+    Output:   the mean of w_1 … w_T, or w_T
+
+The mean over rows of the gradient is r(1 − r)∇F, so the minimiser is that of
+F(w) + α‖w‖² + λ‖w‖₁ with α = β₂/(2r(1 − r)) and λ = β₁/(r(1 − r)).
+
+Use it as the convex baseline, or where rows come one at a time. A step costs two sweeps over a
+dense row, and O(non-zeros) on a CSR row. The mean of the iterates is not sparse even with L1, and
+the last iterate is so only after many epochs: for a short list of columns prefer a limit k.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..rows import CSR, Table, read_only
+from ..solvers._epochs import Callback, Epoch, SolverResult
+from ._online import ClassSums, Doubles, Mask, aligned_zeros, run_rows
+from ._online_classifier import OnlineClassifier, State
+from ._spam_csr import descend_csr_rows
+from ._spam_dense import descend_pairs, descend_rows, products_with_sums
+
+
+class SPAMState:
+    """SPAM between two rows: feed it rows in as many parts as they come in.
+
+    Minimises r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2‖w‖² as the module says.
+
+    Parameters
+    ----------
+    n_features : int
+    dtype : dtype
+        Of the rows and of the coefficients.
+    l1, l2 : float
+        β₁ and β₂.
+    step_size : float
+        ξ in η_t = ξ/√t.
+    average : bool
+        Whether the answer is the mean of all iterates or the last.
+    sums : ClassSums, optional
+        Sums of all rows to come, known in advance. Without, they are gathered in ``partial_fit``.
+    start : array-like of shape (d,), optional
+        w_0, zero by default.
+
+    Attributes
+    ----------
+    t : int
+        Steps taken.
+    w : ndarray of shape (d,)
+        w_t.
+    sums : ClassSums
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        *,
+        l1: float,
+        l2: float,
+        step_size: float,
+        average: bool,
+        sums: ClassSums | None = None,
+        start: npt.ArrayLike | None = None,
+    ) -> None:
+        for name, value in (("l1", l1), ("l2", l2), ("step_size", step_size)):
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{name} must be a finite number of 0 or more, got {value}")
+        self.l1, self.l2, self.step_size = float(l1), float(l2), float(step_size)
+        self.t = 0
+        self.w = aligned_zeros(n_features, dtype)
+        if start is not None:
+            self.w[:] = start
+        self.sums = ClassSums.none(n_features) if sums is None else sums
+        # Σ w_t; in double precision, as it grows with every row.
+        self._total = aligned_zeros(n_features if average else 0, np.float64)
+
+    @property
+    def coef(self) -> Floats:
+        """The answer so far."""
+        if self._total.size and self.t:
+            mean: Floats = (self._total / self.t).astype(self.w.dtype)
+            return mean
+        return self.w.copy()
+
+    @property
+    def step(self) -> float:
+        """The step η_t taken last."""
+        return self.step_size / math.sqrt(max(self.t, 1))
+
+    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
+        """Take one step on each row, in order, with the class means and r of the rows so far.
+
+        The row itself counts among them. Until both classes have been seen w only shrinks.
+        """
+        mask = read_only(np.asarray(positive, np.bool_))
+        self._descend(table, np.arange(mask.size), mask, np.empty(0), running=True)
+        return self
+
+    def advance(
+        self, table: Table, rows: Indices, positive: Mask, weight: Doubles, products: Doubles
+    ) -> None:
+        """Take one step on each of these rows with class sums known in advance.
+
+        ``products`` are those of ``products_with_sums``, or empty.
+        """
+        if not products.size:
+            self._descend(table, rows, positive, weight, running=False)
+            return
+        even = rows.size - rows.size % 2
+        descend_pairs(
+            table, rows[:even], positive, weight, self.sums, products, self.l2, self.step_size,
+            self.t, self.w, self._total,
+        )  # fmt: skip
+        self.t += even
+        self._descend(table, rows[even:], positive, weight, running=False)
+
+    def _descend(
+        self, table: Table, rows: Indices, positive: Mask, weight: Doubles, *, running: bool
+    ) -> None:
+        descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
+        descend(
+            table, rows, positive, weight, self.sums, running, self.l1, self.l2, self.step_size,
+            self.t, self.w, self._total,
+        )  # fmt: skip
+        self.t += rows.size
+
+
+def spam(
+    objective: AUCObjective,
+    *,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    step_size: float = 1.0,
+    average: bool = True,
+    max_epochs: int = 50,
+    tol: float = 1e-4,
+    shuffle: bool = True,
+    start: npt.ArrayLike | None = None,
+    callback: Callback | None = None,
+    rng: np.random.Generator | None = None,
+) -> SolverResult:
+    """Minimise r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2‖w‖² by stochastic proximal steps.
+
+    Parameters
+    ----------
+    objective : AUCObjective
+        The data. With sample weights, x̄₊, x̄₋ and r are weighted, a row's gradient is multiplied
+        by its weight over the mean weight, and rows of weight zero are left out.
+    l1, l2 : float, default=0.0
+        β₁ and β₂.
+    step_size : float, default=1.0
+        ξ in η_t = ξ/√t, where t counts rows over all epochs from 1.
+    average : bool, default=True
+        Return the mean of all iterates w_1 … w_T, each after its step and all with the same
+        weight (the method's own authors), or the last one (the published comparison).
+    max_epochs : int, default=50
+        Passes over the rows.
+    tol : float, default=1e-4
+        Stop when the answer moves over an epoch by less than ``tol`` times its norm. 0 never
+        stops.
+    shuffle : bool, default=True
+        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+    start : array-like of shape (d,), optional
+        w_0.
+    callback : callable, optional
+        Called with an ``EpochRecord`` after each epoch; returning True ends the run.
+    rng : numpy.random.Generator, optional
+        Source of the random orders.
+
+    Returns
+    -------
+    SolverResult
+    """
+    state = SPAMState(
+        objective.n_features, objective.dtype, l1=l1, l2=l2, step_size=step_size, average=average,
+        sums=ClassSums.from_objective(objective), start=start,
+    )  # fmt: skip
+    weight = objective.weight
+    if weight.size:
+        weight = read_only(weight / weight[objective.rows.counted].mean())
+    products = np.empty((0, 2))
+    if l1 == 0.0 and not isinstance(objective.table, CSR):
+        products = np.empty((objective.n_rows, 2))
+        products_with_sums(objective.table, state.sums, products)
+
+    def advance(rows: Indices) -> Epoch:
+        state.advance(objective.table, rows, objective.positive, weight, products)
+        return Epoch(SparseVector.from_dense(state.coef), state.step)
+
+    return run_rows(
+        objective, "SPAM", advance, start=state.w, step_size=step_size, max_epochs=max_epochs,
+        tol=tol, shuffle=shuffle, callback=callback, rng=rng,
+    )  # fmt: skip
+
+
+class SPAMClassifier(OnlineClassifier):
+    """Rank positives above negatives by stochastic proximal steps, with an L1 or L2 penalty.
+
+    Minimises r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2‖w‖², F the squared pairwise loss and r the share of
+    positives, with β₁ = alpha·l1_ratio and β₂ = alpha·(1 − l1_ratio), as scikit-learn's elastic net
+    has it; ``penalty="l1"`` is l1_ratio = 1 and ``penalty="l2"`` is l1_ratio = 0.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2", "elasticnet"}, default="l1"
+    alpha : float, default=1e-4
+        Strength of the penalty.
+    l1_ratio : float, default=0.5
+        Share of L1 with ``penalty="elasticnet"``.
+    step_size : float or "auto", default="auto"
+        ξ in the steps ξ/√t. ``"auto"`` is one over the mean squared length of the rows.
+    average : bool, default=True
+        Return the mean of the iterates, as the method's authors do; otherwise the last, as in the
+        comparison with SHT-AUC. A mean has no zeros: see ``zero_threshold``.
+    zero_threshold : float, default=0.0
+        Coefficients of lesser magnitude are set to zero. The comparison used 0.001.
+    max_epochs : int, default=50
+        Passes over the rows.
+    tol : float, default=1e-4
+        Stop when the coefficients move over an epoch by less than ``tol`` times their norm.
+    shuffle : bool, default=True
+        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+    warm_start : bool, default=False
+        Start from the coefficients of the previous fit.
+    record_history : bool, default=True
+        Compute F and the training AUC after every epoch.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        Above 0, a line an epoch.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features_in_)
+    intercept_ : ndarray of shape (1,)
+        Minus the score midway between the class means.
+    classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
+        As for :class:`SHTAUCClassifier`.
+
+    References
+    ----------
+    M. Natole, Y. Ying and S. Lyu, "Stochastic proximal algorithms for AUC maximization", ICML 2018.
+    """
+
+    _parameter_constraints = OnlineClassifier._parameter_constraints | {
+        "penalty": [StrOptions({"l1", "l2", "elasticnet"})],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "average": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        penalty: Literal["l1", "l2", "elasticnet"] = "l1",
+        *,
+        alpha: float = 1e-4,
+        l1_ratio: float = 0.5,
+        step_size: float | Literal["auto"] = "auto",
+        average: bool = True,
+        zero_threshold: float = 0.0,
+        max_epochs: int = 50,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        record_history: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
+            record_history=record_history, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.step_size = step_size
+        self.average = average
+        self.zero_threshold = zero_threshold
+
+    @property
+    def _betas(self) -> tuple[float, float]:
+        share = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]
+        return self.alpha * share, self.alpha * (1.0 - share)
+
+    def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
+        l1, l2 = self._betas
+        return spam(objective, l1=l1, l2=l2, average=self.average, **arguments)
+
+    def _new_state(
+        self,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        step_size: float,
+        longest: float,  # noqa: ARG002
+    ) -> State:
+        l1, l2 = self._betas
+        return SPAMState(n_features, dtype, l1=l1, l2=l2, step_size=step_size, average=self.average)

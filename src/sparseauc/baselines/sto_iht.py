@@ -1,0 +1,337 @@
+"""StoIHT: SHT-AUC's iteration with the logistic loss in place of the pairwise one.
+
+    minimise  1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²   subject to   ‖w‖₀ ≤ k
+
+    w_{t+1} = H_k(w_t − γ ∇f_{B_i}(w_t)),   i drawn from [m] at random
+
+The intercept c takes the same steps and is never thresholded (Nguyen, Needell and Woolf, 2017).
+Use it as a baseline, or when probabilities matter more than the ranking.
+
+Centre the columns on the rows it is fitted to. The intercept starts at 0 and takes many steps to
+absorb an offset; until then columns that are off centre are chosen by noise. Scaled by the mean of
+all rows, test rows included, its F1 of the chosen columns falls from .380 to .239 in the paper's
+simulation; centred on the training rows it finds columns as well as SHT-AUC, which needs no
+centring.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from numba.extending import overload
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._jit import FAST
+from ..blocks import BLOCK_ORDERS, BlockOrder, RowBlocks, visiting_order
+from ..estimators._stochastic import StochasticClassifier
+from ..objective import Array, AUCObjective, Floats, Point
+from ..objective.thresholding import (
+    ArrayDescent,
+    Iterate,
+    deal_blocks,
+    descend_block,
+    largest_entries,
+)
+from ..projections import top_k
+from ..rows import accumulate_rows, add_rows, score_rows
+from ..solvers._epochs import Callback, SolverResult
+from ..solvers._hard_thresholding import threshold_in_epochs
+
+
+class LogisticLoss(NamedTuple):
+    """The logistic loss, as ``threshold_epoch`` takes it.
+
+    Attributes
+    ----------
+    scales : ndarray of shape (m,)
+        What each block's sum of row gradients is multiplied by.
+    alpha : float
+        Ridge.
+    intercept : ndarray of shape (1,)
+        Takes its own step with each block.
+    """
+
+    scales: Array
+    alpha: float
+    intercept: Array
+
+
+@overload(descend_block, jit_options={"fastmath": FAST})
+def _descend_logistic(loss, rows, block, i, step, iterate):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    if not (isinstance(loss, types.NamedTuple) and loss.instance_class is LogisticLoss):
+        return None
+
+    def descend(loss, rows, block, i, step, iterate):  # type: ignore[no-untyped-def]
+        support = iterate.support[: iterate.size[0]]
+        values = iterate.values[: iterate.size[0]]
+        weight, out = rows.weight, iterate.candidate
+        intercept = loss.intercept[0]
+        scores = np.empty(block.size, out.dtype)
+        score_rows(rows.table, block, iterate.w, support, values, scores)
+        total = 0.0
+        for q in range(block.size):
+            row = np.uint64(block[q])
+            sign = 1.0 if rows.positive[row] else -1.0
+            # σ(yz) − 1 = −1 / (1 + exp(yz)); exp overflows to infinity and gives 0, as it should.
+            multiplier = -loss.scales[i] * sign / (1.0 + math.exp(sign * (scores[q] + intercept)))
+            if weight.size:
+                multiplier *= weight[row]
+            total += multiplier
+            scores[q] = out.dtype.type(-step * multiplier)
+        out[:] = 0
+        add_rows(rows.table, block, scores, out)
+        for q in range(support.size):
+            out[support[q]] -= step * loss.alpha * values[q]
+        loss.intercept[0] = intercept - step * total
+
+    return descend
+
+
+class LogisticDescent(ArrayDescent):
+    """Hard thresholding of the logistic loss; StoIHT and HSG-HT differ in their blocks alone.
+
+    Parameters
+    ----------
+    objective : AUCObjective
+        The data.
+    k : int
+    alpha : float
+        Ridge.
+    blocks : RowBlocks
+    scales : ndarray of shape (m,)
+        See ``LogisticLoss``.
+    """
+
+    def __init__(
+        self, objective: AUCObjective, k: int, alpha: float, blocks: RowBlocks, scales: Array
+    ) -> None:
+        iterate = Iterate.zeros(objective.n_features, k, objective.dtype)
+        loss = LogisticLoss(scales, float(alpha), np.zeros(1))
+        super().__init__(objective.rows, loss, blocks, iterate)
+        self.objective = objective
+
+    def run(self, drawn: npt.NDArray[np.int64], step: float) -> bool:
+        """Take a step on each of these blocks; False when w or the intercept overflowed."""
+        return super().run(drawn, step) and math.isfinite(self.loss.intercept[0])
+
+    def set_blocks(self, blocks: RowBlocks, scales: Array) -> None:
+        """Deal the rows anew."""
+        self.blocks, self.loss = blocks, self.loss._replace(scales=scales)
+
+    def point(self) -> Point:
+        """Copy the iterate."""
+        return Point(self.iterate.copy(), float(self.loss.intercept[0]))
+
+    def move_to(self, point: Point) -> None:
+        """Go on from another iterate."""
+        super().move_to(point)
+        self.loss.intercept[0] = point.intercept
+
+    def value(self, point: Point) -> float:
+        """Mean logistic loss, and the ridge."""
+        objective = self.objective
+        scores = objective.scores_on(*point.w).astype(np.float64) + point.intercept
+        losses = np.logaddexp(0.0, np.where(objective.positive, -scores, scores))
+        weight = objective.weight if objective.weight.size else None
+        ridge = float(self.loss.alpha / 2 * np.sum(point.w.values.astype(np.float64) ** 2))
+        return float(np.average(losses, weights=weight)) + ridge
+
+    def exact_first_step(self) -> float:
+        """Step that minimises the quadratic model at zero along its gradient, on k columns."""
+        objective, alpha = self.objective, float(self.loss.alpha)
+        weight = objective.weight if objective.weight.size else np.ones(objective.n_rows)
+        share = weight / weight.sum()
+        pull = (np.where(objective.positive, -0.5, 0.5) * share).astype(objective.dtype)
+        gradient: Floats = np.zeros(objective.n_features, objective.dtype)
+        accumulate_rows(objective.table, np.arange(objective.n_rows), pull, gradient)
+        gradient[self.rows.constant] = 0
+        chosen = top_k(gradient, self.iterate.support.size)
+        if chosen.size == 0:
+            return 1.0
+        # The logistic loss curves by 1/4 at zero; the intercept is a column of ones.
+        unit = np.abs(gradient[chosen]).max()
+        direction = np.append(gradient[chosen] / unit, float(pull.sum()) / float(unit))
+        scores = objective.scores_on(chosen, gradient[chosen] / unit).astype(np.float64)
+        curvature = float(share @ (scores + direction[-1]) ** 2) / 4 + alpha
+        return float(direction.astype(np.float64) @ direction) / curvature
+
+
+def descend_in_epochs(
+    method: str,
+    descent: LogisticDescent,
+    run_blocks: Callable[[float], bool],
+    *,
+    start: npt.ArrayLike | None,
+    **settings: Any,
+) -> SolverResult:
+    """Run StoIHT or HSG-HT; ``settings`` are those of ``threshold_in_epochs``."""
+    if start is not None:
+        k, dtype = descent.iterate.support.size, descent.objective.dtype
+        descent.move_to(Point(largest_entries(start, k, dtype)))
+    return threshold_in_epochs(
+        method, descent.objective, descent, run_blocks, loss=descent.value,
+        first_step=descent.exact_first_step, **settings,
+    )  # fmt: skip
+
+
+def sto_iht(
+    objective: AUCObjective,
+    k: int,
+    *,
+    batch_size: int = 64,
+    step_size: float | Literal["auto"] = "auto",
+    alpha: float = 0.0,
+    max_epochs: int = 50,
+    tol: float = 1e-4,
+    block_order: BlockOrder = "replacement",
+    shuffle: bool = True,
+    start: npt.ArrayLike | None = None,
+    callback: Callback | None = None,
+    rng: np.random.Generator | None = None,
+) -> SolverResult:
+    """Minimise the logistic loss with at most k non-zeros by stochastic hard thresholding.
+
+    Parameters
+    ----------
+    objective : AUCObjective
+        The data; the loss minimised is the logistic one.
+    k : int
+        Largest number of non-zeros; the intercept does not count.
+    batch_size, max_epochs, tol, block_order, shuffle, start, callback, rng
+        As in :func:`sparseauc.solvers.sht_auc`.
+    step_size : float or "auto", default="auto"
+        γ on the mean logistic gradient of a block. ``"auto"`` follows the course of the loss.
+    alpha : float, default=0.0
+        Ridge.
+
+    Returns
+    -------
+    SolverResult
+        With the intercept.
+    """
+    rng = np.random.default_rng() if rng is None else rng
+    k = min(k, objective.n_features)
+    blocks = deal_blocks(objective.rows.counted, batch_size, shuffle=shuffle, rng=rng)
+    # Mean gradient: of m equally likely blocks, each stands for an m-th of the total weight.
+    scales = np.full(len(blocks), len(blocks) / sum(objective.moments.weights))
+    descent = LogisticDescent(objective, k, alpha, blocks, scales)
+
+    def run_blocks(step: float) -> bool:
+        return descent.run(visiting_order(descent.n_blocks, block_order, rng), step)
+
+    return descend_in_epochs(
+        "StoIHT", descent, run_blocks, start=start, step_size=step_size, max_epochs=max_epochs,
+        tol=tol, callback=callback,
+    )  # fmt: skip
+
+
+class StoIHTClassifier(StochasticClassifier):
+    """Classify with at most k columns: the logistic loss by stochastic hard thresholding.
+
+    Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k. It is
+    SHT-AUC's iteration with another loss, and the paper's first baseline of that kind.
+
+    Parameters
+    ----------
+    k : int, default=10
+        Largest number of columns. More than there are keeps all, with a warning.
+    batch_size : int, default=64
+        Rows of a block. More than n means all rows.
+    step_size : float or "auto", default="auto"
+        γ on the mean logistic gradient of a block. ``"auto"`` follows the course of the loss and
+        ends at the best iterate seen.
+    alpha : float, default=0.0
+        Ridge.
+    block_order : {"replacement", "permutation", "cyclic"}, default="replacement"
+        Blocks drawn with replacement, in a fresh random order every epoch, or in order.
+    max_epochs : int, default=50
+        Passes over the rows.
+    tol : float, default=1e-4
+        Stop when the coefficients move over an epoch by less than ``tol`` times their norm.
+    shuffle : bool, default=True
+        Deal the rows to the blocks at random; otherwise neighbouring rows form a block.
+    warm_start : bool, default=False
+        Start from the coefficients of the previous fit.
+    record_history : bool, default=True
+        Compute F and the training AUC after every epoch.
+    random_state : int, RandomState instance or None, default=None
+    verbose : int, default=0
+        Above 0, a line an epoch.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features_in_)
+    intercept_ : ndarray of shape (1,)
+        Minus the score midway between the class means, as for the other classifiers here: the
+        intercept trained with the logistic loss would predict the larger class nearly always when
+        the other is rare.
+    logistic_intercept_ : float
+        The intercept trained with the logistic loss: 1/(1 + exp(−x·coef − logistic_intercept)) is
+        the modelled probability of ``classes_[1]``.
+    classes_ : ndarray of shape (2,)
+    n_iter_ : int
+    history_ : dict of str to list
+        ``objective`` is F, the pairwise loss, so that methods compare.
+    objective_ : float
+        F at ``coef_``.
+
+    References
+    ----------
+    N. Nguyen, D. Needell and T. Woolf, "Linear convergence of stochastic iterative greedy
+    algorithms with sparse constraints", IEEE Transactions on Information Theory, 2017.
+    """
+
+    _parameter_constraints = StochasticClassifier._parameter_constraints | {
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "block_order": [StrOptions(set(BLOCK_ORDERS))],
+    }
+
+    _descends_from_zero = False
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        batch_size: int = 64,
+        step_size: float | Literal["auto"] = "auto",
+        alpha: float = 0.0,
+        block_order: BlockOrder = "replacement",
+        max_epochs: int = 50,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        record_history: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
+            record_history=record_history, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.k = k
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.alpha = alpha
+        self.block_order = block_order
+
+    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
+        result = sto_iht(
+            objective,
+            self._columns_to_keep(self.k, objective.n_features),
+            batch_size=self.batch_size,
+            step_size=self.step_size,
+            alpha=self.alpha,
+            block_order=self.block_order,
+            **common,
+        )
+        self.logistic_intercept_ = result.intercept
+        return result

@@ -1,0 +1,92 @@
+"""What SHT-AUC asks of its data, and the few types that pass between them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class SparseVector(NamedTuple):
+    """The non-zeros of a vector, by ascending column."""
+
+    support: Indices
+    values: Floats
+
+    @classmethod
+    def from_dense(cls, w: Floats) -> SparseVector:
+        """Copy the non-zeros of a dense vector."""
+        support = np.flatnonzero(w)
+        return cls(support, w[support])
+
+
+class Point(NamedTuple):
+    """An iterate: w, and the intercept of the methods that train one."""
+
+    w: SparseVector
+    intercept: float = 0.0
+
+
+class Descent(Protocol):
+    """Algorithm 1 under way: the iterate w_t and the blocks B_1 … B_m, where the rows live."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks, m."""
+
+    def run(self, drawn: Indices, step: float) -> bool:
+        """Set w ← H_k(w − step · ∇f_{B_i}(w)) for each i drawn; False when w overflowed."""
+
+    def point(self) -> Point:
+        """Copy the iterate."""
+
+    def move_to(self, point: Point) -> None:
+        """Go on from another iterate of at most k non-zeros."""
+
+
+class Objective(Protocol):
+    """F on the rows of a training set.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+    dtype : dtype
+        float32 or float64, of the rows and of w.
+    positive : bool ndarray of shape (n,)
+    weight : float64 ndarray of shape (n,)
+        Of shape (0,) without sample weights.
+    mean_positive, mean_negative : ndarrays of shape (d,)
+    varies : bool ndarray of shape (d,)
+        False for columns that hold one value in every row of positive weight.
+    """
+
+    n_rows: int
+    n_features: int
+    dtype: np.dtype[Any]
+    positive: Mask
+    weight: Array
+    mean_positive: Floats
+    mean_negative: Floats
+
+    @property
+    def varies(self) -> Mask: ...
+
+    def scores_on(self, support: Indices, values: Floats) -> Floats:
+        """Compute Xw for a w given by its non-zeros."""
+
+    def value_on(self, support: Indices, values: Floats) -> float:
+        """Compute F(w) for a w given by its non-zeros."""
+
+    def value_of(self, scores: Floats) -> float:
+        """Compute F from the scores of all rows."""
+
+    def descent(
+        self, k: int, *, batch_size: int, shuffle: bool, rng: np.random.Generator
+    ) -> Descent:
+        """Deal the rows to blocks and begin Algorithm 1 at w = 0."""

@@ -1,0 +1,237 @@
+"""F and its gradients on rows in memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from numba.extending import overload
+
+from .._jit import FAST, kernel
+from ..moments import DenseMoments, SparseMoments, class_moments
+from ..rows import CSR, Table, add_rows, as_table, compute_scores, score_rows
+from ._protocol import Array, Floats, Indices, Mask, SparseVector
+from .thresholding import ArrayDescent, Iterate, Rows, deal_blocks, descend_block
+
+
+class PairwiseLoss(NamedTuple):
+    """What the gradient of f_B needs besides the block's rows.
+
+    Attributes
+    ----------
+    mean_positive, mean_negative : ndarrays of shape (d,)
+    scale_positive, scale_negative : float
+        2 / (the block's share of all rows × the total weight of the class), which makes the mean
+        of ∇f_B over equally likely blocks equal to ∇F, exactly.
+    """
+
+    mean_positive: Floats
+    mean_negative: Floats
+    scale_positive: float
+    scale_negative: float
+
+
+@overload(descend_block, jit_options={"fastmath": FAST})
+def _descend_pairwise(loss, rows, block, i, step, iterate):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    if not (isinstance(loss, types.NamedTuple) and loss.instance_class is PairwiseLoss):
+        return None
+
+    def descend(loss, rows, block, i, step, iterate):  # type: ignore[no-untyped-def]  # noqa: ARG001
+        # Scoring reads the columns of the support only; the rows are then read once.
+        mean_positive, mean_negative, positive = (
+            loss.mean_positive,
+            loss.mean_negative,
+            rows.positive,
+        )
+        weight, out = rows.weight, iterate.candidate
+        support = iterate.support[: iterate.size[0]]
+        values = iterate.values[: iterate.size[0]]
+        number = out.dtype.type
+        scores = np.empty(block.size, out.dtype)
+        score_rows(rows.table, block, iterate.w, support, values, scores)
+        u = 0.0  # w·x̄₊
+        v = 0.0  # w·x̄₋
+        for q in range(support.size):
+            u += values[q] * mean_positive[support[q]]
+            v += values[q] * mean_negative[support[q]]
+        # Values are chosen, not branches: the labels of a block cannot be predicted.
+        sum_positive = 0.0
+        sum_negative = 0.0
+        for q in range(block.size):
+            row = np.uint64(block[q])
+            is_positive = positive[row]
+            scale = loss.scale_positive if is_positive else loss.scale_negative
+            multiplier = scale * (scores[q] - (u if is_positive else v))
+            if weight.size:
+                multiplier *= weight[row]
+            sum_positive += multiplier if is_positive else 0.0
+            sum_negative += 0.0 if is_positive else multiplier
+            scores[q] = number(-step * multiplier)
+        # Σ multiplier·(x − x̄) + 2 (1 + w·δ) δ, with the means taken out of the sum over rows.
+        margin = 2.0 * (1.0 + v - u)
+        on_positive = number(step * (sum_positive + margin))
+        on_negative = number(step * (sum_negative - margin))
+        for j in range(out.size):
+            out[j] = on_positive * mean_positive[j] + on_negative * mean_negative[j]
+        add_rows(rows.table, block, scores, out)
+
+    return descend
+
+
+@kernel
+def compute_descent(loss, rows, block, step, iterate):  # type: ignore[no-untyped-def]
+    """Call ``descend_block`` from Python."""
+    descend_block(loss, rows, block, 0, step, iterate)
+
+
+@kernel
+def loss_of_scores(scores, positive, weight):  # type: ignore[no-untyped-def]
+    """F from the scores of all rows: (1 − u + v)² plus the variance of each class."""
+    # Two passes: variances of scores with a large common offset keep their digits.
+    total_positive = 0.0
+    total_negative = 0.0
+    u = 0.0
+    v = 0.0
+    for i in range(scores.size):
+        row_weight = weight[i] if weight.size else 1.0
+        if positive[i]:
+            total_positive += row_weight
+            u += row_weight * scores[i]
+        else:
+            total_negative += row_weight
+            v += row_weight * scores[i]
+    u /= total_positive
+    v /= total_negative
+    scatter_positive = 0.0
+    scatter_negative = 0.0
+    for i in range(scores.size):
+        row_weight = weight[i] if weight.size else 1.0
+        if positive[i]:
+            scatter_positive += row_weight * (scores[i] - u) ** 2
+        else:
+            scatter_negative += row_weight * (scores[i] - v) ** 2
+    return (
+        (1.0 - u + v) ** 2 + scatter_positive / total_positive + scatter_negative / total_negative
+    )
+
+
+class AUCObjective:
+    """F and its gradients on a table in memory, dense or CSR, which is neither copied nor changed.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, d), float32 or float64
+    y : array-like of shape (n,)
+        Positive where true or greater than zero.
+    sample_weight : array-like of shape (n,), optional
+
+    Attributes
+    ----------
+    moments : Moments
+        Class weights and means, and on demand variances and columns of H.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 1.0]])
+    >>> objective = AUCObjective(X, [-1, -1, 1])
+    >>> objective.value(np.zeros(2))
+    1.0
+    >>> objective.value(np.array([0.5, 0.0]))  # ((1 − 1.5)² + (1 − 1)²) / 2
+    0.125
+    """
+
+    def __init__(
+        self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> None:
+        self.moments: DenseMoments | SparseMoments = class_moments(X, y, sample_weight)
+        self.moments.check_both_classes()
+        self.table: Table = as_table(X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))
+        self.dtype = np.dtype(X.dtype)
+        self.n_rows, self.n_features = X.shape
+        self.positive: Mask = self.moments.positive
+        self.weight: Array = self.moments.row_weight
+        positive, negative = self.moments.means
+        self.mean_positive: Floats = positive.astype(self.dtype, copy=False)
+        self.mean_negative: Floats = negative.astype(self.dtype, copy=False)
+        for column in np.flatnonzero(~np.isfinite(self.mean_negative - self.mean_positive))[:1]:
+            raise ValueError(
+                f"the values of column {column} are too large to average in {self.dtype}: "
+                "rescale it"
+            )
+
+    @property
+    def varies(self) -> Mask:
+        """False for columns that hold one value in every row of positive weight."""
+        return self.moments.varies
+
+    @property
+    def rows(self) -> Rows:
+        """The training set, as kernels take it."""
+        return Rows(self.table, self.positive, self.weight, np.flatnonzero(~self.varies))
+
+    def pairwise_loss(self, n_blocks: int) -> PairwiseLoss:
+        """What ∇f_B needs when m blocks are equally likely."""
+        return PairwiseLoss(self.mean_positive, self.mean_negative, *self.block_scales(n_blocks))
+
+    def descent(
+        self, k: int, *, batch_size: int, shuffle: bool, rng: np.random.Generator
+    ) -> ArrayDescent:
+        """Deal the rows to blocks and begin Algorithm 1 at w = 0."""
+        rows = self.rows
+        blocks = deal_blocks(rows.counted, batch_size, shuffle=shuffle, rng=rng)
+        iterate = Iterate.zeros(self.n_features, k, self.dtype)
+        return ArrayDescent(rows, self.pairwise_loss(len(blocks)), blocks, iterate)
+
+    def scores(self, w: npt.ArrayLike) -> Floats:
+        """Compute Xw, reading only the columns where w is not zero."""
+        return self.scores_on(*self._non_zeros(w))
+
+    def scores_on(self, support: Indices, values: Floats) -> Floats:
+        """Compute Xw for a w given by its non-zeros."""
+        w = values  # dense tables are scored from the list of non-zeros alone
+        if isinstance(self.table, CSR):
+            w = np.zeros(self.n_features, self.dtype)
+            w[support] = values
+        scores = np.empty(self.n_rows, self.dtype)
+        compute_scores(self.table, np.arange(self.n_rows), w, support, values, scores)
+        return scores
+
+    def value(self, w: npt.ArrayLike) -> float:
+        """Compute F(w) in O(n·k), k the number of non-zeros of w."""
+        return self.value_of(self.scores(w))
+
+    def value_on(self, support: Indices, values: Floats) -> float:
+        """Compute F(w) for a w given by its non-zeros."""
+        return self.value_of(self.scores_on(support, values))
+
+    def value_of(self, scores: Floats) -> float:
+        """Compute F from the scores of all rows."""
+        return float(loss_of_scores(scores, self.positive, self.weight))
+
+    def gradient(self, w: npt.ArrayLike) -> Floats:
+        """Compute ∇F(w) = 2δ + 2Hw in one read of the table."""
+        return self.block_gradient(w, np.arange(self.n_rows), 1)
+
+    def block_gradient(self, w: npt.ArrayLike, rows: npt.ArrayLike, n_blocks: int) -> Floats:
+        """Compute ∇f_B(w) for the block of these rows, one of ``n_blocks`` equally likely."""
+        vector = self._non_zeros(w)
+        iterate = Iterate.zeros(self.n_features, vector.support.size, self.dtype)
+        iterate.move_to(vector)
+        compute_descent(
+            self.pairwise_loss(n_blocks), self.rows, np.asarray(rows, np.int64), -1.0, iterate
+        )
+        return iterate.candidate
+
+    def block_scales(self, n_blocks: int) -> tuple[float, float]:
+        """Factors 2·m/W₊ and 2·m/W₋ of the rows of one among m equally likely blocks."""
+        positive, negative = self.moments.weights
+        return 2.0 * n_blocks / positive, 2.0 * n_blocks / negative
+
+    def _non_zeros(self, w: npt.ArrayLike) -> SparseVector:
+        vector = np.asarray(w, self.dtype)
+        if vector.shape != (self.n_features,):
+            raise ValueError(f"w must have shape ({self.n_features},), got {vector.shape}")
+        return SparseVector.from_dense(vector)
