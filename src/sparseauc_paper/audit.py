@@ -12,14 +12,17 @@ from . import plan, printed
 from .methods import METHODS
 from .plan import Measured, Request
 from .protocols import SWITCHES, Switch
+from .real import N_FOLDS
 from .summaries import (
     FEWEST,
     Mean,
     Outcomes,
     Sample,
-    Values,
+    difference_of,
+    draws_of,
     mean_of,
     real_results,
+    signed,
     synthetic_measure,
     synthetic_values,
 )
@@ -224,7 +227,7 @@ def effects(request: Request, outcomes: Outcomes) -> list[Effect]:
             if not pairs:
                 continue
             for where, measure, before, after in read(measured, pairs, outcomes):
-                change = mean_of(_differences(before, after))
+                change = mean_of(difference_of(after, before))
                 if change.n:
                     found.append(
                         Effect(
@@ -251,20 +254,8 @@ def _synthetic_changes(measured: Measured, pairs: Pairs, outcomes: Outcomes) -> 
             )
             for place, protocol in enumerate((measured.without, measured.protocol))
         )
-        changes.append(("synthetic", label, _draws(before), _draws(after)))
+        changes.append(("synthetic", label, draws_of(before), draws_of(after)))
     return changes
-
-
-def _draws(values: Values) -> Sample:
-    """Values of one method by their draw: a trial of one k* is one, a trial of another another."""
-    columns = dict.fromkeys(column for _, column in values)
-    return {
-        trial * len(columns) + place: numbers
-        for place, column in enumerate(columns)
-        for (_, name), sample in values.items()
-        if name == column
-        for trial, numbers in sample.items()
-    }
 
 
 def _real_changes(measured: Measured, pairs: Pairs, outcomes: Outcomes) -> list[Change]:
@@ -287,19 +278,10 @@ def _real_changes(measured: Measured, pairs: Pairs, outcomes: Outcomes) -> list[
 
 def _together(samples: Iterable[Sample]) -> Sample:
     """Put the values of several samples together, trial by trial."""
-    together: Sample = {}
-    for sample in samples:
-        for trial, values in sample.items():
-            together.setdefault(trial, []).extend(values)
-    return together
-
-
-def _differences(before: Sample, after: Sample) -> Sample:
-    """Value by value; where a task failed the values of its trial do not pair, and are left out."""
     return {
-        trial: [b - a for a, b in zip(values, after[trial], strict=True)]
-        for trial, values in before.items()
-        if len(after.get(trial, [])) == len(values)
+        (trial, part + N_FOLDS * number): value
+        for number, sample in enumerate(samples)
+        for (trial, part), value in sample.items()
     }
 
 
@@ -384,11 +366,6 @@ def _shown(effect: Effect, is_clear: bool) -> str:
     change = effect.change
     half = f" ± {change.half_width(0.05):.3f}" if change.n > 1 else ""
     return f"{signed(change.mean)}{half} ({effect.without:.3f}){' ●' if is_clear else ''}"
-
-
-def signed(value: float) -> str:
-    """Show a change with its sign."""
-    return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
 
 
 def _summary(

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Outcomes = Mapping[Task, Outcome]
-# Values by trial, NaN for a task that failed; the samples of a method and a column.
-Sample = dict[int, list[float]]
+# Values by trial and test part, NaN for a task that failed; the samples of a method and a column.
+Sample = dict[tuple[int, int], float]
 Values = dict[tuple[str, str], Sample]
 
 PROTOCOL_WORDS = {
@@ -37,6 +37,11 @@ PROTOCOL_WORDS = {
     "published": "the published protocol (as the authors' programs did it, slips included)",
 }
 _AUC = "test AUC"
+_ABOUT_DIFFERENCES = (
+    "Differences from fewer than ten values are not given; the others are Student's t as the "
+    "normal deviate of the same probability, with errors no smaller than the printed deviation "
+    "makes them."
+)
 
 
 # Nothing is called different, or clear, that rests on fewer values.
@@ -73,20 +78,22 @@ class Mean:
         return float(student.isf(level / 2, self.df)) * self.se
 
 
-def mean_of(sample: Mapping[int, Sequence[float]], *, by_trial: bool = False) -> Mean:
-    """Summarise the values of some trials, of which NaN ones are failures.
+def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
+    """Summarise some values, of which NaN ones are failures.
 
     The values of a trial share its data. The error is that of independent values, or that of
     independent trials, whichever is larger; ``by_trial``, for trials whose values all judge the
     same rows, always that of trials.
     """
-    trials = [np.array([v for v in values if not isnan(v)]) for values in sample.values()]
-    trials = [values for values in trials if values.size]
-    failed = sum(map(len, sample.values())) - sum(values.size for values in trials)
+    trials: dict[int, list[float]] = {}
+    for (trial, _), value in sample.items():
+        if not isnan(value):
+            trials.setdefault(trial, []).append(value)
+    good = np.array([value for values in trials.values() for value in values])
+    failed = len(sample) - good.size
     if not trials:
         return Mean(nan, nan, nan, 0, failed)
-    good = np.concatenate(trials)
-    means = np.array([values.mean() for values in trials])
+    means = np.array([np.mean(values) for values in trials.values()])
     errors = [
         (float(units.std(ddof=1)) / sqrt(units.size), units.size - 1)
         for units in ([means] if by_trial else [good, means])
@@ -94,6 +101,11 @@ def mean_of(sample: Mapping[int, Sequence[float]], *, by_trial: bool = False) ->
     ]
     se, df = max(errors, default=(nan, 0))
     return Mean(float(good.mean()), se, float(good.std()), good.size, failed, df)
+
+
+def difference_of(one: Sample, other: Sample, factor: float = 1.0) -> Sample:
+    """``one`` minus ``factor`` times ``other``, on the trials and parts that both have."""
+    return {key: value - factor * other[key] for key, value in one.items() if key in other}
 
 
 def difference_in_errors(mine: Mean, theirs: printed.Printed, extent: printed.Extent) -> float:
@@ -115,6 +127,21 @@ def difference_in_errors(mine: Mean, theirs: printed.Printed, extent: printed.Ex
     return float(np.sign(quotient) * normal.isf(student.sf(abs(quotient), df)))
 
 
+def draws_of(values: Values) -> Sample:
+    """Values of one method by their draw: a trial of one column is one, of another another."""
+    places = {column: place for place, column in enumerate(dict.fromkeys(c for _, c in values))}
+    return {
+        (trial * len(places) + places[column], part): value
+        for (_, column), sample in values.items()
+        for (trial, part), value in sample.items()
+    }
+
+
+def signed(value: float) -> str:
+    """Show a change with its sign."""
+    return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
+
+
 # -------------------------------------------------------------------------------- synthetic
 
 
@@ -132,11 +159,11 @@ def synthetic_values(
 ) -> Values:
     """Read one number off every task that was run, by method and column; NaN where it failed."""
     values: Values = {}
-    for (method, column, trial, _), task in tasks.items():
+    for (method, column, trial, fold), task in tasks.items():
         if task in outcomes:
             result = outcomes[task].result
             sample = values.setdefault((method, column), {})
-            sample.setdefault(trial, []).append(nan if result is None else read(result))
+            sample[trial, fold] = nan if result is None else read(result)
     return values
 
 
@@ -184,6 +211,15 @@ def _comparison(
     return Comparison(name, title, caption, frame)
 
 
+def _values_of(values: Values) -> str:
+    """How many values there are behind an entry, where these are not as many as were asked for."""
+    counts = [mean_of(sample).n for sample in values.values()]
+    if not counts:
+        return ""
+    few, many = min(counts), max(counts)
+    return f" ({few} values an entry)" if few == many else f" ({few} to {many} values an entry)"
+
+
 def _extent(trials: int, folds: int, what: str) -> str:
     several = f"{trials} {what}{'s' if trials != 1 else ''}"
     return f"{several}, one test part each" if folds == 1 else f"{several} of {folds} test parts"
@@ -203,7 +239,7 @@ def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
         _name("table1", request, protocol),
         f"Table I, {protocol} protocol",
         f"Test AUC at {plan.TABLE_RATIO:.0%} positives under {PROTOCOL_WORDS[protocol]}; "
-        f"{_synthetic_extent(request, protocol)}.",
+        f"{_synthetic_extent(request, protocol)}{_values_of(values)}. {_ABOUT_DIFFERENCES}",
         lines,
     )
 
@@ -223,8 +259,14 @@ def table2(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
         _name("table2", request, protocol),
         f"Table II, {protocol} protocol",
         f"Agreement of the columns chosen with the k* shifted ones, under "
-        f"{PROTOCOL_WORDS[protocol]}; {_synthetic_extent(request, protocol)}. The convex methods "
-        "give dense answers: their columns are those with a coefficient of at least 0.001.",
+        f"{PROTOCOL_WORDS[protocol]}; {_synthetic_extent(request, protocol)}{_values_of(values)}. "
+        "The convex methods give dense answers: their columns are "
+        + (
+            "those with a coefficient of at least 0.001"
+            if PROTOCOLS[protocol].absolute_cut
+            else "the k* largest, which tells them k*"
+        )
+        + f". {_ABOUT_DIFFERENCES}",
         lines,
     )
 
@@ -249,7 +291,6 @@ def figure2(request: Request, outcomes: Outcomes) -> Figure:
     tasks = plan.figure2_tasks(request)
     protocol = PROTOCOLS[request.protocol]
     panels = []
-    errors: list[float] = []
     readers: dict[str, Callable[[Mapping[str, Any]], float]] = {
         _AUC: partial(synthetic_measure, protocol, "auc"),
         "F1 of the columns": partial(synthetic_measure, protocol, "f1"),
@@ -258,25 +299,30 @@ def figure2(request: Request, outcomes: Outcomes) -> Figure:
         values = synthetic_values(tasks, outcomes, read)
         series = []
         for method in request.methods:
-            means = [mean_of(values[method, f"{r:g}"]) for r in request.preset.ratios]
-            series.append(
-                Series(
-                    METHODS[method].name, request.preset.ratios, [m.mean for m in means],
-                    in_paper=METHODS[method].in_paper,
-                    style="line" if METHODS[method].in_paper else "dashed",
-                )
-            )  # fmt: skip
-            errors += [m.se for m in means]
+            means = {r: mean_of(values.get((method, f"{r:g}"), {})) for r in request.preset.ratios}
+            means = {r: mean for r, mean in means.items() if mean.n}
+            if means:
+                series.append(_series(method, list(means), list(means.values())))
         panels.append(Panel(label, "share of positives r", label, series))
     preset = request.preset
     return Figure(
         "figure2",
         "Figure 2: AUC and F1 against the share of positives",
         f"k* = {plan.FIGURE2_SPARSITY}, {PROTOCOL_WORDS[request.protocol]}; "
-        f"{_extent(preset.figure2_trials, preset.figure2_folds, 'draw')}, standard errors up to "
-        f"{np.nanmax([*errors, 0.0]):.2f}. Methods drawn dashed are not in the paper.",
+        f"{_extent(preset.figure2_trials, preset.figure2_folds, 'draw')}. Bands are one standard "
+        "error.",
         panels,
     )
+
+
+def _series(method: str, x: Sequence[float], means: Sequence[Mean]) -> Series:
+    """A line of means with a band of one standard error."""
+    return Series(
+        METHODS[method].name, x, [mean.mean for mean in means],
+        error=[0.0 if isnan(mean.se) else mean.se for mean in means],
+        in_paper=METHODS[method].in_paper,
+        style="line" if METHODS[method].in_paper else "dashed",
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------ convergence
@@ -319,8 +365,14 @@ def figure1(request: Request, outcomes: Outcomes) -> list[Figure]:
                 f"Figure 1, {words}",
                 "Training AUC of SHT-AUC with k = k* and blocks of 50 rows, each curve divided by "
                 f"its maximum, as in the paper; {_figure1_extent(request)}. "
-                f"{_mean_steps(request, outcomes, scale)} ρ⁺ is taken as the largest curvature of "
-                "any block, which bounds it for any number of columns.",
+                f"{_mean_steps(request, outcomes, scale)}"
+                + (
+                    " ρ⁺ is taken as the largest curvature of any block, which bounds it for any "
+                    "number of columns."
+                    if scale == "paper"
+                    else ""
+                )
+                + _range_of(panels),
                 panels,
             )
         )
@@ -347,6 +399,12 @@ def figure1(request: Request, outcomes: Outcomes) -> list[Figure]:
     return figures
 
 
+def _range_of(panels: Sequence[Panel]) -> str:
+    """How much of the AUC the whole figure shows."""
+    lowest = min((min(series.y) for panel in panels for series in panel.series), default=1.0)
+    return f" All of it is a change of {1 - lowest:.1%} of the AUC." if lowest < 1 else ""
+
+
 def _figure1_extent(request: Request) -> str:
     parts = request.preset.figure1_folds
     return f"mean of {parts} training parts of one draw" if parts > 1 else "one run"
@@ -367,18 +425,39 @@ def _mean_steps(request: Request, outcomes: Outcomes, scale: Scale) -> str:
 
 def epochs_to(request: Request, outcomes: Outcomes, share: float) -> dict[tuple[str, float], float]:
     """Epochs until F has made a share of its way down, mean over k*, by step and ratio."""
-    reached: dict[tuple[str, float], float] = {}
+
+    def first(epochs: list[int], values: Floats) -> int:
+        return epochs[int(np.argmax(values <= values[0] - share * (values[0] - values.min())))]
+
+    return _mean_epochs(request, outcomes, "objective", first)
+
+
+def epochs_until_settled(
+    request: Request, outcomes: Outcomes, within: float
+) -> dict[tuple[str, float], float]:
+    """Epoch from which the training AUC stays near its end, mean over k*, by step and ratio."""
+
+    def first(epochs: list[int], values: Floats) -> int:
+        away = np.flatnonzero(np.abs(values - values[-1]) > within * values[-1])
+        return epochs[int(away[-1]) + 1 if away.size else 0]
+
+    return _mean_epochs(request, outcomes, "auc", first)
+
+
+def _mean_epochs(
+    request: Request, outcomes: Outcomes, field: str, first: Callable[[list[int], Floats], int]
+) -> dict[tuple[str, float], float]:
+    found: dict[tuple[str, float], float] = {}
     for scale in SCALES:
         for ratio in request.preset.figure1_ratios:
-            needed = []
-            for k in request.preset.sparsities:
-                epochs, values = _course(request, outcomes, k, ratio, scale, "objective")
-                if epochs:
-                    there = values <= values[0] - share * (values[0] - values.min())
-                    needed.append(epochs[int(np.argmax(there))])
+            courses = (
+                _course(request, outcomes, k, ratio, scale, field)
+                for k in request.preset.sparsities
+            )
+            needed = [first(epochs, values) for epochs, values in courses if epochs]
             if needed:
-                reached[scale, ratio] = float(np.mean(needed))
-    return reached
+                found[scale, ratio] = float(np.mean(needed))
+    return found
 
 
 # ------------------------------------------------------------------------------------- genes
@@ -414,23 +493,21 @@ def real_results(
     by_k: dict[tuple[str, str, str], Sample] = {}
     share: dict[tuple[str, str, str], Sample] = {}
     own: Values = {}
-    for (method, dataset, trial, _), task in tasks.items():
+    for (method, dataset, trial, fold), task in tasks.items():
         if task not in outcomes:
             continue
         result = outcomes[task].result
-        values = own.setdefault((method, dataset), {}).setdefault(trial, [])
+        values = own.setdefault((method, dataset), {})
+        values[trial, fold] = nan
         if result is None:
-            values.append(nan)
             continue
-        values.append(result["by_k"][result["best"]]["auc"])
+        values[trial, fold] = result["by_k"][result["best"]]["auc"]
         for k, at_k in result["by_k"].items():
             place = method, dataset, k
             hits, columns = at_k["markers"][reading], at_k["columns"]
-            for samples, value in (
-                (by_k, nan if at_k["auc"] is None else at_k["auc"]),
-                (share, hits / columns if columns else 0.0),
-            ):
-                samples.setdefault(place, {}).setdefault(trial, []).append(value)
+            auc = nan if at_k["auc"] is None else at_k["auc"]
+            by_k.setdefault(place, {})[trial, fold] = auc
+            share.setdefault(place, {})[trial, fold] = hits / columns if columns else 0.0
     best_k: dict[tuple[str, str], str] = {}
     for (method, dataset, k), sample in by_k.items():
         now = best_k.get((method, dataset))
@@ -440,9 +517,9 @@ def real_results(
     if protocol.best_k_on_test:
         for (method, dataset), k in best_k.items():
             if method in HARD_THRESHOLDING:
-                failed = [v for values in own[method, dataset].values() for v in values if isnan(v)]
                 # Tasks that failed have no value at any k; they count all the same.
-                tuned[method, dataset] = {**by_k[method, dataset, k], -1: failed}
+                failed = {key: v for key, v in own[method, dataset].items() if isnan(v)}
+                tuned[method, dataset] = {**by_k[method, dataset, k], **failed}
     return RealResults(tuned, by_k, share, best_k)
 
 
@@ -470,7 +547,7 @@ def table3(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
         _name("table3", request, protocol),
         f"Table III, {protocol} protocol",
         f"Test AUC on the gene data under {PROTOCOL_WORDS[protocol]}; {chosen}; "
-        f"{_real_extent(request, protocol)}.",
+        f"{_real_extent(request, protocol)}{_values_of(results.tuned)}. {_ABOUT_DIFFERENCES}",
         lines,
     )
 
@@ -493,7 +570,8 @@ def figures_by_k(request: Request, protocol: str, outcomes: Outcomes) -> tuple[F
             _name("figure3", request, protocol),
             f"Figure 3: AUC against k, {protocol} protocol",
             f"Test AUC on the gene data for every k, {_real_extent(request, protocol)}; what else "
-            "there is to tune is tuned for each k. Methods without a limit k are drawn level.",
+            "there is to tune is tuned for each k. Methods without a limit k are drawn level. "
+            "Bands are one standard error.",
             aucs,
         ),
         Figure(
@@ -515,7 +593,7 @@ def _series_by_k(
     values: Mapping[tuple[str, str, str], Sample],
     limited_only: bool,
 ) -> list[Series]:
-    methods = request.table_methods if request.is_chosen(protocol) else request.paper_methods
+    methods = request.methods if request.is_chosen(protocol) else request.paper_methods
     limits = sorted({float(k) for _, name, k in values if k and name == dataset})
     series = []
     for method in methods:
@@ -523,20 +601,9 @@ def _series_by_k(
         if ks == [""]:
             if limited_only:
                 continue
-            level = mean_of(values[method, dataset, ""])
             ends = [limits[0], limits[-1]] if limits else [1.0, 500.0]
-            x, means = ends, [level, level]
-        else:
-            x, means = (
-                [float(k) for k in ks],
-                [mean_of(values[method, dataset, k]) for k in ks],
-            )
-        if x:
-            series.append(
-                Series(
-                    METHODS[method].name, x, [m.mean for m in means],
-                    in_paper=METHODS[method].in_paper,
-                    style="line" if METHODS[method].in_paper else "dashed",
-                )
-            )  # fmt: skip
+            series.append(_series(method, ends, [mean_of(values[method, dataset, ""])] * 2))
+        elif ks:
+            means = [mean_of(values[method, dataset, k]) for k in ks]
+            series.append(_series(method, [float(k) for k in ks], means))
     return series

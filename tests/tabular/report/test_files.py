@@ -25,6 +25,7 @@ from sparseauc.tabular.report import (
     write_report,
 )
 from sparseauc.tabular.report.files import files, to_csv, to_markdown
+from sparseauc.tabular.report.html import render
 
 
 def one(*elements):
@@ -43,8 +44,8 @@ KINDS = ("csv", "md")
 EXPECTED = sorted(
     [
         *(f"tables/{n}.{k}" for n in ("table1", "audit-switches", "markers") for k in KINDS),
-        *(f"figures/{n}.{k}" for n in ("figure-example", "path") for k in ("png", "svg")),
-        "report.html",
+        *(f"figures/{n}.{k}" for n in ("figure-example", "path") for k in ("csv", "png", "svg")),
+        "report.html", "report.md",
     ]
 )  # fmt: skip
 
@@ -55,7 +56,7 @@ def test_a_report_becomes_a_page_and_files_beside_it(report, tmp_path):
     assert tree(tmp_path / "new" / "folder") == EXPECTED
     assert sorted(written) == sorted(tmp_path / "new" / "folder" / name for name in EXPECTED)
     # Every link from the page leads to a file.
-    links = re.findall(r'href="((?:tables|figures)/[^"]+)"', written[0].read_text())
+    links = re.findall(r'href="((?:(?:tables|figures)/|report)[^"#]+)"', written[0].read_text())
     assert {*links, "report.html"} == set(EXPECTED)
     # Others may read what was written, as far as the user's mask lets them.
     mask = os.umask(0)
@@ -95,8 +96,8 @@ def test_comparison_in_markdown():
     cells.loc["SHT-AUC", ["mean", "se", "printed", "difference"]] = [0.9, 0.01, 0.95, -4.0]
     lines = to_markdown(Comparison("t", "T", "C", cells.reset_index())).splitlines()
     assert lines[:6] == ["### T", "", "C", "", "| AUC | k\\* = 80 |", "| :--- | ---: |"]
-    assert lines[6] == "| SHT-AUC | **★ 0.900 ± 0.010**; printed 0.950 ☆; *−4.0 SE* |"
-    assert lines[10] == "| SOLAM | –; printed 0.691; 25 of 25 failed |"
+    assert lines[6] == "| SHT-AUC | **★ 0.900 ± 0.010**; printed 0.950 ± 0.080 ☆; *−4.0 SE* |"
+    assert re.fullmatch(r"\| SOLAM \| –; printed 0.691 ± [0-9.]+; 25 of 25 failed \|", lines[10])
     assert lines[12].endswith("; not printed |")
     assert lines[13].startswith("| SparseAUCClassifierCV *(not in the paper)* | 0.")
     assert lines[-1].startswith("Mean ± standard error; ★ marks the best")
@@ -130,12 +131,40 @@ def test_pictures_are_pictures(made):
     assert plt.get_fignums() == open_before  # nothing of it is left to show in a window
 
 
+def test_figures_as_numbers_and_the_whole_as_markdown(report, made):
+    figure = next(e for s in report.sections for e in s.elements if isinstance(e, Figure))
+    content = io.BytesIO(made[f"figures/{figure.name}.csv"])
+    frame = pd.read_csv(content, float_precision="round_trip")
+    points = [(s.label, y) for panel in figure.panels for s in panel.series for y in s.y]
+    assert frame["series"].tolist() == [label for label, _ in points]
+    np.testing.assert_array_equal(frame["y"], [y for _, y in points])
+    text = made["report.md"].decode()
+    assert text.startswith(f"# {report.title}\n")
+    for section in report.sections:
+        assert f"## {section.heading}\n" in text
+        for element in section.elements:
+            if not isinstance(element, Note):
+                assert f'<a id="{element.name}"></a>' in text
+    assert f"(figures/{figure.name}.svg)" in text
+
+
+def test_links_to_places_on_the_page():
+    table = listing(x=["[Table I](#table1)", "[a](https://b)", "[b](#c) and more"])
+    text = to_markdown(table)
+    assert "| [Table I](#table1) |" in text
+    assert r"\[a\](https://b)" in text
+    page = render(one(table))
+    assert '<a href="#table1">Table I</a>' in page
+    assert "[b](#c) and more" in page
+
+
 def test_a_users_settings_neither_matter_nor_change(report, made):
     import matplotlib as mpl
 
     figure = report.sections[1].elements[-1]
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "red"}):
-        assert files(one(figure)).items() <= made.items()
+        alone = files(one(figure))
+        assert {n: c for n, c in alone.items() if n != "report.md"}.items() <= made.items()
         assert mpl.rcParams["font.size"] == 20
 
 
@@ -151,7 +180,9 @@ def test_figures_nobody_would_wish_for():
     names = Panel("", "", "", [Series("c", [0, 1, 7], [1, 2, 3], style="bars")], x_names=[odd, "b"])
     panels = [nothing, gaps, below, bars, one_bar, text, names]
     made = files(one(Figure("all", odd, odd, panels), Figure("none", odd, odd, [nothing])))
-    assert all(len(content) > 1000 for content in made.values())
+    pictures = [content for name, content in made.items() if name.endswith(("png", "svg"))]
+    assert len(pictures) == 4
+    assert all(len(content) > 1000 for content in pictures)
 
 
 def test_legend_keeps_labels_that_start_with_an_underscore():
@@ -186,7 +217,7 @@ def test_a_folder_in_the_way_of_one_file_leaves_the_others_alone(tmp_path):
     (tmp_path / "tables" / "t.md").mkdir()
     with pytest.raises(IsADirectoryError, match=r"t\.md"):
         write_report(replace(one(listing(a=[2])), title="Other"), tmp_path)
-    assert tree(tmp_path) == ["report.html", "tables/t.csv"]
+    assert tree(tmp_path) == ["report.html", "report.md", "tables/t.csv"]
     assert (tmp_path / "report.html").read_bytes() == before
     assert (tmp_path / "tables" / "t.csv").read_text() == "a\n1\n"
 

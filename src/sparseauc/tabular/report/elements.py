@@ -6,12 +6,17 @@ CSV, Markdown, PNG and SVG. Nothing here imports a plotting or templating librar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# A link to a place on the same page, as Markdown writes it.
+LINK = re.compile(r"\[([^\]]+)\]\(#([\w-]+)\)")
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,8 @@ class Comparison:
 class Listing:
     """A table shown as it is, such as the markers or the audit.
 
-    Columns of dtype str may hold short plain text; numbers are shown to ``digits`` digits after the
+    Columns of dtype str may hold short plain text, or a link to a place on the page such as
+    ``[Table I](#table1)``; numbers are shown to ``digits`` digits after the
     point. The index is not shown: make it a column where it says something.
     """
 

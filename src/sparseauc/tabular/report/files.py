@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from . import drawing
-from .checks import elements
-from .elements import Comparison, Figure, Listing, Report
+from .checks import elements, section_anchor
+from .elements import LINK, Comparison, Figure, Listing, Note, Report
 from .palette import slots
 from .tables import NOTHING, Cell, columns, grid, key
 
@@ -34,7 +34,9 @@ def files(report: Report) -> dict[str, bytes]:
         if isinstance(element, Comparison | Listing):
             made[f"tables/{element.name}.csv"] = to_csv(element).encode()
             made[f"tables/{element.name}.md"] = to_markdown(element).encode()
+    made["report.md"] = report_to_markdown(report).encode()
     for figure in drawn:
+        made[f"figures/{figure.name}.csv"] = figure_to_csv(figure).encode()
         for kind, picture in drawing.draw(figure, looks[figure.name]).items():
             made[f"figures/{figure.name}.{kind}"] = picture
     return made
@@ -45,6 +47,54 @@ def to_csv(table: Comparison | Listing) -> str:
     frame = table.cells if isinstance(table, Comparison) else table.frame
     text: str = frame.to_csv(index=False, lineterminator="\n")
     return text
+
+
+def figure_to_csv(figure: Figure) -> str:
+    """Write the numbers of a figure: a line for each point, with all its digits."""
+    import pandas as pd
+
+    lines = [
+        {
+            "panel": panel.title, "series": series.label, "x": x, "y": y,
+            "error": None if series.error is None else series.error[place],
+        }
+        for panel in figure.panels
+        for series in panel.series
+        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True))
+    ]  # fmt: skip
+    frame = pd.DataFrame(lines, columns=["panel", "series", "x", "y", "error"])
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def report_to_markdown(report: Report) -> str:
+    """Write the whole report as one Markdown text; figures are pictures that stand beside it."""
+    parts = [f"# {_escaped(report.title)}", *_paragraphs(report.lead)]
+    for section in report.sections:
+        parts += [_anchor(section_anchor(section.name)), f"## {_escaped(section.heading)}"]
+        for element in section.elements:
+            if isinstance(element, Note):
+                parts += _paragraphs(element.text)
+                continue
+            parts.append(_anchor(element.name))
+            if isinstance(element, Figure):
+                title = _escaped(element.title)
+                parts += [f"### {title}", *_paragraphs(element.caption)]
+                parts.append(f"![{title}](figures/{element.name}.svg)")
+            else:
+                parts.append(to_markdown(element).rstrip())
+    if report.facts:
+        parts += ["## How this was made"]
+        parts += [f"{_escaped(name)}: {_paragraph(text)}" for name, text in report.facts.items()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _anchor(name: str) -> str:
+    return f'<a id="{name}"></a>'
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [_paragraph(part) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
 def to_markdown(table: Comparison | Listing) -> str:
@@ -119,7 +169,9 @@ def _line(cells: list[str] | tuple[str, ...], *, raw: bool = False) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    """Escape all but a text that is a link as a whole."""
+    text = " ".join(text.split())
+    return text if LINK.fullmatch(text) else _MARKDOWN.sub(r"\\\1", text)
 
 
 def _paragraph(text: str) -> str:

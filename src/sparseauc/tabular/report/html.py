@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import palette, plots
 from .checks import check, elements, section_anchor
-from .elements import Comparison, Element, Figure, Listing, Note, Report
+from .elements import LINK, Comparison, Element, Figure, Listing, Note, Report
 from .tables import columns, grid, key
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["words"] = _words
+    environment.filters["linked"] = _linked
     environment.filters["breakable"] = _breakable
     environment.filters["paragraphs"] = _paragraphs
     return environment
@@ -170,6 +171,15 @@ def _words(text: str) -> Markup:
         Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
         for place, part in enumerate(parts)
     )
+
+
+def _linked(text: str) -> Markup:
+    """Escape a text; one that is a link as a whole becomes one."""
+    from markupsafe import Markup, escape
+
+    if link := LINK.fullmatch(text):
+        return Markup('<a href="#{1}">{0}</a>').format(*link.groups())
+    return escape(text)
 
 
 def _breakable(name: str) -> Markup:

@@ -120,13 +120,19 @@ def _cell(line: dict[Any, Any], best: bool, best_printed: bool, digits: int) -> 
     return Cell(
         mean=fixed(line["mean"], digits),
         se=fixed(line["se"], digits),
-        printed=fixed(line["printed"], digits),
+        printed=_printed(line, digits),
         difference=f"{fixed(difference, 1, sign=True)} SE" if math.isfinite(difference) else "",
         failed=f"{failed} of {failed + n} failed" if failed else "",
         best=best,
         best_printed=best_printed,
         far=abs(difference) > FAR,
     )
+
+
+def _printed(line: dict[Any, Any], digits: int) -> str:
+    """The printed value, with its printed deviation where there is one."""
+    printed, deviation = (fixed(line[name], digits) for name in ("printed", "printed_std"))
+    return f"{printed} ± {deviation}" if printed and deviation else printed
 
 
 def columns(listing: Listing) -> list[Column]:
@@ -210,8 +216,8 @@ def key(table: Grid, far: str) -> Iterable[str]:
     yield "Mean ± standard error; ★ marks the best mean of each column."
     if table.has_printed:
         yield (
-            "Beneath: the value printed in the paper (☆ the best of those), and our mean minus "
-            f"it in standard errors of the difference, {far} beyond ±{FAR:g}."
+            "Beneath: the value printed in the paper ± its deviation (☆ the best), and our mean "
+            f"minus it in standard errors of the difference, {far} beyond ±{FAR:g}."
         )
     if table.has_failures:
         yield "Values that ended in an error are counted and left out of the mean."
