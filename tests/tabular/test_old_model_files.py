@@ -1,6 +1,6 @@
 """Files written by version 0.1 load for ever, and score as they did.
 
-They were made at the last commit of 0.1: each classifier fitted to 60 rows of the outbreak data, and
+They were made by 0.1: each classifier fitted to 60 rows of the outbreak data, and
 one model by the command, from a table with text, booleans, missing values and ids. Archives were
 packed more tightly, which changes none of their members. ``scores.json`` and ``command_scores.csv``
 are the scores of that version.
