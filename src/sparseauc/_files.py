@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -56,13 +57,15 @@ def staged(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], Callable[[
     try:
         yield file, commit
     finally:
-        file.close()
-        part.unlink(missing_ok=True)
+        try:
+            file.close()
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def refuse_special(path: Path) -> None:
     """Refuse to replace what is there and is not a plain file."""
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder")
+        raise IsADirectoryError(errno.EISDIR, f"{path} is a folder")
     if path.exists() and not path.is_file():
-        raise FileExistsError(f"{path} is not a plain file and is not replaced")
+        raise FileExistsError(errno.EEXIST, f"{path} is not a plain file and is not replaced")

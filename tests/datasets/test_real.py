@@ -3,11 +3,11 @@
 import bz2
 import contextlib
 import csv
-import hashlib
 import os
 import re
 import socket
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.error import URLError
@@ -153,19 +153,41 @@ def test_openml_rows_are_put_in_the_original_order(real_data, tmp_path, monkeypa
     np.testing.assert_array_equal(data.original_split, original.original_split)
 
 
-def test_openml_copy_known_by_its_names_alone(real_data, tmp_path, monkeypatch):
+def test_openml_copy_of_other_numbers_is_refused(real_data, tmp_path, monkeypatch):
     original = load_leukemia(real_data("leukemia.npz").parent)
+    changed = original.data.copy()
+    changed[40, 3000] += 1
     served = Bunch(
-        data=original.data + 0.5,
+        data=changed,
         target=np.where(original.target == 1, "ALL", "AML").astype(object),
         feature_names=original.feature_names,
     )
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda *a, **k: served)
-    data = load_leukemia(tmp_path)
-    np.testing.assert_array_equal(data.data, served.data)
-    assert data.feature_names == original.feature_names
-    assert data.original_split is None  # the rows cannot be told apart for certain
-    assert load_leukemia(tmp_path, download=False).original_split is None
+    with pytest.raises(OSError, match=r"numbers are not those of Golub et al\."):
+        load_leukemia(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def standardised(X, axis):
+    return (X - X.mean(axis, keepdims=True)) / X.std(axis, keepdims=True)
+
+
+def test_the_copy_of_colon_is_known_by_its_numbers(real_data):
+    original = load_colon(real_data("colon.npz").parent)
+    rng = np.random.default_rng(0)
+    logs = np.log10(original.data)
+    copies = [standardised(standardised(logs, 1), 0), standardised(standardised(logs, 0), 1)]
+    for copy in copies:
+        real._verify_colon({"X": np.round(copy, 5), "y": original.target})
+    X = copies[0]
+    for other, y in (
+        (rng.normal(size=X.shape), original.target),
+        (X[:, rng.permutation(2000)], original.target),
+        (X[::-1], original.target),
+        (X, original.target[::-1]),
+    ):
+        with pytest.raises(ValueError, match="not those of Alon"):
+            real._verify_colon({"X": other, "y": y})
 
 
 # ---------------------------------------------------------------- what needs no real data
@@ -368,6 +390,11 @@ def serve(monkeypatch):
             monkeypatch.setenv("no_proxy", "127.0.0.1")
             url = f"http://127.0.0.1:{server.server_address[1]}/binary/"
             monkeypatch.setattr(real, "LIBSVM_URL", url)
+            # What the test serves stands for the real table.
+            sums = real._signed_sums(libsvm_file(LIBSVM_LABELS)[0])
+            labels = "".join("-" if label > 0 else "+" for label in LIBSVM_LABELS)
+            monkeypatch.setattr(real, "_COLON_SUMS", sums)
+            monkeypatch.setattr(real, "_COLON_LABELS", labels)
             return requests
 
         yield start
@@ -464,8 +491,31 @@ def test_download_connection_refused(tmp_path, monkeypatch):
         assert_download_fails(tmp_path, "refused")
 
 
+def test_download_of_other_numbers_or_labels(serve, tmp_path, monkeypatch):
+    serve(libsvm_file(LIBSVM_LABELS[::-1])[1])
+    assert_download_fails(tmp_path, "not those of Alon")
+    serve(libsvm_file(LIBSVM_LABELS)[1])
+    monkeypatch.setattr(real, "_COLON_SUMS", np.arange(62.0))
+    assert_download_fails(tmp_path, "not those of Alon")
+
+
+def test_download_of_too_much(serve, tmp_path, monkeypatch):
+    content = libsvm_file(LIBSVM_LABELS)[1]
+    monkeypatch.setattr(real, "_MOST_BYTES", len(content) - 1)
+    serve(content)
+    assert_download_fails(tmp_path, "it has more than")
+    serve(bz2.compress(bytes(10 * len(content))))
+    assert_download_fails(tmp_path, "unpacked it has more than")
+
+
 def test_default_address_is_secure():
     assert real.LIBSVM_URL.startswith("https://")
+    follow = real._SafeRedirects().redirect_request
+    request = urllib.request.Request(real.LIBSVM_URL)
+    assert follow(request, None, 302, "", {}, "https://elsewhere.org/a").full_url.endswith("/a")
+    for address in ("http://elsewhere.org/a", "file:///etc/passwd", "ftp://elsewhere.org/a"):
+        with pytest.raises(URLError, match="not secure"):
+            follow(request, None, 302, "", {}, address)
 
 
 def test_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
@@ -494,10 +544,6 @@ def served_by_openml(**changes):
     return bunch
 
 
-def sha256_of(names):
-    return hashlib.sha256("\n".join(names).encode()).hexdigest()
-
-
 def test_leukemia_download(tmp_path, monkeypatch):
     served = served_by_openml()
     calls = []
@@ -507,7 +553,7 @@ def test_leukemia_download(tmp_path, monkeypatch):
         return served
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
-    monkeypatch.setattr(real, "_GOLUB_NAMES_SHA256", sha256_of(served.feature_names))
+    monkeypatch.setattr(real, "_golub_order", lambda X: np.arange(72))
     first = load_leukemia(tmp_path)
     assert calls[0][0] == ("leukemia",)
     assert calls[0][1]["version"] == 1
@@ -520,9 +566,9 @@ def test_leukemia_download(tmp_path, monkeypatch):
     np.testing.assert_array_equal(second.data, first.data)
 
 
-def test_leukemia_download_of_unknown_columns_is_refused(tmp_path, monkeypatch):
+def test_leukemia_download_of_other_numbers_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda *a, **k: served_by_openml())
-    with pytest.raises(OSError, match="neither its numbers nor its column names"):
+    with pytest.raises(OSError, match="its numbers are not those of Golub"):
         load_leukemia(tmp_path)
 
 

@@ -66,6 +66,7 @@ class Outputs:
         try:
             file, self._commits[target] = self._open.enter_context(staged(target))
             file.write(content)
+            file.flush()  # a full disk shows now, before anything is replaced
         except OSError as error:
             raise _write_error(target, error) from error
 

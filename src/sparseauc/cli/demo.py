@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import time
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -18,6 +17,7 @@ from rich.table import Table
 from sklearn.metrics import roc_curve
 from sklearn.model_selection import train_test_split
 
+from .._files import write_atomically
 from ..datasets import make_outbreak
 from ..estimators import SHTAUCClassifier
 from ..metrics import AUCInterval, auc, auc_confidence_interval, support_f1
@@ -288,11 +288,7 @@ def draw_roc_curves(ax: Axes, runs: dict[str, Run]) -> None:
 
 def save_whole(figure: Figure, target: Path) -> None:
     """Write ``figure`` as PNG beside ``target`` and rename: a half-written plot is never seen."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        figure.savefig(part, format="png")
-        part.replace(target)
+        write_atomically(target, lambda file: figure.savefig(file, format="png"))
     except OSError as error:
         raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)

@@ -11,26 +11,29 @@ import bz2
 import hashlib
 import io
 import os
-import secrets
 import urllib.request
 import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.error import URLError
+from urllib.parse import urljoin, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from .._files import write_atomically
 from ._markers import DatasetName, Reading, markers_of
 
 ENVIRONMENT_VARIABLE = "SPARSEAUC_DATA"
 LIBSVM_URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 DOWNLOAD_TIMEOUT_S = 60.0
+# A hundred times what is served today, packed and unpacked.
+_MOST_BYTES = 256 << 20
 
 RAW_SCALE = "raw intensities"
 LIBSVM_SCALE = "log-transformed, then rows and columns standardised (LIBSVM's colon-cancer)"
@@ -49,6 +52,7 @@ class _Spec:
     target_names: tuple[str, str]
     source: str
     fetch: Callable[[], Record]
+    verify: Callable[[Record], None]
     description: str
 
     @property
@@ -153,9 +157,9 @@ def load_leukemia(
     """Load the leukaemia table: 72 patients, 7129 probes, lymphoblastic (47) against myeloid (25).
 
     Golub et al. (1999), raw intensities; negative values are in the original. Where no local
-    ``leukemia.npz`` is found, OpenML's ``leukemia``, version 1, is downloaded. If its numbers are
-    exactly those of the original, its rows are put in the order of the local file, so that splits
-    by row number mean the same rows everywhere.
+    ``leukemia.npz`` is found, OpenML's ``leukemia``, version 1, is downloaded. Its numbers must be
+    exactly those of the original, and its rows are put in the order of the local file, so that
+    splits by row number mean the same rows everywhere.
 
     Parameters
     ----------
@@ -268,15 +272,8 @@ def _read(spec: _Spec, path: Path) -> Record:
 def _write(path: Path, record: Record) -> None:
     """Write an npz file so that no reader ever sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile: its files are private to the user, and a data home may be shared.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            arrays: dict[str, Any] = dict(record)
-            np.savez_compressed(file, **arrays)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    arrays: dict[str, Any] = dict(record)
+    write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
 
 def _checked(spec: _Spec, record: Record) -> Record:
@@ -329,6 +326,7 @@ def _download(spec: _Spec, path: Path, allowed: bool) -> Record:
         raise FileNotFoundError(f"{advice}; or pass download=True to fetch it from {spec.source}.")
     try:
         record = _checked(spec, spec.fetch())
+        spec.verify(record)
     except (OSError, ValueError, HTTPException, EOFError) as error:
         cause = str(error) or type(error).__name__
         raise OSError(f"{advice}. Downloading it from {spec.source} failed: {cause}") from error
@@ -349,8 +347,7 @@ def _fetch_colon() -> Record:
     from sklearn.datasets import load_svmlight_file  # slow to import, rarely needed
 
     url = urljoin(LIBSVM_URL, "colon-cancer.bz2")
-    with urllib.request.urlopen(url, timeout=DOWNLOAD_TIMEOUT_S) as response:
-        text = bz2.decompress(response.read())
+    text = _unpacked(_fetch(url))
     d = _COLON.shape[1]
     X, labels = load_svmlight_file(io.BytesIO(text), n_features=d, zero_based=False)
     return {
@@ -360,6 +357,80 @@ def _fetch_colon() -> Record:
         "description": np.full(d, "", dtype="U1"),
         "scale": np.array(LIBSVM_SCALE),
     }
+
+
+def _fetch(url: str) -> bytes:
+    """Download a file: of no more than a size, and by no way less safe than that of its address."""
+    opener = urllib.request.build_opener(_SafeRedirects)
+    with opener.open(url, timeout=DOWNLOAD_TIMEOUT_S) as response:
+        announced = int(response.headers.get("Content-Length") or 0)
+        content: bytes = response.read(_MOST_BYTES + 1)
+    if max(len(content), announced) > _MOST_BYTES:
+        raise ValueError(f"it has more than {_MOST_BYTES} bytes")
+    if len(content) < announced:
+        raise IncompleteRead(content, announced - len(content))
+    return content
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects, but none from https to anything else."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any
+    ) -> Any:
+        """Return the request to go on with."""
+        if urlsplit(req.full_url).scheme == "https" and urlsplit(newurl).scheme != "https":
+            raise URLError(f"it is redirected to {newurl}, which is not secure")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Undo bz2, up to a size."""
+    decompressor = bz2.BZ2Decompressor()
+    text = decompressor.decompress(content, max_length=_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise ValueError(f"unpacked it has more than {_MOST_BYTES} bytes")
+    if not decompressor.eof:
+        raise EOFError("Compressed data ended before the end-of-stream marker was reached")
+    return text
+
+
+def _verify_colon(record: Record) -> None:
+    """Refuse a table that is not Alon's after LIBSVM's transformations.
+
+    The rows must have his labels, and their sums over columns, with signs that nobody would guess,
+    must follow those of his table. That leaves room for details of how rows and columns were
+    standardised; other numbers, or other orders of rows or columns, follow by less than 0.6.
+    """
+    labels = "".join("+" if label > 0 else "-" for label in record["y"])
+    follows = np.corrcoef(_signed_sums(record["X"]), _COLON_SUMS)[0, 1]
+    if labels != _COLON_LABELS or not follows > 0.9:
+        raise ValueError("its numbers or labels are not those of Alon et al.")
+
+
+def _signed_sums(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    digests = b"".join(hashlib.sha256(f"{j}".encode()).digest() for j in range(8))
+    bits = np.unpackbits(np.frombuffer(digests, np.uint8))[: X.shape[1]]
+    sums: NDArray[np.float64] = X @ (2.0 * bits - 1.0) / np.sqrt(X.shape[1])
+    return sums
+
+
+_COLON_LABELS = "+-+-+-+-+-+-+-+-+-+-+-+-++++++++++++++-++--++++-+--++--++++-+-"
+# fmt: off
+_COLON_SUMS = (
+    1.26, 0.22, -1.37, 0.36, -0.12, -0.18, 1.66, 0.88, 0.19, 0.01, 0.29, 0.2, 0.03, -0.78, 0.77,
+    0.95, 0.41, -0.21, 0.79, -0.6, 1.02, -0.11, -0.67, 0.12, 0.47, 0.49, -0.56, 1.14, 0.05,
+    -0.01, 0.55, -0.85, 0.12, 1.24, -0.26, -0.54, 0.18, 0.9, -0.57, 1.59, 0.34, -0.34, -2.31,
+    -0.47, -0.01, -0.18, -1.11, -1.4, -0.52, -0.55, 0.43, 0.51, 0.1, -0.41, -1.34, -2.12, 0.32,
+    0.24, 1.03, -0.92, 0.58, -0.94,
+)
+# fmt: on
+
+
+def _verify_leukemia(record: Record) -> None:
+    """Rows that are Golub's are known by their digest, and put in his order; others are refused."""
+    if "original_split" not in record:
+        raise ValueError("its numbers are not those of Golub et al.")
 
 
 def _fetch_leukemia() -> Record:
@@ -387,11 +458,6 @@ def _fetch_leukemia() -> Record:
     if order is not None:
         record["X"], record["y"] = X[order], record["y"][order]
         record["original_split"] = np.where(np.arange(len(X)) < _GOLUB_N_TEST, "test", "train")
-    elif hashlib.sha256("\n".join(names).encode()).hexdigest() != _GOLUB_NAMES_SHA256:
-        raise ValueError(
-            "neither its numbers nor its column names are those of Golub et al., so that the "
-            "marker columns would point to other genes"
-        )
     return record
 
 
@@ -399,7 +465,6 @@ def _fetch_leukemia() -> Record:
 # the first column, as two sums are equal), it has this digest as little-endian int32. Row i of the
 # sorted table is row _GOLUB_ROWS_BY_SUM[i] of the original, whose first 34 rows are the test set.
 _GOLUB_SHA256 = "0a032398daa6f90b1efe3b3f9f4607838d5a13db07084ea73ee899c150877dcf"
-_GOLUB_NAMES_SHA256 = "a230bcf4925336840f258183b2c15f3556b80a622ccf064e311c6516671a6315"
 _GOLUB_N_TEST = 34
 # fmt: off
 _GOLUB_ROWS_BY_SUM = (
@@ -433,6 +498,7 @@ _COLON = _Spec(
     target_names=("normal", "tumour"),
     source="LIBSVM's collection (colon-cancer.bz2)",
     fetch=_fetch_colon,
+    verify=_verify_colon,
     description="""\
 Colon-cancer gene expression
 ============================
@@ -455,6 +521,7 @@ _LEUKEMIA = _Spec(
     target_names=("AML", "ALL"),
     source="OpenML (leukemia, version 1)",
     fetch=_fetch_leukemia,
+    verify=_verify_leukemia,
     description="""\
 Leukaemia gene expression
 =========================

@@ -13,15 +13,15 @@ gathered from chunks, workers, folds or hospitals without gathering rows.
 from __future__ import annotations
 
 import os
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .._files import write_atomically
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -343,16 +343,7 @@ class ClassMoments(Moments):
         for name in ("positive", "negative"):
             part = getattr(self, name)
             arrays |= {f"{name}_{f.name}": getattr(part, f.name) for f in fields(ClassPart)}
-        target = Path(path)
-        # Not from ``tempfile``, whose files nobody else may read: summaries are handed on.
-        temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
-        try:
-            with temporary.open("xb") as file:
-                np.savez(file, **arrays)
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_atomically(path, lambda file: np.savez(file, **arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassMoments:

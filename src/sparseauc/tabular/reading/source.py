@@ -105,7 +105,7 @@ def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
             size += len(part)
             if size > most:
                 raise DataError(
-                    f"{path.name} holds more than {most / 2**30:g} GiB: --max-gib allows more, "
+                    f"{path.name} holds more than {most / 2**30:.3g} GiB: --max-gib allows more, "
                     "where memory does"
                 )
     return b"".join(parts)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
+from ..._files import staged
 from .elements import Report
 from .files import files
 from .html import render
@@ -68,26 +69,18 @@ def write_whole(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
 
     A failure while writing leaves no file behind, but may leave a folder that it made.
     """
-    mark = f"{os.getpid()}-{secrets.token_hex(4)}"
-    parts: dict[Path, Path] = {}
-    try:
-        for name, content in contents.items():
-            target = folder / name
+    written = [folder / name for name in contents]
+    with ExitStack() as stack:
+        commits = []
+        for target, content in zip(written, contents.values(), strict=True):
             target.parent.mkdir(parents=True, exist_ok=True)
-            # Not from ``tempfile``, whose files nobody else may read.
-            part = target.with_name(f".{target.name}.{mark}.part")
-            parts[target] = part
-            part.write_bytes(content)
-        # Found out before the first is renamed: a folder cannot be replaced by a file.
-        for target in parts:
-            if target.is_dir():
-                raise IsADirectoryError(errno.EISDIR, f"{target} is a folder")
-        for target, part in parts.items():
-            part.replace(target)
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
-    return list(parts)
+            file, commit = stack.enter_context(staged(target))
+            file.write(content)
+            file.flush()  # a full disk shows now, before anything is replaced
+            commits.append(commit)
+        for commit in commits:
+            commit()
+    return written
 
 
 def _named(error: OSError, what: str) -> OSError:
