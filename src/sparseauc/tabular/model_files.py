@@ -12,14 +12,13 @@ import io
 import json
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.metaestimators import available_if
 
 from .._files import write_atomically
 from .scorecard import ColumnType, ScoreCard, make_card, steps_of
@@ -75,15 +74,6 @@ class ModelFileError(ValueError):
 
 class ModelVersionWarning(UserWarning):
     """A model file was written by another version of the library."""
-
-
-def _gives_probabilities(model: SavedModel) -> bool:
-    if model.card.calibration is not None:
-        return True
-    raise AttributeError(
-        "this model ranks rows and gives no probabilities: use decision_function, or fit "
-        "SparseAUCClassifierCV, which gives them"
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +139,20 @@ class SavedModel:
             labels[np.isnan(scores)] = None
         return labels
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    @property
+    def predict_proba(self) -> Callable[[Any], npt.NDArray[np.float64]]:
         """Probability of each class, NaN where a row has no score; of calibrated models only."""
-        positive = self.card.probabilities(self.decision_function(X))
-        return np.column_stack([1.0 - positive, positive])
+        if self.card.calibration is None:
+            raise AttributeError(
+                "this model ranks rows and gives no probabilities: use decision_function, or fit "
+                "SparseAUCClassifierCV, which gives them"
+            )
+
+        def probabilities(X: Any) -> npt.NDArray[np.float64]:
+            positive = self.card.probabilities(self.decision_function(X))
+            return np.column_stack([1.0 - positive, positive])
+
+        return probabilities
 
 
 def save_model(

@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 from example_report import PAPER, example_cells, example_report
 
+from sparseauc._files import staged
 from sparseauc.tabular.report import (
     Comparison,
     Figure,
@@ -251,16 +253,18 @@ except OSError as error:
 
 def test_an_interrupt_leaves_nothing_behind(tmp_path, monkeypatch):
     # The third file is interrupted after half of it.
-    write, calls = Path.write_bytes, []
+    calls = []
 
-    def interrupted(path, content):
+    @contextmanager
+    def interrupted(path):
         calls.append(path)
-        if len(calls) == 3:
-            write(path, content[: len(content) // 2])
-            raise KeyboardInterrupt
-        return write(path, content)
+        with staged(path) as (file, commit):
+            if len(calls) == 3:
+                file.write(b"half")
+                raise KeyboardInterrupt
+            yield file, commit
 
-    monkeypatch.setattr(Path, "write_bytes", interrupted)
+    monkeypatch.setattr("sparseauc.tabular.report.writing.staged", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_report(one(listing(a=[1]), replace(listing(b=[2]), name="other")), tmp_path)
     assert tree(tmp_path) == []
