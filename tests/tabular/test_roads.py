@@ -222,7 +222,7 @@ def by_onnx(path, drawn):
         else:
             filled = [np.nan if value is None else float(value) for value in values]
             feed[one.name] = np.array(filled)[:, None]
-    score, label = session.run(None, feed)
+    score, label = session.run(None, feed)[:2]
     assert [bool(name) for name in label[:, 0]] == [not np.isnan(value) for value in score[:, 0]]
     return [None if np.isnan(one) else float(one) for one in score[:, 0]]
 
