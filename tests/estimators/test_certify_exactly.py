@@ -5,8 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from sparseauc import SparseAUCClassifier
+from sparseauc.chunks import chunks_in_memory
+from sparseauc.moments import class_moments
 
 # ------------------------------------------------------------ the oracle: fractions, all supports
 
@@ -112,6 +115,7 @@ KINDS = [
     near_copy, sum_of_columns, copies, far_from_zero, one_far_from_zero, two_ways_to_round,
     odd_scales, whole_numbers, as_drawn,
 ]  # fmt: skip
+HOMES = [np.ascontiguousarray, sp.csr_array, np.asfortranarray, chunks_in_memory]
 ALPHAS = [0.0, 0.0, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 0.1, 1.0, 1.0, 30.0]
 
 
@@ -140,8 +144,9 @@ def judge(kind, seed):
     """Check a certificate; return its status."""
     X, y, weight, k, alpha, fixed, excluded = draw(kind, seed)
     options = {"k": k, "alpha": alpha, "always_include": fixed, "exclude": excluded}
-    plain = SparseAUCClassifier(**options).fit(X, y, weight)
-    model = SparseAUCClassifier(**options, certify=True, time_limit=60.0).fit(X, y, weight)
+    home = HOMES[seed % len(HOMES)]
+    plain = SparseAUCClassifier(**options).fit(home(X), y, weight)
+    model = SparseAUCClassifier(**options, certify=True, time_limit=60.0).fit(home(X), y, weight)
     moments = exact_moments(X, y, weight)
     optimum = exact_optimum(moments, k, alpha, fixed, excluded)
     value = exact_objective(moments, alpha, model.coef_[0])
@@ -160,6 +165,38 @@ def judge(kind, seed):
 def test_bounds_are_true_in_exact_arithmetic(kind):
     found = [judge(kind, seed) for seed in range(40)]
     assert set(found) <= {"optimal", "not_proven"}
-    # A ridge, or columns that are independent, leave rounding nothing to hide.
+    # A ridge, or columns that are independent, leave rounding nothing to hide; but chunks keep the
+    # means of columns that lie far from zero as they are.
+    if kind in (far_from_zero, one_far_from_zero):
+        del found[3::4]
     if kind not in (near_copy, sum_of_columns, copies, two_ways_to_round):
-        assert found.count("optimal") > 25
+        assert found.count("optimal") > 0.7 * len(found)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_rounding_of_moments_stays_within_what_they_say(kind):
+    for seed in range(8):
+        X, y, weight, *_ = draw(kind, seed)
+        delta, H, _ = exact_moments(X, y, weight)
+        plain = class_moments(HOMES[seed % len(HOMES)](X), y, weight)
+        for moments in (plain, plain.carefully()):
+            unit, magnitude = moments.rounding()
+            assert unit < 1e-12
+            computed = moments.columns(np.arange(X.shape[1]))
+            bound = [Fraction(m) for m in magnitude.tolist()]
+            for i in range(X.shape[1]):
+                off = abs(Fraction(float(moments.delta[i])) - delta[i])
+                assert off <= Fraction(unit) * bound[i]
+                for j in range(X.shape[1]):
+                    off = abs(Fraction(float(computed[i, j])) - H[i][j])
+                    assert off <= Fraction(unit) * bound[i] * bound[j]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("value", [0.0, 7.0])
+def test_nothing_to_choose_from_is_proved_to_be_nothing(alpha, value):
+    X, y = np.full((12, 3), value), np.arange(12) % 2
+    model = SparseAUCClassifier(k=1, alpha=alpha, certify=True).fit(X, y)
+    assert model.certificate_status_ == "optimal"
+    assert not model.coef_.any()
+    assert model.lower_bound_ == pytest.approx(1.0, abs=2e-6)

@@ -71,6 +71,15 @@ def test_units_of_single_precision_do_not_matter(home, exponent):
     assert actual.objective_ == pytest.approx(expected.objective_, rel=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("certify", [False, True])
+def test_coefficients_too_large_for_single_precision_are_refused(certify):
+    X, y, _ = table(0)
+    X[:, 0] *= 1e-40
+    with pytest.raises(ValueError, match="column 0 are too small for coefficients in float32"):
+        SparseAUCClassifier(k=7, certify=certify).fit(X.astype(np.float32), y)
+
+
 @pytest.mark.parametrize("weight", [5e-324, 1e-310, 1e200, np.finfo(np.float64).max])
 @pytest.mark.parametrize("home", list(HOMES))
 def test_equal_weights_are_none_however_large(weight, home):

@@ -288,6 +288,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
         Both classes weigh the same in the midpoint however rare one is, as they do in the AUC.
         """
+        for column in np.flatnonzero(np.isinf(coef))[:1].tolist():
+            raise ColumnError(column, f"too small for coefficients in {coef.dtype}")
         middle = (coef @ mean_positive + coef @ mean_negative) / 2
         self.coef_ = coef.reshape(1, -1)
         self.intercept_ = np.array([-middle], dtype=coef.dtype)
