@@ -76,7 +76,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
     def decision_function(self, X: Any) -> Floats:
         """Score rows; higher is more likely positive, above 0 is predicted positive."""
-        check_is_fitted(self, "coef_")
+        self._check_is_fitted()
         chunks = self._as_chunks(X)
         if chunks is not None:
             self._check_chunk_columns(chunks)
@@ -114,7 +114,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         return np.column_stack([1.0 - positive, positive])
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
-        check_is_fitted(self, "coef_")
+        self._check_is_fitted()
         mask: npt.NDArray[np.bool_] = self.coef_[0] != 0
         return mask
 
@@ -162,6 +162,15 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         )  # fmt: skip
         check_finite(self, X)
         return X, *self._check_labels(y, sample_weight)
+
+    def _check_is_fitted(self) -> None:
+        """Refuse to go on without coefficients; an error that says why there are none is kept."""
+        try:
+            _ = self.coef_
+        except NotFittedError:
+            raise
+        except AttributeError:
+            check_is_fitted(self, "coef_")
 
     def _forget_fit(self) -> None:
         """Remove everything that a fit has set."""

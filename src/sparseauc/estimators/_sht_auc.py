@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import explain_out_of_memory, find_device, is_tensor, to_host
 from ..blocks import BLOCK_ORDERS, BlockOrder
@@ -171,7 +170,7 @@ class SHTAUCClassifier(StochasticClassifier):
         """
         if not is_tensor(X):
             return super().decision_function(X)
-        check_is_fitted(self, "coef_")
+        self._check_is_fitted()
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X must have shape (n, {self.n_features_in_}), as in fit; got {tuple(X.shape)}"
