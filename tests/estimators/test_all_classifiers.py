@@ -291,3 +291,38 @@ def test_only_the_proportions_of_weights_count(estimator, scale):
     expected = clone(estimator).fit(X, y, sample_weight=weight).coef_
     found = clone(estimator).fit(X, y, sample_weight=weight * scale).coef_
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        FSAUCClassifier, HSGHTClassifier, MeanDifferenceClassifier, OPAUCClassifier,
+        SHTAUCClassifier, SOLAMClassifier, SPAMClassifier, SparseAUCClassifier,
+        SparseAUCClassifierCV, StoIHTClassifier,
+    ],
+)  # fmt: skip
+def test_a_table_of_pyarrow(make):
+    pa = pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = X[:, 0] + rng.normal(size=60) > 0
+    table = pa.table({f"c{j}": X[:, j] for j in range(4)})
+    model = make().fit(table, y)
+    assert model.feature_names_in_.tolist() == table.column_names
+    np.testing.assert_array_equal(
+        model.decision_function(table), model.decision_function(table.to_pandas())
+    )
+    with pytest.raises(ValueError, match=r"'c0'.*could not be converted"):
+        model.fit(table.set_column(0, "c0", [["text"] * 60]), y)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_select_from_model_keeps_what_was_chosen(k):
+    from sklearn.feature_selection import SelectFromModel
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10)) * 10.0 ** rng.integers(-2, 3, 10)
+    y = X[:, 0] / X[:, 0].std() + X[:, 1] / X[:, 1].std() + rng.normal(size=200) > 0
+    selector = SelectFromModel(SparseAUCClassifier(k=k)).fit(X, y)
+    assert selector.transform(X).shape == (200, k)
+    assert (selector.get_support() == selector.estimator_.get_support()).all()

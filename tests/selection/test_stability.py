@@ -260,3 +260,21 @@ def test_thresholds_are_checked(threshold):
 def test_a_bound_needs_more_than_one_half():
     with pytest.raises(ValueError, match="1/2"):
         result_with().error_bound(0.5)
+
+
+def test_names_of_a_frame_are_kept():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=["a", "b", "c", "d"])
+    y = frame["b"] + rng.normal(size=60) > 0
+    result = stability_selection(frame, y, 2, n_pairs=5, random_state=0)
+    assert result.feature_names.tolist() == ["a", "b", "c", "d"]
+    assert stability_selection(frame.to_numpy(), y, 2, n_pairs=5).feature_names is None
+    with pytest.raises(ValueError, match=r"'bb'.*did you mean 'b'\?"):
+        stability_selection(frame, y, 2, always_include=["bb"])
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    from sparseauc.plotting import StabilityPathDisplay
+
+    assert "b" in StabilityPathDisplay.from_result(result).lines_

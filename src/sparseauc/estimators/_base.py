@@ -66,6 +66,9 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     classes_: npt.NDArray[Any]
     n_features_in_: int
     calibration_: dict[str, Any]
+    # Tells SelectFromModel that a coefficient of zero means a column not chosen, and any other one
+    # that is: it then keeps those above 1e-5, not those above the mean.
+    penalty: str = "l1"
 
     # Whether rows may be read in chunks, from files or from a cluster.
     _reads_chunks: ClassVar[bool] = False
@@ -85,7 +88,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
             except NotFiniteError as bad:
                 raise not_finite(self, bad.row, bad.column, bad.value) from None
         X = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
+            self, from_arrow(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
             ensure_all_finite=False,
         )  # fmt: skip
         check_finite(self, X)
@@ -155,6 +158,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         chunks = self._as_chunks(X, y, sample_weight)
         if chunks is not None:
             return self._check_training_chunks(chunks, y, sample_weight)
+        X = from_arrow(X)
         name_text_columns(X)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
@@ -182,6 +186,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         self, X: Any, y: Any, classes: Any, *, first: bool
     ) -> tuple[Any, npt.NDArray[np.bool_]]:
         """Return some rows and the mask of positives; ``first`` if none came before them."""
+        X = from_arrow(X)
         name_text_columns(X)
         X, y = validate_data(
             self, X, y, reset=first, accept_sparse="csr", dtype=[np.float64, np.float32],
@@ -390,6 +395,13 @@ def check_weights(
                 "give at least one row of each class a positive weight"
             )
     return weight
+
+
+def from_arrow(X: Any) -> Any:
+    """X as a data frame that scikit-learn knows, if it is a ``pyarrow.Table``."""
+    if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    return X
 
 
 def name_text_columns(X: Any) -> None:

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
+from .._text import did_you_mean
 from ..chunks import (
     Chunks,
     NotFiniteError,
@@ -460,5 +461,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         place = {name: j for j, name in enumerate(names)}
         for name in columns.tolist():
             if name not in place:
-                raise ValueError(f"{parameter} names {name!r}, which is no column of X")
+                raise ValueError(
+                    f"{parameter} names {name!r}, which is no column of X; "
+                    f"{did_you_mean(str(name), [str(known) for known in names])}"
+                )
         return np.unique([place[name] for name in columns.tolist()]).astype(np.int64)

@@ -87,7 +87,7 @@ class StabilityPathDisplay:
         ----------
         result : StabilityResult
         names : sequence of str, optional
-            Names of all columns of the table; x0, x1 … by default.
+            Names of all columns of the table; by default those of the data frame, else x0, x1 …
         threshold : float, default=0.6
             Frequency from which a column counts as stable.
         n_labels : int, default=12
@@ -104,7 +104,7 @@ class StabilityPathDisplay:
         display = cls(
             ks=result.ks,
             frequencies=result.path,
-            names=names_of(result.columns, names),
+            names=names_of(result.columns, result.feature_names if names is None else names),
             threshold=threshold,
         )
         return display.plot(ax=ax, n_labels=n_labels, **kwargs)

@@ -45,6 +45,8 @@ class StabilityResult:
         Columns chosen at least once at any of these sizes, ascending.
     path : ndarray of shape (n_ks, m)
         Frequency of each of ``columns`` when ``ks[i]`` columns are chosen; all others have 0.
+    feature_names : ndarray of shape (d,), optional
+        Names of all columns, where X had any.
     """
 
     frequency: Array = field(repr=False)
@@ -56,6 +58,7 @@ class StabilityResult:
     ks: Indices = field(repr=False)
     columns: Indices = field(repr=False)
     path: Array = field(repr=False)
+    feature_names: npt.NDArray[Any] | None = field(default=None, repr=False)
 
     def selected(self, threshold: float = 0.6) -> Indices:
         """Columns chosen in at least this share of the halves, most frequent first."""
@@ -232,6 +235,7 @@ def stability_selection(
         ks=ks,
         columns=columns,
         path=counts / (2 * n_pairs),
+        feature_names=getattr(model, "feature_names_in_", None),
     )
 
 
