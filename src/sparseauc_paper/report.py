@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from sparseauc.tabular.report.elements import Element, Note, Report, Section
+from sparseauc.tabular.report.palette import all_series
 
 from . import plan, printed, summaries
 from .audit import audit_elements, effects
@@ -260,7 +261,7 @@ def _figure_by_k(
     figures = [
         summaries.figures_by_k(request, protocol, outcomes)[which] for protocol in _both(request)
     ]
-    drawn = [figure for figure in figures if any(panel.series for panel in figure.panels)]
+    drawn = [figure for figure in figures if any(True for _ in all_series(figure))]
     return [*_unavailable(missing), *drawn]
 
 

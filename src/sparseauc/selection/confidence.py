@@ -52,12 +52,15 @@ class NestedScores:
         AUC within each fold; NaN for a fold with one class only.
     interval : AUCInterval
         AUC of all scores together, with DeLong's interval.
+    fold_columns : tuple of ndarray of int
+        Columns that the model of each fold uses; empty for models without coefficients.
     """
 
     scores: Array = field(repr=False)
     folds: Indices = field(repr=False)
     fold_aucs: Array
     interval: AUCInterval
+    fold_columns: tuple[Indices, ...] = field(default=(), repr=False)
 
 
 def nested_scores(
@@ -133,7 +136,9 @@ def nested_scores(
         delayed(_scores_of_fold)(estimator, X, labels, positive, train, test)
         for train, test in splits
     )
-    return pool_folds(parts, [test for _, test in splits], positive, confidence)
+    scores, columns = zip(*parts, strict=True)
+    tests = [test for _, test in splits]
+    return pool_folds(scores, tests, positive, confidence, columns)
 
 
 def comparable_scores(
@@ -172,7 +177,11 @@ def comparable_scores(
 
 
 def pool_folds(
-    parts: Sequence[Array], tests: Sequence[Indices], positive: Mask, confidence: float = 0.95
+    parts: Sequence[Array],
+    tests: Sequence[Indices],
+    positive: Mask,
+    confidence: float = 0.95,
+    columns: Sequence[Indices | None] = (),
 ) -> NestedScores:
     """Put the scores of all folds together and judge them.
 
@@ -185,6 +194,8 @@ def pool_folds(
     positive : ndarray of bool of shape (n,)
     confidence : float, default=0.95
         Level of the interval.
+    columns : sequence of ndarray of int, optional
+        Columns that each fold's model uses, from ``columns_used``.
 
     Returns
     -------
@@ -196,9 +207,16 @@ def pool_folds(
         scores[test], folds[test] = part, number
         if np.unique(positive[test]).size == 2:
             fold_aucs[number] = fast_auc(part, positive[test])
-    return NestedScores(
-        scores, folds, fold_aucs, auc_confidence_interval(positive, scores, confidence)
-    )
+    used = () if any(one is None for one in columns) else tuple(columns)
+    interval = auc_confidence_interval(positive, scores, confidence)
+    return NestedScores(scores, folds, fold_aucs, interval, used)  # type: ignore[arg-type]
+
+
+def columns_used(model: Any) -> Indices | None:
+    """Columns with a coefficient, of a model or of the last step of a pipeline; None without."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    coef = getattr(last, "coef_", None)
+    return None if coef is None else np.flatnonzero(np.asarray(coef).reshape(-1))
 
 
 def _scores_of_fold(
@@ -208,10 +226,10 @@ def _scores_of_fold(
     positive: Mask,
     train: Indices,
     test: Indices,
-) -> Array:
-    """Scores of test rows by a clone that was fitted to the others."""
+) -> tuple[Array, Indices | None]:
+    """Scores of test rows by a clone that was fitted to the others, and the columns it uses."""
     model = clone(estimator).fit(_safe_indexing(X, train), labels[train])
-    return comparable_scores(model, X, positive, train, test)
+    return comparable_scores(model, X, positive, train, test), columns_used(model)
 
 
 def _check_partition(splits: list[tuple[Indices, Indices]], n: int) -> None:

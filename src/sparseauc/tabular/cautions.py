@@ -143,7 +143,7 @@ def _of_the_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     ]
     if unstable:
         yield (
-            f"Fewer than half of the refits on half of the rows chose {listed(unstable)}. With "
+            f"Fewer than half of the refits on half of the rows chose {listed(unstable, 20)}. With "
             "other rows, other columns may take their place."
         )
     same = {
@@ -154,15 +154,15 @@ def _of_the_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     }
     if same:
         yield (
-            f"Columns that are the same but for their scale: {listed(sorted(same))}. Which of them "
-            "is chosen says nothing."
+            f"Columns that are the same but for their scale: {listed(sorted(same), 20)}. Which of "
+            "them is chosen says nothing."
         )
     gaps = {str(one["column"]): missing_share(about, str(one["column"])) for one in chosen}
     holes = [f"{name!r} ({share:.0%})" for name, share in gaps.items() if share > MANY_MISSING]
     if holes and about["imputation"] is not None:
         yield (
-            f"Chosen, though many of their values were missing and imputed: {listed(holes)}. If "
-            "missingness depends on the outcome, the value of such a column is overstated."
+            f"Chosen, though many of their values were missing and imputed: {listed(holes, 20)}. "
+            "If missingness depends on the outcome, the value of such a column is overstated."
         )
 
 

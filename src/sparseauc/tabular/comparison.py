@@ -111,7 +111,7 @@ def compare_methods(
                 if progress:
                     progress(f"{name}, fold {number + 1} of {len(folds_of_rows)}", done, steps)
                 done += 1
-                model = _fitted(name, table, train, seed + repeat)
+                model = fit_method(name, table, train, seed + repeat)
                 parts.append(comparable_scores(model, table.X, positive, train, test))
                 used.append(_columns_used(model))
             judged.append(pool_folds(parts, [test for _, test in folds_of_rows], positive))
@@ -158,7 +158,7 @@ def _folds(y: Any, groups: Any, folds: int, seed: int) -> Any:
     return kind(min(folds, fewest), shuffle=True, random_state=seed)
 
 
-def _fitted(name: str, table: Table, train: npt.NDArray[np.intp], seed: int) -> Any:
+def fit_method(name: str, table: Table, train: npt.NDArray[np.intp], seed: int) -> Any:
     """Tune and fit a method to training rows; convergence is its own affair."""
     method = METHODS[name]
     X, y = table.X[train], table.y[train]

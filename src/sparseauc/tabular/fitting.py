@@ -22,6 +22,7 @@ from ..path.path import DEFAULT_ALPHAS
 from ..selection.confidence import (
     NestedScores,
     PermutationResult,
+    columns_used,
     comparable_scores,
     permutation_test,
     pool_folds,
@@ -308,12 +309,13 @@ def _nested(
     advance: Callable[[str], None],
 ) -> NestedScores:
     """Score every row by a model chosen and fitted without it, or its group."""
-    parts, positive = [], table.y == 1
+    parts, columns, positive = [], [], table.y == 1
     for number, (train, test) in enumerate(splits):
         advance(f"Honest AUC, fold {number + 1} of {len(splits)}")
         model = _fitted(table, settings, fixed, train)
         parts.append(comparable_scores(model, table.X, positive, train, test))
-    return pool_folds(parts, [test for _, test in splits], positive)
+        columns.append(columns_used(model))
+    return pool_folds(parts, [test for _, test in splits], positive, columns=columns)
 
 
 def _permutation(

@@ -194,4 +194,5 @@ def ridge_of(classifier: Any) -> float:
 
 def _auc(nested: NestedScores) -> dict[str, Any]:
     folds = [None if np.isnan(area) else float(area) for area in nested.fold_aucs]
-    return {**asdict(nested.interval), "folds": folds}
+    sizes = [int(columns.size) for columns in nested.fold_columns]
+    return {**asdict(nested.interval), "folds": folds, "fold_sizes": sizes}

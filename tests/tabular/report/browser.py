@@ -45,8 +45,8 @@ class Visit:
         for plot in plots:
             assert plot.is_visible()
             assert min(size(plot)) > 100
-            assert size(plot.locator("svg.main-svg").first) == size(plot)
-        assert len(plots) == self.page.locator(".plot .cartesianlayer .subplot.xy").count()
+            assert size(plot.locator("svg").first) == size(plot)
+            assert plot.locator("svg path").count() > 5
 
     def check_fits(self) -> None:
         """Assert that the page does not scroll sideways."""
@@ -58,14 +58,21 @@ class Visit:
     def background(self) -> str:
         return self.page.evaluate("getComputedStyle(document.body).backgroundColor")
 
-    def plot_backgrounds(self) -> set[str]:
-        """Colours behind the plots, as the browser shows them."""
-        return set(
-            self.page.eval_on_selector_all(
-                ".plot svg.main-svg:first-child",
-                "svgs => svgs.map(svg => getComputedStyle(svg).backgroundColor)",
-            )
+    def ink(self) -> str:
+        """Colour of the text in the plots, as the browser shows it; empty without plots."""
+        return self.page.evaluate(
+            "(text => text ? getComputedStyle(text).fill : '')"
+            "(document.querySelector('.plot svg text[style*=\"--text\"]'))"
         )
+
+    def check_private(self) -> None:
+        """Assert that no button or address leads anywhere but into the page."""
+        known = {"theme", "entry", "copy", ""}
+        assert {b.get_attribute("class") or "" for b in self.page.locator("button").all()} <= known
+        for name in ("href", "src", "action", "xlink:href"):
+            for one in self.page.locator(f"[{name.replace(':', chr(92) + ':')}]").all():
+                address = one.get_attribute(name)
+                assert address.startswith(("#", "data:text/csv", "tables/", "figures/")), address
 
     def toggle(self) -> None:
         self.page.locator("#page-theme").click()
@@ -87,24 +94,25 @@ def check_page(open_page: Any, path: Path, folder: Path) -> None:
             visit = open_page(path, width=width, scheme=scheme)
             visit.check_visible()
             visit.check_fits()
-            assert visit.plot_backgrounds() <= {visit.background()}
+            assert (visit.ink() == "rgb(31, 35, 40)") == (scheme == "light") or not visit.ink()
             target = folder / f"{width}-{scheme}.png"
             shots[width, scheme] = visit.page.screenshot(path=target, full_page=True)
             visit.check_quiet()
+        visit.check_private()
         assert shots[width, "light"] != shots[width, "dark"]
 
     # The last one is dark: light on demand, dark again after printing, which is always light.
-    dark = visit.background()
+    dark, ink = visit.background(), visit.ink()
     visit.toggle()
     assert visit.background() != dark
-    assert visit.plot_backgrounds() <= {visit.background()}
+    assert visit.ink() != ink or not ink
     visit.toggle()
-    assert visit.background() == dark
+    assert (visit.background(), visit.ink()) == (dark, ink)
     document = visit.print()
     (folder / "print.pdf").write_bytes(document)
     assert document.startswith(b"%PDF")
     assert len(document) > 10_000
     visit.check_visible()
     visit.check_fits()
-    assert visit.plot_backgrounds() <= {dark}
+    assert (visit.background(), visit.ink()) == (dark, ink)
     visit.check_quiet()

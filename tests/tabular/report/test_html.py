@@ -1,4 +1,3 @@
-import json
 import re
 import subprocess
 import sys
@@ -6,12 +5,12 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
-from example_report import OTHERS, PAPER, example_cells, example_figure
+from example_report import OTHERS, PAPER, example_cells
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,14 +23,14 @@ from sparseauc.tabular.report import (
     Report,
     Section,
     Series,
-    geometry,
+    drawing,
     palette,
-    plots,
     tables,
 )
+from sparseauc.tabular.report.files import to_csv
 from sparseauc.tabular.report.html import render
 
-VOID = {"meta", "br", "wbr", "link", "img", "input", "hr", "circle", "path", "rect"}
+VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
 
 class Outline(HTMLParser):
@@ -53,7 +52,9 @@ class Outline(HTMLParser):
             assert self.open.pop()["tag"] == tag
 
     def handle_startendtag(self, tag, attrs):
-        pass
+        self.elements.append(
+            {"tag": tag, "text": "", "attrs": dict(attrs), "inside": list(self.open)}
+        )
 
     def handle_data(self, data):
         for element in self.open:
@@ -89,8 +90,13 @@ def test_every_element_is_closed_and_every_anchor_unique(outline):
         for name in ("aria-labelledby", "aria-describedby"):
             assert element["attrs"].get(name, anchors[0]) in anchors
     targets = [link["attrs"]["href"] for link in outline.all("a")]
-    assert all(target.startswith("#") for target in targets)  # no files beside: no links to them
-    assert {target[1:] for target in targets} <= set(anchors)
+    inside = [target for target in targets if not target.startswith("data:text/csv")]
+    assert all(target.startswith("#") for target in inside)  # no files beside: no links to them
+    assert {target[1:] for target in inside} <= set(anchors)
+    # What a picture refers to is in the page too.
+    used = [e["attrs"]["href"][1:] for e in outline.all("use")]
+    assert used
+    assert set(used) <= set(anchors)
 
 
 def test_contents_name_all_sections_tables_and_figures_in_order(outline, report):
@@ -130,16 +136,34 @@ def test_plots_say_what_they_show(outline):
     assert labels[1] == "Convergence: F(w) − F(w*) against epoch; SHT-AUC, FSAUC, SOLAM"
 
 
-def test_plotly_is_inside_once_and_nothing_comes_from_elsewhere(page, outline):
-    assert page.count("plotly.js v") == 1
+def test_nothing_comes_from_elsewhere_or_goes_there(page, outline):
+    assert len(page) < 1_500_000
+    assert not re.findall(r"(?:https?:)?//[a-z]+\.[a-z]+", page, re.IGNORECASE)
     for element in outline.elements:
         assert "src" not in element["attrs"]
-        assert element["tag"] not in {"link", "iframe", "object", "embed", "base"}
+        assert element["tag"] not in {"link", "iframe", "object", "embed", "base", "form"}
     style = "".join(element["text"] for element in outline.all("style"))
     assert "url(" not in style
     assert "@import" not in style
     (policy,) = outline.all("meta", **{"http-equiv": "Content-Security-Policy"})
     assert policy["attrs"]["content"].startswith("default-src 'none';")
+
+
+def test_pictures_take_their_colours_from_the_page(outline):
+    shapes = [e for e in outline.elements if any(one["tag"] == "svg" for one in e["inside"])]
+    styles = " ".join(e["attrs"].get("style", "") for e in shapes)
+    assert "var(--series-0)" in styles
+    assert not re.findall("#[0-9a-fA-F]{3,6}", styles)
+    assert "font-family" not in styles
+
+
+def test_csv_in_the_page_is_the_table(report, outline):
+    links = {e["attrs"].get("download"): e["attrs"]["href"] for e in outline.all("a")}
+    for element in report.sections[1].elements:
+        if isinstance(element, Listing):
+            head, _, body = links[f"{element.name}.csv"].partition(",")
+            assert head == "data:text/csv;charset=utf-8"
+            assert unquote(body) == to_csv(element)
 
 
 def test_links_to_files_only_where_there_are_files(report):
@@ -286,18 +310,14 @@ def test_code_and_paragraphs_in_notes():
     assert "<p>One ` alone</p>" in render(one(Note("One ` alone")))
 
 
-def test_json_cannot_be_left():
-    label = "</script><!--\u2028 & 'x'"
-    figure = Figure("f", "T", "C", [Panel("", "x", "y", [Series(label, [1, 2], [3, np.nan])])])
+def test_pictures_cannot_be_left():
+    label = "</svg></script><!--\u2028 & 'x'"
+    figure = Figure("f", "T", "C", [Panel("", label, "y", [Series(label, [1, 2], [3, np.nan])])])
     outline = Outline(render(one(figure)))
-    (script,) = [
-        e for e in outline.all("script", type="application/json") if "id" not in e["attrs"]
-    ]
-    assert not set("<>&\u2028") & set(script["text"])
-    (panel,) = json.loads(script["text"])
-    (trace,) = panel["traces"]
-    assert trace["label"] == label
-    assert trace["trace"]["y"] == [3, None]
+    assert outline.open == []
+    (point,) = outline.all("circle", r="7")
+    titles = [e["text"] for e in outline.all("title") if e["inside"][-1:] == [point]]
+    assert titles == [f"{label}\n{label}: 1\ny: 3"]
 
 
 def test_same_report_same_page(report, page, tmp_path):
@@ -316,50 +336,51 @@ def test_same_report_same_page(report, page, tmp_path):
 
 def test_importing_reports_imports_no_libraries_for_them():
     code = "import sys, sparseauc.tabular.report; "
-    code += "print([n for n in ('plotly', 'jinja2', 'matplotlib') if n in sys.modules])"
+    code += "print([n for n in ('jinja2', 'matplotlib') if n in sys.modules])"
     outcome = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True
     )
     assert outcome.stdout == "[]\n"
 
 
-def test_plotly_understands_every_trace_and_layout():
-    figure = example_figure()
-    (slots,) = palette.slots([figure]).values()
-    for panel in plots.plot(figure, slots):
-        # Checks every name and value, and refuses what it does not know.
-        go.Figure([trace["trace"] for trace in panel["traces"]], panel["layout"])
+def readings(page):
+    outline = Outline(page)
+    points = outline.all("circle", r="7")
+    return [e["text"] for e in outline.all("title") if e["inside"][-1] in points]
+
+
+def test_readings_are_rounded_and_end_where_the_interval_does():
+    panel = Panel(
+        "", "x", "y",
+        [
+            Series("a", [0.123456789], [2 / 3], error=[0.12345]),
+            Series("b", [1], [0.5], error=([0.1], [0.25]), style="points"),
+            Series("c", [2], [1], text=["as told"]),
+            Series("d", [0, 1], [1, 2], style="bars"),
+        ],
+        x_names=["first", "second"],
+    )  # fmt: skip
+    assert readings(render(one(Figure("f", "T", "C", [panel])))) == [
+        "a\nx: 0.1235\ny: 0.6667 ± 0.12",
+        "b\nsecond\ny: 0.5 (0.4 to 0.75)",
+        "as told",
+        "d\nfirst\ny: 1",
+        "d\nsecond\ny: 2",
+    ]
+
+
+def test_long_series_keep_a_few_hundred_readings():
+    series = Series("a", range(5000), np.sin(np.arange(5000)))
+    assert len(readings(render(one(Figure("f", "T", "C", [Panel("", "", "", [series])]))))) == 200
 
 
 def test_points_a_logarithmic_axis_cannot_show_are_left_out():
     series = Series("a", [0, 1, 10], [1, -1, 2], error=[0.5, 0.5, 5])
-    (trace,) = geometry.traces(Panel("", "x", "y", [series], x_log=True, y_log=True))
+    (trace,) = drawing.traces(Panel("", "x", "y", [series], x_log=True, y_log=True))
     np.testing.assert_array_equal(trace.x, [np.nan, 1, 10])
     np.testing.assert_array_equal(trace.y, [np.nan, np.nan, 2])
     # Half the lowest point, since 2 − 5 is nowhere.
     assert (trace.low[2], trace.high[2]) == (1, 7)
-
-
-@given(st.lists(st.booleans(), max_size=12))
-def test_stretches_without_a_gap_against_a_loop(given_points):
-    y = [1.0 if point else np.nan for point in given_points]
-    (trace,) = geometry.traces(Panel("", "", "", [Series("a", range(len(y)), y)]))
-    expected, stretch = [], []
-    for place, point in enumerate([*given_points, False]):
-        if point:
-            stretch.append(place)
-        elif stretch:
-            expected.append(slice(stretch[0], stretch[-1] + 1))
-            stretch = []
-    assert list(geometry.runs(trace)) == expected
-
-
-def test_band_of_steps_holds_each_value_to_the_next():
-    series = Series("a", [0, 1, 3], [1, 2, 2], error=[0.5, 1, 0], style="steps")
-    (trace,) = geometry.traces(Panel("", "", "", [series]))
-    ((x, y),) = geometry.outline(trace)
-    np.testing.assert_array_equal(x, [0, 1, 1, 3, 3, 3, 3, 1, 1, 0])
-    np.testing.assert_array_equal(y, [1.5, 1.5, 3, 3, 2, 2, 1, 1, 0.5, 0.5])
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8), max_size=5))

@@ -3,22 +3,37 @@
 import dataclasses
 import re
 
+import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 from browser import check_page
+from scipy.special import logit
 from sklearn.metrics import roc_auc_score
 
+from sparseauc import SparseAUCClassifier
+from sparseauc.curves import (
+    calibration_bins,
+    cross_fitted_probabilities,
+    fit_logistic,
+    roc_band,
+)
 from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import fold_standard_error
+from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.tabular.fitting import FitSettings, fit_table
 from sparseauc.tabular.reading import Input, Table
 from sparseauc.tabular.report import (
+    Code,
     Figure,
     Listing,
-    Note,
     build_model_report,
     write_page,
 )
+from sparseauc.tabular.report.drawing import pictures
 from sparseauc.tabular.report.html import render
+from sparseauc.tabular.report.palette import slots
+from sparseauc.tabular.report.tables import columns
 
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
 
@@ -40,6 +55,16 @@ def fixed():
     return fit_table(make_table(), FitSettings(k=3, alpha=1.0, stability_pairs=5, permutations=9))
 
 
+@pytest.fixture(scope="module")
+def tuned_report(tuned):
+    return build_model_report(tuned, {"command": "sparseauc fit t.csv"})
+
+
+@pytest.fixture(scope="module")
+def fixed_report(fixed):
+    return build_model_report(fixed)
+
+
 def element(report, name):
     found = [e for s in report.sections for e in s.elements if getattr(e, "name", None) == name]
     return found[0] if found else None
@@ -50,109 +75,226 @@ def words(report):
     parts = [report.title, report.lead, *report.facts.values()]
     for section in report.sections:
         for one in section.elements:
-            parts.append(one.text if isinstance(one, Note) else f"{one.title} {one.caption}")
+            parts.append(getattr(one, "text", "") or f"{one.title} {one.caption}")
     return "\n".join(parts)
 
 
 # ------------------------------------------------------------------------------------- the numbers
 
 
-def test_the_lead_states_the_result(fixed):
-    one = fixed.nested.interval
-    assert build_model_report(fixed).lead == (
-        f"In {100 * one.auc:.0f} % of pairs (95 % interval {100 * one.low:.0f} % to "
-        f"{100 * one.high:.0f} %) 3 of 12 columns rank a row whose state is ill above one whose "
-        "state is well, estimated on rows the model had not seen."
+def test_the_head_states_the_result(fixed, fixed_report):
+    one, report = fixed.nested.interval, fixed_report
+    assert report.title == "3 columns that tell ill from well"
+    events = fixed.table.y.sum()
+    assert report.glance == {
+        "AUC (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})",
+        "Rows": "160",
+        "Events (ill)": f"{events} ({100 * events / 160:.0f} %)",
+        "Columns": "3 of 12",
+    }
+    assert report.lead == (
+        "In nested cross-validation, a ill row scores above a well row in "
+        f"{100 * one.auc:.1f} % of pairs (95 % interval {100 * one.low:.1f} % to "
+        f"{100 * one.high:.1f} %)."
     )
 
 
-def test_the_list_has_everything_about_each_column(fixed):
-    shown = element(build_model_report(fixed), "short-list").frame
+def test_the_list_has_everything_about_each_column(fixed, fixed_report):
+    listing = element(fixed_report, "short-list")
+    shown = listing.frame
+    # The coefficient is next to the name: in sight at every width.
+    assert shown.columns[:2].tolist() == ["Column", "Coefficient"]
     assert shown["Column"].tolist() == fixed.columns["column"].tolist()
-    assert shown["Rank"].tolist() == [1, 2, 3]
     assert shown["In ill"].tolist() == ["higher"] * 3
-    for text, value in zip(shown["Coefficient"], fixed.columns["coefficient"], strict=True):
-        assert float(text.replace("−", "-")) == pytest.approx(value, rel=1e-3)
-    for text, value in zip(shown["Weight per SD"], fixed.columns["standardised"], strict=True):
-        assert float(text.replace("−", "-")) == pytest.approx(value, rel=1e-2)
+    assert shown["Coefficient"].tolist() == fixed.columns["coefficient"].tolist()
+    assert shown["Per SD"].tolist() == fixed.columns["standardised"].tolist()
     positive = fixed.table.y == 1
     for name, area in zip(shown["Column"], shown["AUC alone"], strict=True):
         values = fixed.table.X[:, int(name.split()[1])]
         assert area == pytest.approx(roc_auc_score(positive, values))
     frequency = 100 * fixed.columns["frequency"].to_numpy()
-    np.testing.assert_allclose(shown["In halves, %"], frequency, atol=0.5)
+    np.testing.assert_allclose(shown["Selected, %"], frequency, atol=0.5)
 
 
-def test_a_score_by_hand_from_what_the_page_shows(fixed):
-    listing = element(build_model_report(fixed), "short-list")
-    intercept = float(re.search(r"is (\S+) plus", listing.caption).group(1).replace("−", "-"))
-    places = [int(name.split()[1]) for name in listing.frame["Column"]]
-    coefficients = [float(text.replace("−", "-")) for text in listing.frame["Coefficient"]]
+def test_a_score_by_hand_from_what_the_page_shows(fixed, fixed_report):
+    listing = element(fixed_report, "short-list")
+    intercept = float(re.search(r"Score = (\S+) \+", listing.caption).group(1).replace("−", "-"))
+    shown = {column.name: column.values for column in columns(listing)}
+    places = [int(name.split()[1]) for name in shown["Column"]]
+    coefficients = [float(text.replace("−", "-")) for text in shown["Coefficient"]]
     by_hand = intercept + fixed.table.X[:, places] @ coefficients
     np.testing.assert_allclose(by_hand, fixed.training_scores, atol=2e-3)
 
 
-def test_honest_beside_flattering(tuned):
-    frame = element(build_model_report(tuned), "auc").frame.set_index("Judged on")
-    honest = frame.loc["rows the model had not seen"]
+def test_the_auc_and_its_optimism(tuned, tuned_report):
+    frame = element(tuned_report, "auc").frame.set_index("Estimated by")
+    nested = frame.loc["nested cross-validation"]
     one = tuned.nested.interval
-    assert honest.tolist()[:3] == [one.auc, one.low, one.high]
-    folds = frame.loc["the same, mean of 5 folds", "AUC"]
+    assert nested.tolist()[:3] == [one.auc, one.low, one.high]
+    folds = frame.loc["mean of its 5 folds", "AUC"]
     assert folds == pytest.approx(tuned.nested.fold_aucs.mean())
-    search = frame.loc["validation rows of the search"]
+    search = frame.loc["cross-validation of the search"]
     assert search["AUC"] == tuned.classifier.best_score_
-    assert "chosen among 30 models" in search["What it is worth"]
-    flattering = frame.loc["rows the model was fitted to"]
-    assert flattering["AUC"] == tuned.training_auc.auc
-    # No interval for what flatters: it would lend it weight.
-    assert np.isnan(flattering["to"])
+    assert "chosen among 30" in search["What it is worth"]
+    training = frame.loc["training rows"]
+    assert training["AUC"] == tuned.training_auc.auc
+    # No interval for what is optimistic: it would lend it weight.
+    assert np.isnan(training["to"])
 
 
-def test_auc_against_k_with_the_choice_marked(tuned):
-    (panel,) = element(build_model_report(tuned), "auc-by-k").panels
-    curve, chosen = panel.series
+def test_the_folds_show_what_each_chose(tuned, tuned_report):
+    frame = element(tuned_report, "folds").frame
+    assert frame["AUC"].tolist() == tuned.nested.fold_aucs.tolist()
+    assert frame["Rows"].sum() == 160
+    assert frame["Events"].sum() == tuned.table.y.sum()
+    for size, names, chosen in zip(
+        frame["Columns (k)"], frame["Chosen"], tuned.nested.fold_columns, strict=True
+    ):
+        assert names.split(", ") == [f"gene {j}" for j in chosen]
+        assert size == chosen.size
+    assert tuned.to_dict()["auc"]["fold_sizes"] == frame["Columns (k)"].tolist()
+
+
+def test_baselines_are_judged_on_the_same_folds(fixed, fixed_report):
+    frame = element(fixed_report, "baselines").frame.set_index("Method")
+    assert frame.loc["this list", "AUC"] == fixed.nested.interval.auc
+    table, folds = fixed.table, fixed.nested.folds
+    scores = np.empty(table.y.size)
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        model = SparseAUCClassifier(k=1).fit(table.X[train], table.y[train])
+        fitted = model.decision_function(table.X[train])
+        high, low = (fitted[table.y[train] == label].mean() for label in (1, 0))
+        score = model.decision_function(table.X[test])
+        scores[test] = (score - (high + low) / 2) / (high - low)
+    alone = frame.loc["best single column"]
+    assert alone["AUC"] == pytest.approx(roc_auc_score(table.y, scores))
+    assert alone["Columns"] == 1
+    difference = fixed.nested.interval.auc - alone["AUC"]
+    assert alone["Difference"] == pytest.approx(difference, abs=6e-4)
+    assert "L1 logistic regression, C tuned" in frame.index
+
+
+def test_every_column_by_class_and_correlations(fixed, fixed_report):
+    report = fixed_report
+    panels = element(report, "by-class").panels
+    assert [panel.title for panel in panels] == fixed.columns["column"].tolist()
+    for panel in panels:
+        assert [series.label for series in panel.series] == ["well", "ill"]
+        for series in panel.series:
+            assert sum(series.y) == pytest.approx(100)
+    table = element(report, "correlations").frame.drop(columns="Column").to_numpy()
+    places = [int(name.split()[1]) for name in fixed.columns["column"]]
+    np.testing.assert_allclose(table, np.corrcoef(fixed.table.X[:, places].T))
+
+
+def test_columns_of_few_values_are_bars():
+    table = make_table()
+    X = table.X.copy()
+    X[:, 0] = np.where(X[:, 0] > 0, 2.0, -1.0)
+    summary = fit_table(
+        dataclasses.replace(table, X=X), FitSettings(k=12, alpha=1.0, stability_pairs=0)
+    )
+    panels = {
+        panel.title: panel for panel in element(build_model_report(summary), "by-class").panels
+    }
+    panel = panels["gene 0"]
+    assert panel.x_names == ["-1", "2"]
+    share = 100 * np.mean(X[summary.table.y == 1, 0] == 2)
+    assert panel.series[1].y == pytest.approx([100 - share, share])
+
+
+def test_one_number_for_one_thing(tuned, tuned_report):
+    """Report, display, summary and estimator agree."""
+    classifier, nested = tuned.classifier, tuned.nested
     rows = tuned.auc_by_k()
-    assert list(curve.x) == [1, 2, 3, 4, 5, 6]
-    assert list(curve.error) == [row["standard_error"] for row in rows]
-    assert (list(chosen.x), list(chosen.y)) == ([tuned.k], [tuned.classifier.best_score_])
+    display = AUCPathDisplay.from_estimator(classifier)
+    assert list(display.mean) == [row["auc"] for row in rows]
+    assert list(display.error) == [row["standard_error"] for row in rows]
+    at = int(np.argmax([row["auc"] for row in rows]))
+    splits = [classifier.cv_results_[f"split{i}_test_score"] for i in range(classifier.n_splits_)]
+    top = int(np.argmax(np.mean(splits, axis=0)))
+    error = fold_standard_error(np.array(splits)[:, top], classifier.n_repeats_)
+    assert rows[at]["standard_error"] == error
+    assert display.chosen_auc == classifier.best_score_
+
+    report = tuned_report
+    (drawn,) = pictures(element(report, "auc-by-k"), {})
+    assert drawn.readings == display.readings_
+    roc = ROCBandDisplay.from_predictions(tuned.table.y, nested.scores)
+    fpr, low, high = roc_band(nested.scores, tuned.table.y == 1)
+    np.testing.assert_array_equal([roc.band_fpr, roc.band_low, roc.band_high], [fpr, low, high])
+    drawn, _ = pictures(element(report, "roc"), slots([element(report, "roc")])["roc"])
+    assert drawn.readings == roc.readings_
+    assert roc.auc == nested.interval.auc == tuned.to_dict()["auc"]["auc"]
+    assert roc.interval == (nested.interval.low, nested.interval.high)
+    assert f"{roc.auc:.3f}" in report.glance["AUC (95 % interval)"]
 
 
-def test_what_was_not_done_is_not_shown(fixed):
-    report = build_model_report(fixed)
+def test_calibration_tells_the_ends_of_its_intervals(tuned, tuned_report):
+    calibration, decision = element(tuned_report, "calibration").panels
+    positive = tuned.table.y == 1
+    p = cross_fitted_probabilities(tuned.nested.scores, positive, tuned.nested.folds)
+    bins = calibration_bins(p, positive)
+    observed = calibration.series[0]
+    assert observed.x == pytest.approx(100 * bins.predicted)
+    for text, low, high in zip(observed.text, bins.low, bins.high, strict=True):
+        assert f"95 % interval {100 * low:.0f} % to {100 * high:.0f} %" in text
+    slope, _ = fit_logistic(logit(p), positive)
+    caption = element(tuned_report, "calibration").caption
+    assert f"slope {slope:.2f}" in caption
+    everyone = decision.series[1]
+    assert everyone.y[0] == pytest.approx(positive.mean(), abs=0.01)
+
+
+def test_how_to_use_it(fixed, fixed_report):
+    report = fixed_report
+    (use,) = [section for section in report.sections if section.name == "use"]
+    code = {one.title: one.text for one in use.elements if isinstance(one, Code)}
+    assert set(code) == {"Formula", "SQL", "Command", "Python"}
+    frame = pd.DataFrame(fixed.table.X, columns=fixed.table.columns)  # noqa: F841
+    query = code["SQL"].replace("my_table", "frame")
+    scores = duckdb.sql(query).fetchnumpy()["score"]
+    np.testing.assert_allclose(scores, fixed.training_scores)
+
+
+def test_what_was_not_done_is_not_shown(fixed_report):
+    report = fixed_report
     assert element(report, "auc-by-k") is None
     quick = fit_table(make_table(), FitSettings(k=3, alpha=1.0, folds=0, stability_pairs=0))
     report = build_model_report(quick)
-    assert [s.name for s in report.sections] == ["reliance", "columns", "ranking", "method"]
-    assert not any(isinstance(e, Figure) for s in report.sections for e in s.elements)
+    assert [s.name for s in report.sections] == ["reliance", "columns", "ranking", "use", "method"]
+    figures = [e.name for s in report.sections for e in s.elements if isinstance(e, Figure)]
+    assert figures == ["by-class"]
     assert "was not estimated" in report.lead
+    assert "AUC on training rows (optimistic)" in report.glance
     assert "`--quick`" in words(report)
-    assert "In halves, %" not in element(report, "short-list").frame
+    assert "Selected, %" not in element(report, "short-list").frame
 
 
 # --------------------------------------------------------------------------------------- the words
 
 
-def test_what_was_done_in_plain_words(tuned):
-    text = words(build_model_report(tuned, {"command": "sparseauc fit t.csv"}))
+def test_what_was_done_in_plain_words(tuned, tuned_report):
+    text = words(tuned_report)
     y = tuned.table.y
     for part in (
-        f"has 160 rows: {y.sum()} with state ill, called positive, and {160 - y.sum()} with well",
+        f"has 160 rows: {y.sum()} with state = ill (events) and {160 - y.sum()} with well",
         "No value was missing",
-        "Tried were 1 to 6 columns and five ridges, each by five-fold cross-validation",
-        "dealt into five parts",
-        "halves 5 times",
+        "1 to 6 columns and 5 ridge penalties were compared by 5-fold cross-validated AUC",
+        "in each of 5 outer folds",
+        "split into halves 5 times",
         "A score is not a probability",
-        "CalibratedClassifierCV(SparseAUCClassifierCV()",
         "sparseauc fit t.csv",
     ):
         assert part in text
-    assert build_model_report(tuned).facts["seed"] == "0"
+    assert tuned_report.facts["seed"] == "0"
 
 
-def test_shuffled_outcomes_are_told(fixed):
-    text = words(build_model_report(fixed))
+def test_shuffled_outcomes_are_told(fixed, fixed_report):
+    text = words(fixed_report)
     assert "The outcome was shuffled 9 times" in text
-    assert f"reached by {np.sum(fixed.permutation.null >= fixed.permutation.auc)} of the" in text
+    assert f"{np.sum(fixed.permutation.null >= fixed.permutation.auc)} of the shuffled" in text
     assert f"p = {fixed.permutation.pvalue:.2g}" in text
 
 
@@ -166,10 +308,10 @@ def test_missing_values_are_told():
     report = build_model_report(summary)
     text = words(report)
     assert "60 values were missing, in 1 column: gene 0 (60)." in text
-    assert "filled in by the median" in text
-    assert "Noted on the way: A thing was done." in text
+    assert "imputed by the median" in text
+    assert "Notes on the data: A thing was done." in text
     assert "many of their values were missing and imputed: 'gene 0' (38%)" in text
-    assert element(report, "short-list").frame.set_index("Column")["Missing"]["gene 0"] == 60
+    assert element(report, "short-list").frame.set_index("Column")["Missing, %"]["gene 0"] == 37.5
 
 
 def test_nothing_to_be_cautious_about():
@@ -192,7 +334,7 @@ def test_noise_is_called_noise():
     assert "The AUC falls from" in note.text
     assert "Fewer than half of the refits on half of the rows chose 'gene" in note.text
     assert f"{min(table.y.sum(), 60 - table.y.sum())} rows are" in note.text
-    assert report.lead.endswith("Guessing, which is right in half of them, is not ruled out.")
+    assert report.lead.endswith("Chance, which is 50 %, is not ruled out.")
 
 
 def test_same_columns_ends_of_the_grid_and_warnings():
@@ -239,8 +381,8 @@ def test_labels_that_say_nothing_by_themselves(fixed, positive, negative, shown)
         assert "not state=2" in words(report)
 
 
-def test_same_summary_same_page(fixed):
-    assert render(build_model_report(fixed)) == render(build_model_report(fixed))
+def test_same_summary_same_page(fixed, fixed_report):
+    assert render(build_model_report(fixed)) == render(fixed_report)
 
 
 # ------------------------------------------------------------------------------------ in a browser
@@ -266,16 +408,22 @@ def groups_without_stability():
 @pytest.mark.parametrize(
     ("make", "figures", "says"),
     [
-        ("tuned", 4, "Tried were 1 to 6 columns"),
-        (ten_positives, 3, "Only 10 rows are 'ill'"),
-        (groups_without_stability, 3, "Rows come in 80 groups"),
+        ("tuned_report", 5, "1 to 6 columns and 5 ridge penalties"),
+        (ten_positives, 4, "Only 10 rows are 'ill'"),
+        (groups_without_stability, 4, "Rows come in 80 groups"),
     ],
 )
 def test_page_in_a_browser(make, figures, says, request, open_page, tmp_path):
-    summary = request.getfixturevalue(make) if isinstance(make, str) else make()
-    report = build_model_report(summary, {"command": "sparseauc fit t.csv"})
+    report = build_model_report(make()) if callable(make) else request.getfixturevalue(make)
     shown = [e for s in report.sections for e in s.elements]
     assert sum(isinstance(e, Figure) for e in shown) == figures
-    assert sum(isinstance(e, Listing) for e in shown) == 2
+    assert sum(isinstance(e, Listing) for e in shown) >= 4
     assert says in words(report)
-    check_page(open_page, write_page(report, tmp_path / "report.html"), tmp_path)
+    path = write_page(report, tmp_path / "report.html")
+    assert path.stat().st_size < 1_500_000
+    check_page(open_page, path, tmp_path)
+    for width in (400, 800, 1200, 1600):
+        page = open_page(path, width=width).page
+        cell = page.locator("#short-list tbody tr:first-child td").first.bounding_box()
+        box = page.locator("#short-list .scroll").bounding_box()
+        assert cell["x"] + cell["width"] <= box["x"] + box["width"] + 1  # the coefficient

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .elements import Comparison, Figure, Listing, Note, Panel, Report, Section, Series
+from .elements import Code, Comparison, Figure, Listing, Note, Panel, Report, Section, Series
 from .model_report import build_model_report
 from .writing import write_page, write_report
 
 __all__ = [
+    "Code",
     "Comparison",
     "Figure",
     "Listing",

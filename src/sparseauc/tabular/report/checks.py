@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import get_args
+from typing import Any, get_args
 
-from .elements import Comparison, Element, Figure, Listing, Note, Report, Series
+import numpy as np
+
+from .elements import Comparison, Element, Figure, Listing, Note, Panel, Report, Series
 
 CELL_COLUMNS = (
     "method", "in_paper", "group", "column", "mean", "se", "std", "n", "failed", "printed",
@@ -60,7 +62,7 @@ def _names(report: Report) -> Iterator[tuple[str, str, str]]:
             if not isinstance(element, get_args(Element)):
                 raise TypeError(
                     f"section {section.name!r} holds a {type(element).__name__}; sections are made "
-                    "of Comparison, Listing, Figure and Note"
+                    "of Comparison, Listing, Figure, Note and Code"
                 )
             if isinstance(element, Comparison | Listing | Figure):
                 kind = "figure" if isinstance(element, Figure) else "table"
@@ -91,7 +93,7 @@ def _check_figure(figure: Figure) -> None:
     if not figure.panels:
         raise ValueError(f"figure {figure.name!r} has no panel")
     for panel in figure.panels:
-        for series in panel.series:
+        for series in panel.series if isinstance(panel, Panel) else ():
             where = f"series {series.label!r} of figure {figure.name!r}"
             if series.style not in STYLES:
                 raise ValueError(f"{where} has the style {series.style!r}, not one of {STYLES}")
@@ -99,6 +101,9 @@ def _check_figure(figure: Figure) -> None:
 
 
 def _check_lengths(series: Series, where: str) -> None:
-    for name, values in (("y", series.y), ("error", series.error)):
+    error: Any = series.error
+    ends = error if isinstance(error, tuple) and len(error) == 2 and np.ndim(error[0]) else (error,)
+    given: list[tuple[str, Any]] = [("y", series.y), ("text", series.text)]
+    for name, values in given + [("error", end) for end in ends]:
         if values is not None and len(values) != len(series.x):
             raise ValueError(f"{where} has {len(series.x)} x and {len(values)} {name}")

@@ -1,15 +1,16 @@
 """What a report is made of: tables, figures and words, before anybody decides how they look.
 
 Experiments and fitted models build these; ``html.py`` turns them into a page, ``files.py`` into
-CSV, Markdown, PNG and SVG. Nothing here imports a plotting or templating library.
+CSV, Markdown, PNG and SVG; ``drawing.py`` draws the figures of both. Nothing here imports a
+plotting or templating library.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +55,9 @@ class Listing:
     """A table shown as it is, such as the markers or the audit.
 
     Columns of dtype str may hold short plain text, or a link to a place on the page such as
-    ``[Table I](#table1)``; numbers are shown to ``digits`` digits after the
-    point. The index is not shown: make it a column where it says something.
+    ``[Table I](#table1)``; numbers are shown to ``digits`` digits after the point, those of columns
+    named in ``significant`` to so many significant digits. The index is not shown: make it a column
+    where it says something.
     """
 
     name: str
@@ -63,18 +65,29 @@ class Listing:
     caption: str
     frame: pd.DataFrame
     digits: int = 3
+    significant: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a panel. ``error`` is half the height of its band; ``style`` how it is drawn."""
+    """A line of a panel.
+
+    Attributes
+    ----------
+    error : sequence of float, or pair of them, optional
+        Half the height of its band or whiskers; or how far they reach down, and up.
+    style : {"line", "dashed", "points", "steps", "bars"}
+    text : sequence of str, optional
+        What a page shows under the pointer at each point; label and numbers by default.
+    """
 
     label: str
     x: Sequence[float]
     y: Sequence[float]
-    error: Sequence[float] | None = None
+    error: Sequence[float] | tuple[Sequence[float], Sequence[float]] | None = None
     in_paper: bool = True
     style: Literal["line", "dashed", "points", "steps", "bars"] = "line"
+    text: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -102,14 +115,23 @@ class Panel:
     x_names: Sequence[str] = ()
 
 
+class Display(Protocol):
+    """What was drawn, and what to read at its points: any display of :mod:`sparseauc.plotting`."""
+
+    readings_: list[tuple[float, float, str]]
+
+
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side; a series of the same label has the same colour in all of them."""
+    """Panels side by side; a series of the same label has the same colour in all of them.
+
+    A panel is described by its series, or is a function that draws a display on the axes given.
+    """
 
     name: str
     title: str
     caption: str
-    panels: Sequence[Panel]
+    panels: Sequence[Panel | Callable[[Any], Display]]
 
 
 @dataclass(frozen=True)
@@ -124,7 +146,15 @@ class Note:
     kind: Literal["plain", "caution", "finding"] = "plain"
 
 
-Element = Comparison | Listing | Figure | Note
+@dataclass(frozen=True)
+class Code:
+    """Text to be copied as it is: a formula, a query, a command."""
+
+    title: str
+    text: str
+
+
+Element = Comparison | Listing | Figure | Note | Code
 
 
 @dataclass(frozen=True)
@@ -147,9 +177,12 @@ class Report:
     sections : sequence of Section
     facts : dict of str to str
         How it was made: versions, machine, seed, duration, the command that makes it again.
+    glance : dict of str to str
+        The few numbers that stand in the head of the page.
     """
 
     title: str
     lead: str
     sections: Sequence[Section]
     facts: dict[str, str] = field(default_factory=dict)
+    glance: dict[str, str] = field(default_factory=dict)

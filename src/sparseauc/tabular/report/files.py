@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from textwrap import indent
+from typing import Any
 
 from . import drawing
 from .checks import elements, section_anchor
-from .elements import LINK, Comparison, Figure, Listing, Note, Report
+from .elements import LINK, Code, Comparison, Figure, Listing, Note, Panel, Report
 from .palette import slots
 from .tables import NOTHING, Cell, columns, grid, key
 
+_POINT = ["panel", "series", "x", "y", "error", "error below", "error above", "text"]
 # Of what can stand inside a cell, all that Markdown would not show as it is.
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~$])")
 
@@ -53,16 +56,22 @@ def figure_to_csv(figure: Figure) -> str:
     """Write the numbers of a figure: a line for each point, with all its digits."""
     import pandas as pd
 
-    lines = [
-        {
-            "panel": panel.title, "series": series.label, "x": x, "y": y,
-            "error": None if series.error is None else series.error[place],
-        }
-        for panel in figure.panels
-        for series in panel.series
-        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True))
-    ]  # fmt: skip
-    frame = pd.DataFrame(lines, columns=["panel", "series", "x", "y", "error"])
+    lines: list[dict[str, Any]] = []
+    for panel in figure.panels:
+        if not isinstance(panel, Panel):
+            lines += [{"x": x, "y": y, "text": text} for x, y, text in drawing.readings(panel)]
+            continue
+        for series in panel.series:
+            known: dict[str, Any] = {
+                "panel": panel.title, "series": series.label, "x": series.x, "y": series.y,
+                "text": series.text,
+            }  # fmt: skip
+            if isinstance(series.error, tuple):
+                known |= {"error below": series.error[0], "error above": series.error[1]}
+            elif series.error is not None:
+                known["error"] = series.error
+            lines += pd.DataFrame(known, index=range(len(series.x))).to_dict("records")
+    frame = pd.DataFrame(lines, columns=_POINT).dropna(axis="columns", how="all")
     text: str = frame.to_csv(index=False, lineterminator="\n")
     return text
 
@@ -75,6 +84,9 @@ def report_to_markdown(report: Report) -> str:
         for element in section.elements:
             if isinstance(element, Note):
                 parts += _paragraphs(element.text)
+                continue
+            if isinstance(element, Code):
+                parts += [f"### {_escaped(element.title)}", indent(element.text, "    ")]
                 continue
             parts.append(_anchor(element.name))
             if isinstance(element, Figure):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from . import palette, plots
+from . import drawing, palette
 from .checks import check, elements, section_anchor
-from .elements import LINK, Comparison, Element, Figure, Listing, Note, Report
+from .elements import LINK, Code, Comparison, Element, Figure, Note, Report
+from .files import figure_to_csv, to_csv
 from .tables import columns, grid, key
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ _SHORT = 14
 def render(report: Report, *, files: bool = False) -> str:
     """Turn a report into one self-contained HTML page.
 
-    Figures are drawn by plotly.js, which is inside the page (nearly 5 MB of it). The page follows
-    the reader's choice of light or dark, fits a phone, and prints.
+    Figures are pictures in the page. It follows the reader's choice of light or dark, fits a phone,
+    prints, and needs no script to be read; a small one sorts tables, copies code, hides series and
+    shows values under the pointer.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def render(report: Report, *, files: bool = False) -> str:
     Raises
     ------
     ImportError
-        jinja2 or plotly is not installed.
+        jinja2 or matplotlib is not installed.
     ValueError
         A name is used twice or cannot be a link, a table or series is not whole.
     """
@@ -59,26 +60,13 @@ def render(report: Report, *, files: bool = False) -> str:
                 {
                     "anchor": section_anchor(section.name),
                     "heading": section.heading,
-                    "elements": [_view(element, looks) for element in section.elements],
+                    "elements": [_view(element, looks, files) for element in section.elements],
                 }
                 for section in report.sections
             ],
             themes={"light": palette.LIGHT, "dark": palette.DARK},
-            themes_json=_json(
-                {
-                    "light": dataclasses.asdict(palette.LIGHT),
-                    "dark": dataclasses.asdict(palette.DARK),
-                }
-            ),
-            plotly=_plotly() if looks else "",
         )
     )
-
-
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
-
-    return str(get_plotlyjs())
 
 
 @cache
@@ -99,11 +87,22 @@ def _environment() -> Environment:
     return environment
 
 
-def _view(element: Element, looks: dict[str, dict[str, int]]) -> dict[str, Any]:
+def _view(element: Element, looks: dict[str, dict[str, int]], files: bool) -> dict[str, Any]:
     """Give a template what it shows of an element."""
-    if isinstance(element, Note):
-        return {"kind": "note", "note": element}
+    if isinstance(element, Note | Code):
+        return {"kind": type(element).__name__.lower(), "element": element}
     view: dict[str, Any] = {"element": element}
+    if isinstance(element, Figure):
+        drawn = drawing.pictures(element, looks[element.name])
+        return view | {
+            "kind": "figure",
+            "panels": drawn,
+            "legend": drawing.legend_of(element, looks[element.name]),
+            "abreast": drawing.columns_of(element),
+            "not_in_paper": drawing.NOT_IN_PAPER,
+            "csv": "" if files else _data(figure_to_csv(element)),
+        }
+    view["csv"] = "" if files else _data(to_csv(element))
     if isinstance(element, Comparison):
         table = grid(element)
         methods = sum(len(rows) for _, rows in table.blocks)
@@ -114,59 +113,29 @@ def _view(element: Element, looks: dict[str, dict[str, int]]) -> dict[str, Any]:
             "tall": methods > _TALL,
             "short": methods <= _SHORT,
         }
-    if isinstance(element, Listing):
-        shown = columns(element)
-        rows = list(zip(*(column.values for column in shown), strict=True))
-        return view | {
-            "kind": "listing",
-            "columns": shown,
-            "rows": rows,
-            "tall": len(rows) > _TALL,
-            "short": len(rows) <= _SHORT,
-        }
-    slots = looks[element.name]
-    panels = plots.plot(element, slots)
+    shown = columns(element)
+    rows = list(zip(*(column.cells for column in shown), strict=True))
     return view | {
-        "kind": "figure",
-        "panels": [
-            {"title": panel.title, "label": plot["label"]}
-            for panel, plot in zip(element.panels, panels, strict=True)
-        ],
-        "json": _json(panels),
-        "legend": _legend(element, slots),
-        "not_in_paper": plots.NOT_IN_PAPER,
+        "kind": "listing",
+        "columns": shown,
+        "rows": rows,
+        "tall": len(rows) > _TALL,
+        "short": len(rows) <= _SHORT,
     }
 
 
-def _legend(figure: Figure, slots: dict[str, int]) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": label,
-            "in_paper": series.in_paper,
-            "style": series.style,
-            "look": palette.look(slots[label]),
-        }
-        for label, series in plots.legend_entries(figure).items()
-    ]
-
-
-def _json(value: Any) -> Markup:
-    """Write JSON that no text inside can break out of, not even ``</script>``."""
-    from markupsafe import Markup
-
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)
+def _data(text: str) -> str:
+    """Address of a file that is inside the page."""
+    return f"data:text/csv;charset=utf-8,{quote(text)}"
 
 
 def _words(text: str) -> Markup:
     """Escape a text; what stands between backquotes becomes code."""
     from markupsafe import Markup, escape
 
-    parts = text.split("`")
+    parts = re.sub(r"(?<=\d) %", "\u00a0%", text).split("`")
     if len(parts) % 2 == 0:
-        return escape(text)
+        return escape("`".join(parts))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
         for place, part in enumerate(parts)

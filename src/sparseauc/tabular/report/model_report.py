@@ -1,4 +1,4 @@
-"""The report on a table of one's own: which columns were chosen, and how far to trust them."""
+"""The report on a fitted table: which columns were chosen, and how far to trust them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,33 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import roc_curve
+import numpy.typing as npt
+from scipy.special import logit
+from sklearn.metrics import average_precision_score, brier_score_loss, precision_recall_curve
 
-from ..._text import listed
-from ...curves import calibration_bins, roc_band, score_bins
-from ..cautions import as_sentence
-from .elements import Element, Figure, Listing, Note, Panel, Report, Section, Series
-from .geometry import MOST_MARKERS
-from .tables import _SUPERSCRIPTS
+from ...curves import (
+    calibration_bins,
+    cross_fitted_probabilities,
+    fit_logistic,
+    net_benefit,
+    score_bins,
+)
+from ...plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
+from ..cautions import as_sentence, missing_share
+from ..export import to_sql
+from .baselines import judge_baselines
+from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Section, Series
+from .model_words import class_names, count_columns, describe_method, significant_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..reading import Table
     from ..summary import FitSummary
 
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+Array = npt.NDArray[np.float64]
+
+# More columns than these would fill pages: of longer lists the weightiest are drawn.
+_MOST_DRAWN = 12
+# A column of fewer different values is drawn as bars, one for each.
+_FEW_VALUES = 6
 
 
 def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = None) -> Report:
@@ -52,60 +63,72 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
     >>> table = Table(X, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
     >>> report = build_model_report(fit_table(table, FitSettings(k=2, alpha=1.0)))
     >>> print(report.title)
-    state: which columns rank ill above well
+    2 columns that tell ill from well
     """
     sections = [
-        Section("reliance", "Before you rely on it", [_reliance(summary)]),
-        Section("columns", "The chosen columns", [_columns(summary)]),
-        Section("ranking", "How well they rank", _ranking(summary)),
+        Section("reliance", "Before you rely on it", [_cautions(summary)]),
+        Section("columns", "The short list", _columns(summary)),
+        Section("ranking", "How well it ranks", _ranking(summary)),
     ]
-    if by_k := _by_k(summary):
-        sections.append(Section("size", "How many columns", by_k))
+    if size := _size(summary):
+        sections.append(Section("size", "How many columns", size))
     if summary.nested is not None:
-        sections.append(Section("probability", "From score to probability", _calibration(summary)))
-    sections.append(Section("method", "What was done", _method(summary)))
-    table = summary.table
+        sections.append(Section("probability", "From score to probability", _probability(summary)))
+    sections += [
+        Section("use", "How to use it", _use(summary)),
+        Section("method", "What was done", _method(summary)),
+    ]
+    positive, negative = class_names(summary.table)
     return Report(
-        title=f"{table.target}: which columns rank {table.positive} above {table.negative}",
+        title=f"{count_columns(summary.k)} that tell {positive} from {negative}",
         lead=_lead(summary),
         sections=sections,
         facts={**_facts(summary), **(facts or {})},
+        glance=_glance(summary),
     )
+
+
+def _glance(summary: FitSummary) -> dict[str, str]:
+    table, nested = summary.table, summary.nested
+    events, rows = int(table.y.sum()), table.y.size
+    auc = {"AUC on training rows (optimistic)": f"{summary.training_auc.auc:.3f}"}
+    if nested is not None:
+        one = nested.interval
+        level = f"{100 * one.confidence:g} %"
+        auc = {f"AUC ({level} interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
+    return {
+        **auc,
+        "Rows": str(rows),
+        f"Events ({class_names(table)[0]})": f"{events} ({_percent(events / rows)})",
+        "Columns": f"{summary.k} of {len(table.inputs)}",
+    }
 
 
 def _lead(summary: FitSummary) -> str:
-    table = summary.table
-    what = (
-        f"{summary.k} of {len(table.inputs)} columns {'ranks' if summary.k == 1 else 'rank'} a row "
-        f"whose {table.target} is {table.positive} above one whose {table.target} is "
-        f"{table.negative}"
-    )
+    positive, negative = class_names(summary.table)
     if summary.nested is None:
         return (
-            f"In {_percent(summary.training_auc.auc)} of pairs {what}. But these are the very rows "
-            "that the columns were chosen by, which flatters; how well they rank other rows was "
-            "not estimated."
+            "How well the list ranks new rows was not estimated. The AUC above is that of the rows "
+            "that the columns were chosen by, and is optimistic."
         )
-    interval = summary.nested.interval
+    one = summary.nested.interval
     text = (
-        f"In {_percent(interval.auc)} of pairs ({100 * interval.confidence:g} % interval "
-        f"{_percent(interval.low)} to {_percent(interval.high)}) {what}, estimated on rows the "
-        "model had not seen."
+        f"In nested cross-validation, a {positive} row scores above a {negative} row in "
+        f"{100 * one.auc:.1f} % of pairs ({100 * one.confidence:g} % interval "
+        f"{100 * one.low:.1f} % to {100 * one.high:.1f} %)."
     )
-    if interval.low <= 0.5:
-        text += " Guessing, which is right in half of them, is not ruled out."
-    return text
+    return text + (" Chance, which is 50 %, is not ruled out." if one.low <= 0.5 else "")
 
 
-def _reliance(summary: FitSummary) -> Note:
+def _cautions(summary: FitSummary) -> Note:
     if summary.cautions:
         return Note("\n\n".join(summary.cautions), "caution")
     return Note(
-        "Nothing stood out. Looked at: the number of rows of each class, the interval of the AUC, "
-        "its fall from training rows to others, columns that give the outcome away or look like "
-        "ids, columns that are the same, how often each chosen column is chosen again, and whether "
-        "more columns should have been tried. What no check can see is whether these rows are "
-        "like those that the list is meant for.",
+        "Nothing stood out. Checked: events and rows, the interval of the AUC, its fall from "
+        "training rows to others, columns that give the outcome away or look like ids, columns "
+        "that are the same, how often each column is selected again, missing values, and whether "
+        "more columns should have been tried. No check can tell whether these rows are like those "
+        "that the list is meant for.",
         "finding",
     )
 
@@ -113,60 +136,156 @@ def _reliance(summary: FitSummary) -> Note:
 # -------------------------------------------------------------------------------------- the columns
 
 
-def _columns(summary: FitSummary) -> Listing:
+def _columns(summary: FitSummary) -> list[Element]:
+    elements: list[Element] = [_short_list(summary), _distributions(summary)]
+    if summary.k > 1:
+        elements.append(_correlations(summary))
+    if any(summary.near_copies):
+        elements.append(_stand_ins(summary))
+    return elements
+
+
+def _short_list(summary: FitSummary) -> Listing:
     import pandas as pd
 
     columns, table = summary.columns, summary.table
-    positive, negative = _classes(table)
-    shown = pd.DataFrame({"Column": columns["column"].astype(str), "Rank": columns["rank"]})
-    shown[f"In {positive}"] = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
-    shown["Weight per SD"] = [_significant(value, 3) for value in columns["standardised"]]
-    shown["AUC alone"] = columns["auc"]
+    positive, negative = class_names(table)
+    shown = pd.DataFrame(
+        {
+            "Column": columns["column"].astype(str),
+            "Coefficient": columns["coefficient"],
+            "Per SD": columns["standardised"],
+            f"In {positive}": columns["direction"].map({"+": "higher", "-": "lower", "": "same"}),
+            "AUC alone": columns["auc"],
+        }
+    )
     caption = [
-        f"The weightiest first. In {positive}: whether values are higher or lower there than in "
-        f"{negative}. Weight per SD: change of the score when the column rises by one standard "
-        "deviation, which compares columns of different units. AUC alone: how well the column "
-        "ranks by itself; it was picked by these very rows, so this flatters."
+        f"The weightiest first. Per SD: coefficient × standard deviation, which compares columns "
+        f"of different units. In {positive}: whether values are higher or lower than in "
+        f"{negative}. AUC alone: of the column by itself, on the training rows (optimistic)."
     ]
     if "frequency" in columns:
-        shown["In halves, %"] = np.round(100 * columns["frequency"].to_numpy()).astype(int)
+        shown["Selected, %"] = np.round(100 * columns["frequency"].to_numpy()).astype(int)
         assert summary.stability is not None
         caption[0] += (
-            f" In halves: share of {2 * summary.stability.n_pairs} fits to half of the rows that "
-            "chose it again; the higher, the less it owes its place to a few rows."
+            f" Selected: share of {2 * summary.stability.n_pairs} fits to half of the rows that "
+            "chose the column again."
         )
-    if any(summary.near_copies):
-        shown["Near copies"] = [
-            listed([f"{name} ({_signed(f'{r:.2f}')})" for name, r in others], 3)
-            for others in summary.near_copies
-        ]
-        caption[0] += (
-            " Near copies: columns that could stand in for it, with their correlation (beyond "
-            "±0.9)."
-        )
-    if table.missing and table.imputation is not None:
-        sources = {one.name: one.column for one in table.inputs}
-        shown["Missing"] = [table.missing.get(sources[name], 0) for name in shown["Column"]]
-    shown["Coefficient"] = [_significant(value, 4) for value in columns["coefficient"]]
-    intercept = _significant(float(summary.classifier.intercept_[0]), 4)
+    if table.missing:
+        about = summary.to_dict()
+        shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
+    intercept = significant_text(float(summary.classifier.intercept_[0]), 4)
     caption.append(
-        f"The score of a row is {intercept} plus the sum of coefficient × value over these "
-        f"columns. The higher, the more like {positive}; 0 is midway between the classes."
+        f"Score = {intercept} + the sum of coefficient × value. The higher, the more like "
+        f"{positive}; rows above 0 are predicted {positive}."
     )
-    if against := _against(columns):
+    if against := _against(summary):
         caption.append(
-            f"Weighted against their own direction: {listed(against)}. That is no mistake: such a "
-            "column tells little by itself and serves to cancel noise that it shares with others. "
-            "Do not read its sign as its relation to the outcome."
+            f"Weighted against their own direction: {', '.join(against)}. This is no mistake: such "
+            "a column cancels noise that it shares with others. Do not read its sign as its "
+            "relation to the outcome."
         )
-    return Listing("short-list", f"{len(shown)} columns", "\n\n".join(caption), shown)
+    return Listing(
+        "short-list", "Columns and coefficients", "\n\n".join(caption), shown,
+        significant={"Coefficient": 4, "Missing, %": 2},
+    )  # fmt: skip
 
 
-def _against(columns: pd.DataFrame) -> list[str]:
+def _against(summary: FitSummary) -> list[str]:
     """Columns whose coefficient has another sign than their direction."""
+    columns = summary.columns
     sign = np.sign(columns["coefficient"])
     own = columns["direction"].map({"+": 1, "-": -1, "": 0})
     return [repr(name) for name in columns["column"][sign * own < 0]]
+
+
+def _values(summary: FitSummary, most: int) -> dict[str, Array]:
+    """Values of the chosen columns, the weightiest first, NaN where missing."""
+    names = [str(name) for name in summary.table.columns]
+    values = {}
+    for name in map(str, summary.columns["column"][:most]):
+        part = summary.table.X[:, [names.index(name)]]
+        dense = part.toarray() if hasattr(part, "toarray") else part
+        values[name] = np.asarray(dense, np.float64).ravel()
+    return values
+
+
+def _distributions(summary: FitSummary) -> Figure:
+    positive = summary.table.y == 1
+    labels = class_names(summary.table)[::-1]
+    panels = []
+    for name, values in _values(summary, _MOST_DRAWN).items():
+        known = np.isfinite(values)
+        panels.append(_distribution(name, values[known], positive[known], labels))
+    more = summary.k - len(panels)
+    caption = (
+        "Values of each chosen column, as shares of the class, so that a rare class is seen as "
+        "well as a common one. Values far from the middle are counted in the outermost bins."
+    )
+    if more > 0:
+        caption += f" The {_MOST_DRAWN} weightiest columns are shown."
+    return Figure("by-class", "Each column by class", caption, panels)
+
+
+def _distribution(name: str, values: Array, positive: Any, labels: tuple[str, str]) -> Panel:
+    distinct = np.unique(values)
+    few = distinct.size <= _FEW_VALUES
+    if few or min(positive.sum(), (~positive).sum()) == 0:
+        edges = np.arange(distinct.size + 1) - 0.5
+        values = np.searchsorted(distinct, values).astype(np.float64)
+    else:
+        edges = score_bins(values, positive)
+        values = np.clip(values, edges[0], edges[-1])
+    series = []
+    for label, mask in zip(labels, (~positive, positive), strict=True):
+        shares = 100 * np.histogram(values[mask], edges)[0] / max(1, mask.sum())
+        if few:
+            series.append(Series(label, range(distinct.size), shares.tolist(), style="bars"))
+            continue
+        text = [
+            f"{label}\n{name}: {a:.4g} to {b:.4g}\n{share:.3g} % of the class"
+            for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
+        ]
+        # A step lasts to the next edge; the last one comes down. Its band is the area below.
+        x, y = edges.tolist(), [*shares.tolist(), 0.0]
+        error = (y, [0.0] * len(y))
+        series.append(Series(label, x, y, error, style="steps", text=[*text, ""]))
+    ticks = [f"{value:g}" for value in distinct] if few else []
+    return Panel(name, "value", "rows of the class, %", series, x_names=ticks)
+
+
+def _correlations(summary: FitSummary) -> Listing:
+    import pandas as pd
+
+    frame = pd.DataFrame(_values(summary, _MOST_DRAWN))
+    table = frame.corr()
+    table.columns = pd.Index([str(place) for place in range(1, len(table) + 1)])
+    names = [f"{place}  {name}" for place, name in enumerate(frame.columns, start=1)]
+    table.insert(0, "Column", names)
+    return Listing(
+        "correlations",
+        "Correlations among the chosen columns",
+        "Pearson's, over rows where neither value is missing. Columns of a high correlation share "
+        "what they say of the outcome; their weights should be read together.",
+        table,
+        digits=2,
+    )
+
+
+def _stand_ins(summary: FitSummary) -> Listing:
+    import pandas as pd
+
+    rows = [
+        (str(name), other, correlation)
+        for name, copies in zip(summary.columns["column"], summary.near_copies, strict=True)
+        for other, correlation in copies
+    ]
+    return Listing(
+        "stand-ins",
+        "Columns that could stand in",
+        "Other columns whose correlation with a chosen one is beyond ±0.9.",
+        pd.DataFrame(rows, columns=["Chosen", "Nearly the same", "Correlation"]),
+    )
 
 
 # -------------------------------------------------------------------------------------- the ranking
@@ -175,9 +294,11 @@ def _against(columns: pd.DataFrame) -> list[str]:
 def _ranking(summary: FitSummary) -> list[Element]:
     elements: list[Element] = [_aucs(summary)]
     if summary.permutation is not None:
-        elements.append(_shuffles(summary))
+        elements.append(_permutation(summary))
     if summary.nested is not None:
-        elements += [_roc(summary), _distributions(summary)]
+        elements += [_curves(summary), _folds(summary)]
+        if baselines := judge_baselines(summary):
+            elements.append(baselines)
     return elements
 
 
@@ -190,323 +311,290 @@ def _aucs(summary: FitSummary) -> Listing:
     rows: list[tuple[str, float, float, float, str]] = []
     if nested is not None:
         one, known = nested.interval, nested.fold_aucs[~np.isnan(nested.fold_aucs)]
-        rows.append(("rows the model had not seen", one.auc, one.low, one.high, "the one to quote"))
+        rows.append(("nested cross-validation", one.auc, one.low, one.high, "the one to quote"))
         if known.size:
             apart = f"compares rows of a fold only; from {known.min():.2f} to {known.max():.2f}"
             rows.append(
-                (
-                    f"the same, mean of {known.size} folds",
-                    float(known.mean()),
-                    np.nan,
-                    np.nan,
-                    apart,
-                )
+                (f"mean of its {known.size} folds", float(known.mean()), np.nan, np.nan, apart)
             )
     if summary.cv_results is not None:
         tried = len(summary.cv_results["params"])
-        score = float(classifier.best_score_)
+        worth = f"the model was chosen among {tried} by it: slightly optimistic"
         rows.append(
-            ("validation rows of the search", score, np.nan, np.nan,
-             f"chosen among {tried} models by this number: slightly too good")
-        )  # fmt: skip
+            ("cross-validation of the search", float(classifier.best_score_), np.nan, np.nan, worth)
+        )
     rows.append(
-        ("rows the model was fitted to", summary.training_auc.auc, np.nan, np.nan,
-         "it has seen their outcome: too good")
-    )  # fmt: skip
-    frame = pd.DataFrame(
-        rows, columns=["Judged on", "AUC", f"{100 * level:g} % from", "to", "What it is worth"]
+        ("training rows", summary.training_auc.auc, np.nan, np.nan, "optimistic: not to be quoted")
     )
-    positive, negative = _classes(summary.table)
+    frame = pd.DataFrame(
+        rows, columns=["Estimated by", "AUC", f"{100 * level:g} % from", "to", "What it is worth"]
+    )
+    positive, negative = class_names(summary.table)
     caption = (
-        f"AUC: of all pairs of a {positive} row and a {negative} row, the share in which the "
-        f"{positive} row scores higher. 0.5 is guessing, 1 is perfect. It does not "
-        "depend on how rare either class is."
+        f"AUC: the share of pairs of a {positive} and a {negative} row in which the {positive} row "
+        "scores higher. 0.5 is chance, 1 is perfect; it does not depend on how rare events are."
     )
     if nested is not None:
         caption += (
-            " The interval is DeLong's. It is for the rows, not for the choice of columns, so "
-            "where other rows would have led to other columns it is somewhat too narrow."
+            " The interval is DeLong's. It does not cover the choice of columns: where other rows "
+            "would have led to other columns it is somewhat too narrow."
         )
-    return Listing("auc", "Honest and flattering AUCs", caption, frame)
+    return Listing("auc", "AUC and its optimism", caption, frame)
 
 
-def _shuffles(summary: FitSummary) -> Note:
+def _permutation(summary: FitSummary) -> Note:
     assert summary.permutation is not None
     result = summary.permutation
     reached = int(np.count_nonzero(result.null >= result.auc))
-    found = result.pvalue <= 0.05
     return Note(
-        f"Could it be chance? The outcome was shuffled {result.null.size} times and everything was "
-        f"done again. The AUC of the true outcome, {result.auc:.3f} as the mean of folds, was "
-        f"reached by {reached} of the shuffled ones, whose mean was {result.null.mean():.3f}: "
+        f"Could it be chance? The outcome was shuffled {result.null.size} times and everything "
+        f"refitted. {reached} of the shuffled outcomes reached the AUC of the true one "
+        f"({result.auc:.3f}, mean of folds); their mean was {result.null.mean():.3f}: "
         f"p = {result.pvalue:.2g}.",
-        "finding" if found else "caution",
+        "finding" if result.pvalue <= 0.05 else "caution",
     )
 
 
-def _roc(summary: FitSummary) -> Figure:
+def _curves(summary: FitSummary) -> Figure:
     nested, table = summary.nested, summary.table
     assert nested is not None
-    positive, negative = _classes(table)
-    level = nested.interval.confidence
-    false, true, _ = roc_curve(table.y == 1, nested.scores)
-    at, *edges = roc_band(nested.scores, table.y == 1, level)
-    series = [
-        Series("rows not seen", false.tolist(), true.tolist()),
-        *(
-            Series(f"{100 * level:g} % limits", at.tolist(), edge.tolist(), style="dashed")
-            for edge in edges
-        ),
-        Series("guessing", *_straight(0, 1, 0, 1), style="dashed"),
+    positive, scores, level = table.y == 1, nested.scores, nested.interval.confidence
+    precision, recall, thresholds = precision_recall_curve(positive, scores)
+    average, rate = average_precision_score(positive, scores), float(positive.mean())
+    shown = np.unique(np.linspace(0, thresholds.size - 1, 400).astype(np.intp))
+    text = [
+        f"threshold {t:.3g}: sensitivity {r:.2f}, PPV {p:.2f}"
+        for t, r, p in zip(thresholds[shown], recall[shown], precision[shown], strict=True)
     ]
     panel = Panel(
-        "",
-        f"share of {negative} rows above the threshold",
-        f"share of {positive} rows above it",
-        series,
-        x_range=(0, 1),
-        y_range=(0, 1.01),
-    )
+        "", "sensitivity (recall)", "positive predictive value (precision)",
+        [
+            Series(
+                f"average precision {average:.2f}", recall[shown].tolist(),
+                precision[shown].tolist(), style="steps", text=text,
+            ),
+            Series(f"share of events {rate:.2f}", [0, 1], [rate, rate], style="dashed"),
+        ],
+        x_range=(-0.01, 1.01), y_range=(0, 1.02),
+    )  # fmt: skip
     return Figure(
         "roc",
-        "ROC: what each threshold catches, and what it costs",
-        f"Each point is a threshold on the score of rows that the model had not seen: how many "
-        f"{positive} rows it catches (upwards) at the cost of how many {negative} rows (to the "
-        f"right). At any one share of {negative} rows the limits hold the true share of "
-        f"{positive} rows with {100 * level:g} % confidence.",
-        [panel],
+        "ROC and precision–recall",
+        "Each point is a threshold on the scores of nested cross-validation. Left: the share of "
+        "events above it against the share of other rows above it, with the pointwise "
+        f"{100 * level:g} % band of binomial limits (Clopper and Pearson), whose coverage is known "
+        "at any number of rows. Right: of the rows above it, the share that are events; it falls "
+        "where events are rarer than here.",
+        [
+            lambda ax: ROCBandDisplay.from_predictions(table.y, scores, confidence=level, ax=ax),
+            panel,
+        ],
     )
 
 
-def _straight(x0: float, x1: float, y0: float, y1: float) -> tuple[list[float], list[float]]:
-    """A line of so many points that none of them is marked."""
-    x, y = np.linspace((x0, y0), (x1, y1), MOST_MARKERS + 1).T
-    return x.tolist(), y.tolist()
+def _folds(summary: FitSummary) -> Listing:
+    import pandas as pd
 
-
-def _distributions(summary: FitSummary) -> Figure:
     nested, table = summary.nested, summary.table
     assert nested is not None
-    positive = table.y == 1
-    names = _classes(table)
-    edges = score_bins(nested.scores, positive)
-    inside = np.clip(nested.scores, edges[0], edges[-1])
-    centres = ((edges[:-1] + edges[1:]) / 2).tolist()
-    shares = [np.histogram(inside[of], edges)[0] / of.sum() for of in (positive, ~positive)]
-    series = [
-        Series(f"{label} ({count} rows)", centres, (100 * share).tolist(), style="bars")
-        for label, count, share in (
-            (names[0], int(positive.sum()), shares[0]),
-            (names[1], int((~positive).sum()), shares[1]),
-        )
-    ]
-    caption = (
-        "Scores of rows by models that had not seen them. 0 is midway between the means of the two "
-        "classes in training and 1 is their distance, so that the models of different folds can "
-        "be compared. Each class adds up to 100 %, however rare it is."
+    fold = np.arange(nested.fold_aucs.size)
+    frame = pd.DataFrame(
+        {
+            "Fold": fold + 1,
+            "Rows": [int((nested.folds == i).sum()) for i in fold],
+            "Events": [int(table.y[nested.folds == i].sum()) for i in fold],
+            "AUC": nested.fold_aucs,
+        }
     )
-    if np.any(inside != nested.scores):
-        caption += " Rows beyond the ends are counted in the outermost bars."
-    return Figure(
-        "scores",
-        "Scores of the two classes",
-        caption,
-        [Panel("", "score", "rows of the class, %", series)],
+    if nested.fold_columns:
+        chosen = set(map(str, summary.columns["column"]))
+        names = [[str(table.columns[j]) for j in one] for one in nested.fold_columns]
+        frame["Columns (k)"] = [len(one) for one in names]
+        frame["Also on the list"] = [sum(name in chosen for name in one) for one in names]
+        frame["Chosen"] = [", ".join(one) for one in names]
+    return Listing(
+        "folds",
+        "The outer folds",
+        "Every fold repeats the whole procedure without its rows. Lists that differ much from fold "
+        "to fold say that other rows would lead to another list.",
+        frame,
     )
 
 
 # --------------------------------------------------------------------------------- how many columns
 
 
-def _by_k(summary: FitSummary) -> list[Element]:
-    rows = summary.auc_by_k()
-    if len(rows) < 2:
+def _size(summary: FitSummary) -> list[Element]:
+    if len(summary.auc_by_k()) < 2:
         return []
-    classifier: Any = summary.classifier
-    curve = Series(
-        "validation AUC ± one standard error",
-        [row["k"] for row in rows],
-        [row["auc"] for row in rows],
-        error=[row["standard_error"] for row in rows],
+    rule = (
+        "The list chosen is the shortest within one standard error of the best."
+        if summary.settings.get("rule") == "1se"
+        else "The list chosen is of median size among the models within noise of the best."
     )
-    chosen = Series(
-        f"chosen: {_columns_in_words(classifier.k_)}",
-        [classifier.k_], [classifier.best_score_], style="points",
-    )  # fmt: skip
-    caption = (
-        "Mean AUC on validation rows for every number of columns, at the best ridge for that "
-        "number. The band is one standard error over folds up and down: numbers whose AUCs lie in "
-        "one another's band can hardly be told apart. "
-        f"{_rule_in_words(summary)}"
-    )
-    panel = Panel("", "number of columns, k", "AUC on validation rows", [curve, chosen])
-    return [Figure("auc-by-k", "AUC against the number of columns", caption, [panel])]
+    return [
+        Figure(
+            "auc-by-k",
+            "AUC against the number of columns",
+            "Mean AUC of the validation folds at each k, of the best ridge for that k; the mark of "
+            "the choice is that of the ridge chosen. The band is one standard error over folds up "
+            f"and down. {rule}",
+            [lambda ax: AUCPathDisplay.from_estimator(summary.classifier, ax=ax)],
+        )
+    ]
 
 
-def _rule_in_words(summary: FitSummary) -> str:
-    if summary.settings["rule"] == "1se":
-        return "Chosen was the smallest number within one standard error of the best."
-    return "Chosen was the middle one of the models that cannot be told from the best."
+# -------------------------------------------------------------------------------------- probability
 
 
-# -------------------------------------------------------------------------------------- calibration
-
-
-def _calibration(summary: FitSummary) -> list[Element]:
+def _probability(summary: FitSummary) -> list[Element]:
     nested, table = summary.nested, summary.table
     assert nested is not None
     positive = table.y == 1
-    bins = calibration_bins(nested.scores, positive)
-    name = _classes(table)[0]
+    names = class_names(table)
     rate = float(positive.mean())
-    x: list[float] = []
-    y: list[float] = []
-    for score, low, high in zip(bins.predicted, bins.low, bins.high, strict=True):
-        along, up = _straight(score, score, 100 * low, 100 * high)
-        x, y = [*x, *along, float("nan")], [*y, *up, float("nan")]
-    ends = float(nested.scores.min()), float(nested.scores.max())
-    series = [
-        Series("95 % interval", x, y),
-        Series(f"{name} among rows of similar score", bins.predicted.tolist(),
-               (100 * bins.share).tolist(), style="points"),
-        Series(f"all rows: {_percent(rate)}", *_straight(*ends, 100 * rate, 100 * rate),
-               style="dashed"),
-    ]  # fmt: skip
-    top = 100 * max(rate, float(bins.high.max()))
-    most, fewest = int(bins.rows.max()), int(bins.rows.min())
-    size = f"{most} rows" if most == fewest else f"{fewest} to {most} rows"
-    figure = Figure(
+    scores = Figure(
+        "scores",
+        "Scores of the two classes",
+        "Scores of nested cross-validation. 0 is midway between the class means in training and 1 "
+        "is their distance, so that the folds can be compared. Each class adds up to 1, however "
+        "rare it is. Rows far from the middle are counted in the outermost bins.",
+        [
+            lambda ax: ScoreDistributionDisplay(
+                scores=nested.scores, positive=positive, threshold=0.0, labels=names[::-1]
+            ).plot(ax=ax)
+        ],
+    )
+    p = cross_fitted_probabilities(nested.scores, positive, nested.folds)
+    slope, intercept = fit_logistic(logit(p), positive)
+    brier = brier_score_loss(positive, p)
+    slopes = (
+        f"Calibration slope {slope:.2f} (1 is ideal), intercept {intercept:.2f} (0 is ideal)"
+        if np.isfinite(slope)
+        else "The score separates the classes: there is no calibration slope"
+    )
+    curves = Figure(
         "calibration",
-        f"How often rows of a score are {name}",
-        f"Rows that the model had not seen, in order of their score, in "
-        f"{_number(bins.rows.size)} bins of {size}: the share of {name} in each, with "
-        "its exact binomial interval. The share should rise from left to right.",
-        [Panel("", "score", f"{name}, %", series, y_range=(-0.02 * top, 1.02 * top))],
+        "Calibration and decision curve",
+        f"Left: predicted probability against the share of {names[0]} in bins of rows of similar "
+        f"prediction, with exact binomial intervals. {slopes}, Brier score {brier:.3f}. Right: net "
+        "benefit of acting on rows whose probability reaches a threshold, beside acting on all or "
+        "on none; the highest line at the threshold that fits your costs is the best policy.",
+        [_calibration(p, positive, names[0]), _decision(p, positive)],
     )
-    maker = "SparseAUCClassifierCV()"
-    if summary.cv_results is None:
-        maker = f"SparseAUCClassifier(k={summary.k}, alpha={summary.alpha:g})"
-    note = Note(
-        "A score is not a probability: it says which of two rows is more likely "
-        f"{name}, not how likely either is. Where a probability is needed, calibrate: "
-        f'`CalibratedClassifierCV({maker}, method="sigmoid", cv=5)` of scikit-learn learns it from '
-        "rows that the model was not fitted to. It will hold where the share of "
-        f"{name} is as here, {_percent(rate)}; if rows were picked by their outcome, as "
-        "cases and controls are, it is not that of the population."
-    )
-    return [figure, note]
+    return [
+        Note(
+            "A score is not a probability. Here it was turned into one by a logistic curve fitted "
+            "to the scores of the other outer folds (Platt scaling). Such a probability holds "
+            f"where {names[0]} is as common as here ({_percent(rate)}); for cases and controls it "
+            "is not that of the population."
+        ),
+        scores,
+        curves,
+    ]
+
+
+def _calibration(p: Array, positive: Any, name: str) -> Panel:
+    bins = calibration_bins(p, positive)
+    share = bins.share
+    text = [
+        f"predicted {100 * mean:.0f} %, observed {100 * at:.0f} %\n"
+        f"95 % interval {100 * low:.0f} % to {100 * high:.0f} %\n{rows} rows"
+        for mean, at, low, high, rows in zip(
+            bins.predicted, share, bins.low, bins.high, bins.rows, strict=True
+        )
+    ]
+    reach = 100 * (share - bins.low), 100 * (bins.high - share)
+    return Panel(
+        "", "predicted probability, %", f"{name}, %",
+        [
+            Series(
+                "observed, 95 % interval", (100 * bins.predicted).tolist(),
+                (100 * share).tolist(), error=(reach[0].tolist(), reach[1].tolist()),
+                style="points", text=text,
+            ),
+            Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),
+        ],
+        x_range=(-2, 102), y_range=(-2, 102),
+    )  # fmt: skip
+
+
+def _decision(p: Array, positive: Any) -> Panel:
+    t = np.linspace(0.01, 0.99, 99)
+    rate = float(positive.mean())
+    model, everyone = net_benefit(p, positive, t), net_benefit(np.ones_like(p), positive, t)
+    series = [
+        Series(
+            label, (100 * t).tolist(), y.tolist(), style="line" if y is model else "dashed",
+            text=[
+                f"{label}: net benefit {v:.3f} at {100 * at:.0f} %"
+                for at, v in zip(t, y, strict=True)
+            ],
+        )
+        for label, y in (
+            ("by the model", model),
+            ("act on all", everyone),
+            ("act on none", np.zeros_like(t)),
+        )
+    ]  # fmt: skip
+    top = max(rate, float(model.max()))
+    ends = (-0.15 * top, 1.1 * top)
+    return Panel("", "threshold, %", "net benefit", series, x_range=(0, 100), y_range=ends)
+
+
+# ---------------------------------------------------------------------------------------------- use
+
+
+def _use(summary: FitSummary) -> list[Element]:
+    card = summary.card()
+    terms = [
+        f"{'−' if term.coefficient < 0 else '+'} {abs(term.coefficient):.6g} × {_value(term)}"
+        for term in card.terms
+    ]
+    formula = "\n".join([f"score = {card.intercept:.6g}", *(f"  {term}" for term in terms)])
+    elements: list[Element] = [Code("Formula", formula.replace("= -", "= −"))]
+    try:
+        elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS score\nFROM my_table"))
+    except ValueError:
+        elements.append(Note("A name of a column cannot be written in SQL."))
+    elements += [
+        Code("Command", "sparseauc predict model.skops new_rows.csv --out scores.csv"),
+        Code(
+            "Python",
+            "from sparseauc.tabular.model_files import load_model\n\n"
+            'model = load_model("model.skops")',
+        ),
+        Note(
+            "`model.skops` is the file that `sparseauc fit` writes with `--out model.skops`, and "
+            "`save_model` from Python."
+        ),
+    ]
+    return elements
+
+
+def _value(term: Any) -> str:
+    name = term.column if term.level is None else f"[{term.column} is {term.level}]"
+    return name if term.fill is None else f"{name} ({term.fill:.4g} if missing)"
 
 
 # ------------------------------------------------------------------------------------ what was done
 
 
 def _method(summary: FitSummary) -> list[Element]:
-    told = [_told_data(summary), _told_score(summary), _told_size(summary), _told_honest(summary)]
-    if summary.stability is not None:
-        told.append(
-            f"How firmly a column belongs to the list was found by splitting the rows into halves "
-            f"{summary.stability.n_pairs} times, and choosing {_columns_in_words(summary.k)} by "
-            "each half alone."
-        )
-    elements: list[Element] = [Note("\n\n".join(told))]
+    elements: list[Element] = [Note("\n\n".join(describe_method(summary)))]
     if summary.notes:
         elements.append(
-            Note("Noted on the way: " + " ".join(as_sentence(note) for note in summary.notes))
+            Note("Notes on the data: " + " ".join(as_sentence(note) for note in summary.notes))
         )
     elements.append(
         Note(
             "What a weighted sum cannot see: columns that matter only in combination with others, "
             "or in the middle of their range. A column on the list need not cause the outcome, and "
-            "one that is not on it need not be unrelated: what tells the same as a chosen column "
-            "is not needed beside it."
+            "one that is not on it need not be unrelated to it: what says the same as a chosen "
+            "column is not needed beside it."
         )
     )
     return elements
-
-
-def _told_data(summary: FitSummary) -> str:
-    table = summary.table
-    n, positives = table.y.size, int(table.y.sum())
-    text = (
-        f"The table {table.source or 'given'} has {n} rows: {positives} with {table.target} "
-        f"{table.positive}, called positive, and {n - positives} with {table.negative}. There were "
-        f"{_columns_in_words(len(table.inputs))} to choose from."
-    )
-    if not table.missing:
-        return f"{text} No value was missing."
-    gaps = [f"{name} ({count})" for name, count in table.missing.items()]
-    text += (
-        f" {sum(table.missing.values())} values were missing, in "
-        f"{_columns_in_words(len(gaps))}: {listed(gaps)}."
-    )
-    if table.imputation is not None:
-        text += (
-            f" Each was filled in by the {table.imputation} of its column over the rows used for "
-            "fitting, anew in each fold, so that no row is judged with the help of its own value."
-        )
-    return text
-
-
-def _told_score(summary: FitSummary) -> str:
-    text = (
-        "The score is a weighted sum of a few columns. Columns and weights were chosen together: "
-        "of all lists of that length the one was sought whose score puts positive rows above "
-        "negative ones most clearly, so columns are on it for what they add to each other. A ridge "
-        f"(here {summary.alpha:g}; columns count in standard deviations) keeps weights from "
-        "following noise."
-    )
-    if included := summary.settings.get("always_include"):
-        text += f" Included by request: {listed(list(map(str, included)))}."
-    return text
-
-
-def _told_size(summary: FitSummary) -> str:
-    settings, results = summary.settings, summary.cv_results
-    classifier: Any = summary.classifier
-    if results is None:
-        return f"The number of columns, {summary.k}, and the ridge were given."
-    repeats = classifier.n_repeats_
-    folds = round(classifier.n_splits_ / repeats)
-    tried = sorted(set(np.asarray(results["param_k"]).tolist()))
-    ridges = len(set(np.asarray(results["param_alpha"]).tolist()))
-    sizes = f"{tried[0]} to {tried[-1]} columns" if len(tried) > 1 else ""
-    strengths = f"{_number(ridges)} ridges" if ridges > 1 else ""
-    given = ""
-    if settings.get("k") is not None:
-        given = f" The number of columns, {settings['k']}, was given."
-    elif settings.get("alpha") is not None:
-        given = " The ridge was given."
-    often = f", {_number(round(repeats))} times over with other folds," if repeats >= 1.5 else ""
-    return (
-        f"Tried were {' and '.join(filter(None, [sizes, strengths]))}, each by "
-        f"{_number(folds)}-fold cross-validation{often} and judged by the AUC on the rows left out."
-        f" {_rule_in_words(summary) if len(tried) > 1 else ''}{given}"
-    )
-
-
-def _told_honest(summary: FitSummary) -> str:
-    nested, table = summary.nested, summary.table
-    if nested is None:
-        return "How well the list ranks rows that it was not chosen by was not estimated."
-    folds = nested.fold_aucs.size
-    everything = (
-        "the choice of columns, of their number and of the ridge included"
-        if summary.cv_results is not None
-        else "the choice of columns included"
-    )
-    text = (
-        f"To judge it honestly the rows were dealt into {_number(folds)} parts with the same share "
-        f"of positives. {_number(folds).capitalize()} times everything was done again without one "
-        f"part, {everything}, and that part was then scored. So each row has a score by a model "
-        "that knew nothing of it; the honest AUC, the ROC curve and the scores shown are of these. "
-        "The list itself comes from all rows."
-    )
-    if table.groups is not None:
-        text += (
-            f" Rows of the same group, of which there are {np.unique(table.groups).size}, were "
-            "always in the same part."
-        )
-    return text
 
 
 def _facts(summary: FitSummary) -> dict[str, str]:
@@ -521,51 +609,6 @@ def _facts(summary: FitSummary) -> dict[str, str]:
     }
 
 
-# -------------------------------------------------------------------------------------------- words
-
-
-def _classes(table: Table) -> tuple[str, str]:
-    """What rows of the two classes are called: "ill", but "state=1" rather than "1"."""
-
-    def called(label: str) -> str:
-        bare = label.lower() in ("yes", "no", "true", "false", "y", "n")
-        try:
-            float(label)
-        except ValueError:
-            return f"{table.target}={label}" if bare else label
-        return f"{table.target}={label}"
-
-    positive = called(table.positive)
-    rest = table.negative == f"not {table.positive}"
-    return positive, f"not {positive}" if rest else called(table.negative)
-
-
 def _percent(share: float) -> str:
     near_an_end = 0 < share < 0.01 or 0.99 < share < 1
     return f"{100 * share:.{1 if near_an_end else 0}f} %"
-
-
-def _number(count: int) -> str:
-    """A small number as a word."""
-    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-
-
-def _columns_in_words(count: int) -> str:
-    return f"{count} column{'' if count == 1 else 's'}"
-
-
-def _signed(text: str) -> str:
-    return text.replace("-", "−")
-
-
-def _significant(value: float, digits: int) -> str:
-    """Show a number to some significant digits, by a power of ten where it is far from one.
-
-    Examples
-    --------
-    >>> _significant(0.012345, 3), _significant(-1.5e-7, 3), _significant(123456.0, 4)
-    ('0.0123', '−1.50×10⁻⁷', '1.235×10⁵')
-    """
-    mantissa, _, exponent = f"{value:#.{digits}g}".removesuffix(".").partition("e")
-    power = f"×10{str(int(exponent)).translate(_SUPERSCRIPTS)}" if exponent else ""
-    return _signed(mantissa) + power

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from ...plotting._axes import COLOURS
-from .elements import Figure
+from ...plotting._axes import BACKGROUND, COLOURS, PALE, QUIET, TEXT
+from .elements import Figure, Panel, Series
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Theme:
     surface: str
     text: str
     quiet: str
+    pale: str
     rule: str
     grid: str
     link: str
@@ -29,10 +31,11 @@ class Theme:
 
 
 LIGHT = Theme(
-    background="#ffffff",
+    background=BACKGROUND,
     surface="#f6f5f1",
-    text="#1f2328",
-    quiet="#5b6169",
+    text=TEXT,
+    quiet=QUIET,
+    pale=PALE,
     rule="#d9d7d0",
     grid="#e9e7e1",
     link="#0b5a8f",
@@ -50,6 +53,7 @@ DARK = Theme(
     surface="#1d2126",
     text="#e4e2dc",
     quiet="#a3a8ae",
+    pale="#4b5158",
     rule="#373c43",
     grid="#2a2f35",
     link="#7fbdec",
@@ -58,31 +62,35 @@ DARK = Theme(
     caution_surface="#2b2118",
     finding="#74d0ab",
     finding_surface="#16261f",
-    series=("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#f2f0ea"),
+    series=("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#e4e2dc"),
 )
 
 # Lines of a second and third round through the colours are told apart by their dashes, and points
 # by their shape, which does not repeat when the colours do.
-DASHES = ("solid", "dash", "dashdot")
-MARKERS = (
-    "circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star", "pentagon",
-    "hexagon", "triangle-left", "triangle-right",
-)  # fmt: skip
+DASHES = ("-", (0, (5, 2)), (0, (5, 2, 1, 2)))
+MARKERS = "osD^vPX*ph<>"
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a series is drawn. ``colour`` is an index into the theme's series colours."""
+    """How a series is drawn, in matplotlib's terms."""
 
-    colour: int
-    dash: str
+    colour: str
+    dash: Any
     marker: str
 
 
 def look(slot: int) -> Look:
     """Give the look of a slot; looks repeat only after 84 of them."""
     rounds, colour = divmod(slot, len(LIGHT.series))
-    return Look(colour, DASHES[rounds % len(DASHES)], MARKERS[slot % len(MARKERS)])
+    return Look(LIGHT.series[colour], DASHES[rounds % len(DASHES)], MARKERS[slot % len(MARKERS)])
+
+
+def all_series(figure: Figure) -> Iterator[Series]:
+    """Go through the series of all panels; displays have none."""
+    for panel in figure.panels:
+        if isinstance(panel, Panel):
+            yield from panel.series
 
 
 def slots(figures: Iterable[Figure]) -> dict[str, dict[str, int]]:
@@ -112,9 +120,7 @@ def slots(figures: Iterable[Figure]) -> dict[str, dict[str, int]]:
     remembered: dict[str, int] = {}
     chosen: dict[str, dict[str, int]] = {}
     for figure in figures:
-        labels = list(
-            dict.fromkeys(series.label for panel in figure.panels for series in panel.series)
-        )
+        labels = list(dict.fromkeys(series.label for series in all_series(figure)))
         taken: dict[int, str] = {}
         for label in labels:
             if label in remembered:

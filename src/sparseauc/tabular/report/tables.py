@@ -64,11 +64,22 @@ class Grid:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a listing."""
+    """A column of a listing; ``raw`` are the values behind the text."""
 
     name: str
     numeric: bool
     values: list[str]
+    raw: list[Any]
+
+    @property
+    def cells(self) -> list[tuple[str, Any]]:
+        """Text of each cell, and the number behind it if there is one."""
+        if not self.numeric:
+            return [(text, None) for text in self.values]
+        return [
+            (text, value if _is_given(value) else None)
+            for text, value in zip(self.values, self.raw, strict=True)
+        ]
 
 
 def grid(comparison: Comparison) -> Grid:
@@ -145,7 +156,13 @@ def columns(listing: Listing) -> list[Column]:
             for value in listing.frame.iloc[:, place].tolist()
         ]
         numeric = all(_is_number(value) for value in values) and any(map(_is_given, values))
-        shown.append(Column(str(name), numeric, _texts(values, listing.digits)))
+        texts = _texts(values, listing.digits)
+        if numeric and name in listing.significant:
+            texts = [
+                significant(value, listing.significant[name]) if _is_given(value) else NOTHING
+                for value in values
+            ]
+        shown.append(Column(str(name), numeric, texts, values))
     return shown
 
 
@@ -193,6 +210,19 @@ def number(value: float, digits: int) -> str:
         mantissa, exponent = f"{value:.1e}".split("e")
         return f"{_signed(mantissa)}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
     return _signed(f"{value:.{digits}f}")
+
+
+def significant(value: float, digits: int) -> str:
+    """Show a number to some significant digits, by a power of ten where it is far from one.
+
+    Examples
+    --------
+    >>> significant(0.012345, 3), significant(-1.5e-7, 3), significant(123456.0, 4)
+    ('0.0123', '−1.50×10⁻⁷', '1.235×10⁵')
+    """
+    mantissa, _, exponent = f"{value:#.{digits}g}".removesuffix(".").partition("e")
+    power = f"×10{str(int(exponent)).translate(_SUPERSCRIPTS)}" if exponent else ""
+    return _signed(mantissa) + power
 
 
 def fixed(value: float, digits: int, *, sign: bool = False) -> str:

@@ -1,124 +1,16 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const themes = JSON.parse(document.getElementById("page-themes").textContent);
-  const night = window.matchMedia("(prefers-color-scheme: dark)");
-  const theme = () => root.dataset.theme || (night.matches ? "dark" : "light");
-
-  // ---- figures -------------------------------------------------------------------------------
-
-  const faint = (hex, alpha) => {
-    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-    return `rgba(${red},${green},${blue},${alpha})`;
-  };
-
-  const paint = ({ trace, label, colour, part }, colours, hidden) => {
-    const ink = colours.series[colour];
-    const painted = { ...trace, visible: !hidden.has(label) };
-    if (part === "band") {
-      painted.fillcolor = faint(ink, 0.16);
-      painted.line = { ...trace.line, color: ink };
-    } else if (part === "bar") {
-      painted.marker = { color: ink };
-      if (trace.error_y) painted.error_y = { ...trace.error_y, color: colours.text };
-    } else {
-      painted.line = { ...trace.line, color: ink };
-      painted.marker = { ...trace.marker, color: ink };
-      if (trace.error_y) painted.error_y = { ...trace.error_y, color: ink };
-    }
-    return painted;
-  };
-
-  const family = getComputedStyle(root).getPropertyValue("--sans");
-
-  const layout = (panel, colours, size) => {
-    const axis = {
-      gridcolor: colours.grid,
-      linecolor: colours.rule,
-      tickcolor: colours.rule,
-      ticks: "outside",
-      ticklen: 4,
-      showline: true,
-      tickfont: { size: 12 },
-    };
-    return {
-      ...panel.layout,
-      ...size,
-      xaxis: { ...axis, ...panel.layout.xaxis },
-      yaxis: { ...axis, ...panel.layout.yaxis },
-      font: { family, size: 12.5, color: colours.text },
-      paper_bgcolor: colours.background,
-      plot_bgcolor: colours.background,
-      margin: { l: 52, r: 10, t: 10, b: 44 },
-      showlegend: false,
-      hovermode: "closest",
-      // A swipe over a plot should go on scrolling the page.
-      dragmode: window.matchMedia("(pointer: coarse)").matches ? false : "zoom",
-      hoverlabel: {
-        bgcolor: colours.surface,
-        bordercolor: colours.rule,
-        font: { family, size: 12.5, color: colours.text },
-        align: "left",
-      },
-      modebar: { bgcolor: "rgba(0,0,0,0)", color: colours.quiet, activecolor: colours.text },
-    };
-  };
-
-  const figures = [...document.querySelectorAll("figure[data-plot]")].map((figure) => ({
-    name: figure.dataset.plot,
-    element: figure,
-    panels: JSON.parse(figure.querySelector("script[type='application/json']").textContent),
-    plots: [...figure.querySelectorAll(".plot")],
-    hidden: new Set(),
-  }));
-
-  const draw = (figure, name, size) => {
-    const colours = themes[name];
-    const config = {
-      displaylogo: false,
-      responsive: true,
-      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
-      toImageButtonOptions: { filename: figure.name, scale: 2 },
-    };
-    figure.panels.forEach((panel, place) => {
-      const data = panel.traces.map((trace) => paint(trace, colours, figure.hidden));
-      Plotly.react(figure.plots[place], data, layout(panel, colours, size), config);
-    });
-  };
-
-  const drawAll = () => figures.forEach((figure) => draw(figure, theme(), { autosize: true }));
-
-  for (const figure of figures) {
-    for (const button of figure.element.querySelectorAll(".legend button")) {
-      button.addEventListener("click", () => {
-        const { label } = button.dataset;
-        if (!figure.hidden.delete(label)) figure.hidden.add(label);
-        button.setAttribute("aria-pressed", String(!figure.hidden.has(label)));
-        draw(figure, theme(), { autosize: true });
-      });
-    }
-  }
-
-  // Paper is white and as wide as it is, whatever the screen was.
-  window.addEventListener("beforeprint", () => {
-    for (const figure of figures) {
-      const alone = figure.panels.length === 1;
-      const size = alone ? { width: 560, height: 320 } : { width: 330, height: 250 };
-      draw(figure, "light", { ...size, autosize: false });
-    }
-  });
-  window.addEventListener("afterprint", () => {
-    for (const plot of document.querySelectorAll(".plot")) plot.removeAttribute("style");
-    drawAll();
-  });
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
   // ---- light and dark ------------------------------------------------------------------------
 
+  const night = window.matchMedia("(prefers-color-scheme: dark)");
+  const theme = () => root.dataset.theme || (night.matches ? "dark" : "light");
   const button = document.getElementById("page-theme");
-  const word = document.getElementById("page-theme-label");
   const name = () => {
     const other = theme() === "dark" ? "Light" : "Dark";
-    word.textContent = other;
+    document.getElementById("page-theme-label").textContent = other;
     button.setAttribute("aria-label", `Switch to ${other.toLowerCase()} colours`);
   };
   button.hidden = false;
@@ -130,20 +22,113 @@
       // Not remembered, then.
     }
     name();
-    drawAll();
   });
-  night.addEventListener("change", () => {
-    name();
-    drawAll();
-  });
+  night.addEventListener("change", name);
   name();
-  drawAll();
+
+  // ---- figures: hide a series, read a point --------------------------------------------------
+
+  for (const entry of all("button.entry")) {
+    entry.addEventListener("click", () => {
+      const hide = entry.getAttribute("aria-pressed") === "true";
+      entry.setAttribute("aria-pressed", String(!hide));
+      const figure = entry.closest("figure");
+      for (const part of all(`svg [data-series="${entry.dataset.series}"]`, figure)) {
+        part.classList.toggle("hidden", hide);
+      }
+    });
+  }
+
+  const reading = document.createElement("div");
+  reading.className = "reading";
+  reading.hidden = true;
+  document.body.append(reading);
+  for (const plot of all(".plot")) {
+    const points = all(".readings circle", plot).map((circle) => {
+      const title = circle.querySelector("title");
+      const text = title.textContent;
+      title.remove(); // else the browser shows it too
+      return { circle, text };
+    });
+    let here = null;
+    const leave = () => {
+      if (here) here.circle.classList.remove("here");
+      here = null;
+      reading.hidden = true;
+    };
+    plot.addEventListener("pointermove", (event) => {
+      let nearest = null;
+      let distance = 30;
+      for (const point of points) {
+        if (point.circle.classList.contains("hidden")) continue;
+        const box = point.circle.getBoundingClientRect();
+        const x = box.x + box.width / 2 - event.clientX;
+        const away = Math.hypot(x, box.y + box.height / 2 - event.clientY);
+        if (away < distance) [nearest, distance] = [{ ...point, box }, away];
+      }
+      leave();
+      if (!nearest) return;
+      here = nearest;
+      here.circle.classList.add("here");
+      reading.textContent = here.text;
+      reading.hidden = false;
+      const room = root.clientWidth - reading.offsetWidth - 8;
+      const left = Math.min(here.box.right + 6, room);
+      const above = here.box.top - reading.offsetHeight - 4;
+      reading.style.left = `${Math.max(8, left) + window.scrollX}px`;
+      reading.style.top = `${(above > 0 ? above : here.box.bottom + 6) + window.scrollY}px`;
+    });
+    plot.addEventListener("pointerleave", leave);
+  }
+
+  // ---- tables: sort by a column --------------------------------------------------------------
+
+  const value = (row, place) => {
+    const { dataset, textContent } = row.cells[place];
+    return dataset.value === undefined ? textContent : Number(dataset.value);
+  };
+  const compare = (a, b) => (typeof a === typeof b && typeof a === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
+  for (const table of all("table.listing")) {
+    const body = table.tBodies[0];
+    const heads = all("thead th", table);
+    if (body.rows.length < 2) continue;
+    heads.forEach((head, place) => {
+      const press = document.createElement("button");
+      press.type = "button";
+      press.textContent = head.textContent;
+      head.replaceChildren(press);
+      press.addEventListener("click", () => {
+        const falling = head.getAttribute("aria-sort") !== "descending";
+        for (const other of heads) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+        const rows = [...body.rows];
+        rows.sort((a, b) => compare(value(a, place), value(b, place)) * (falling ? -1 : 1));
+        body.append(...rows);
+      });
+    });
+  }
+
+  // ---- code: copy ----------------------------------------------------------------------------
+
+  for (const code of all(".code")) {
+    const copy = document.createElement("button");
+    copy.type = "button";
+    copy.className = "copy";
+    copy.textContent = "Copy";
+    copy.addEventListener("click", () => {
+      const range = document.createRange();
+      range.selectNodeContents(code.querySelector("code"));
+      window.getSelection().removeAllRanges();
+      window.getSelection().addRange(range);
+      // Pages from disk have no clipboard of their own; the selection is left for the keyboard.
+      copy.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+    });
+    code.append(copy);
+  }
 
   // ---- contents: where the reader is ---------------------------------------------------------
 
-  const links = new Map(
-    [...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]),
-  );
+  const links = new Map(all(".contents a").map((link) => [link.hash.slice(1), link]));
   const places = [...links.keys()].map((id) => document.getElementById(id));
   const mark = () => {
     const passed = places.filter((place) => place.getBoundingClientRect().top < 120);

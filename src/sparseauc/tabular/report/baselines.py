@@ -1,0 +1,84 @@
+"""Simple methods on the outer folds of a fit: is the list worth more than they are?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...estimators import SparseAUCClassifier
+from ...metrics import delong_test
+from ...selection.confidence import columns_used, comparable_scores, pool_folds
+from ..comparison import fit_method
+from .elements import Listing
+
+if TYPE_CHECKING:
+    from ..summary import FitSummary
+
+# Numbers in the table beyond which a method would take minutes.
+_MOST_NUMBERS = {"one column": 1e8, "mean-difference": 1e6, "l1-logistic": 1.5e5}
+_TITLES = {
+    "one column": "best single column",
+    "mean-difference": "largest mean differences, k tuned",
+    "l1-logistic": "L1 logistic regression, C tuned",
+}
+
+
+def judge_baselines(summary: FitSummary) -> Listing | None:
+    """Set the fit beside simple methods, all in the same outer folds.
+
+    Methods that would take minutes on so large a table are left out; None if all would.
+    """
+    import pandas as pd
+
+    table, nested = summary.table, summary.nested
+    assert nested is not None
+    positive = table.y == 1
+    tests = [np.flatnonzero(nested.folds == fold) for fold in range(nested.fold_aucs.size)]
+    own = nested.interval
+    sizes = [one.size for one in nested.fold_columns]
+    rows: list[Any] = [
+        ("this list", own.auc, own.low, own.high, np.median(sizes or [summary.k]), None, None)
+    ]
+    left_out = []
+    for name, most in _MOST_NUMBERS.items():
+        if table.y.size * len(table.inputs) > most:
+            left_out.append(_TITLES[name])
+            continue
+        models = [_fit(name, summary, np.flatnonzero(nested.folds != f)) for f in range(len(tests))]
+        parts = [
+            comparable_scores(model, table.X, positive, np.flatnonzero(nested.folds != fold), test)
+            for fold, (model, test) in enumerate(zip(models, tests, strict=True))
+        ]
+        judged = pool_folds(parts, tests, positive)
+        one, paired = judged.interval, delong_test(table.y, nested.scores, judged.scores)
+        used = [0 if columns is None else columns.size for columns in map(columns_used, models)]
+        rows.append(
+            (_TITLES[name], one.auc, one.low, one.high, np.median(used),
+             round(paired.difference, 3) + 0.0, paired.pvalue)
+        )  # fmt: skip
+    if len(rows) == 1:
+        return None
+    caption = (
+        "Each tuned and fitted within the same outer folds. Columns: median over folds. "
+        "Difference: AUC of this list minus that of the method, with DeLong's paired test."
+    )
+    if left_out:
+        caption += f" Left out, as they would take long: {', '.join(left_out)}."
+    frame = pd.DataFrame(
+        rows, columns=["Method", "AUC", "95 % from", "to", "Columns", "Difference", "p"]
+    )
+    return Listing(
+        "baselines", "Compared with simple methods", caption, frame, significant={"p": 2}
+    )
+
+
+def _fit(name: str, summary: FitSummary, train: Any) -> Any:
+    if name != "one column":
+        return fit_method(name, summary.table, train, int(summary.settings.get("seed", 0)))
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
+    table = summary.table
+    fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
+    return make_pipeline(fill, SparseAUCClassifier(k=1)).fit(table.X[train], table.y[train])

@@ -1,0 +1,122 @@
+"""The report on a model in words: what was done, for a Methods section."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .tables import significant as significant_text
+
+if TYPE_CHECKING:
+    from ..reading import Table
+    from ..summary import FitSummary
+
+__all__ = ["class_names", "count_columns", "describe_method", "significant_text"]
+
+
+def describe_method(summary: FitSummary) -> list[str]:
+    """Say what was done, a paragraph for each step."""
+    told = [
+        _describe_data(summary),
+        _describe_score(summary),
+        _describe_search(summary),
+        _describe_validation(summary),
+    ]
+    if summary.stability is not None:
+        told.append(
+            f"Stability: the rows were split into halves {summary.stability.n_pairs} times, and "
+            f"{count_columns(summary.k)} chosen from each half alone."
+        )
+    return told
+
+
+def _describe_data(summary: FitSummary) -> str:
+    table = summary.table
+    n, events = table.y.size, int(table.y.sum())
+    text = (
+        f"The table {table.source or 'given'} has {n} rows: {events} with {table.target} = "
+        f"{table.positive} (events) and {n - events} with {table.negative}. There were "
+        f"{count_columns(len(table.inputs))} to choose from."
+    )
+    if not table.missing:
+        return f"{text} No value was missing."
+    gaps = [f"{name} ({count})" for name, count in table.missing.items()]
+    text += (
+        f" {sum(table.missing.values())} values were missing, in {count_columns(len(gaps))}: "
+        f"{', '.join(gaps)}."
+    )
+    if table.imputation is not None:
+        text += (
+            f" They were imputed by the {table.imputation} of the column over the training rows, "
+            "anew in each outer fold."
+        )
+    return text
+
+
+def _describe_score(summary: FitSummary) -> str:
+    text = (
+        "The score is a weighted sum of a few columns. Columns and weights were chosen together to "
+        "maximise a quadratic surrogate of the AUC under a limit on the number of columns, by "
+        f"exchanging columns until no exchange improves it, with a ridge of {summary.alpha:g} on "
+        "standardised columns."
+    )
+    if included := summary.settings.get("always_include"):
+        text += f" Included by request: {', '.join(map(str, included))}."
+    return text
+
+
+def _describe_search(summary: FitSummary) -> str:
+    settings, results = summary.settings, summary.cv_results
+    classifier: Any = summary.classifier
+    if results is None:
+        return f"The number of columns, {summary.k}, and the ridge were given."
+    repeats = classifier.n_repeats_
+    folds = round(classifier.n_splits_ / repeats)
+    tried = sorted(set(np.asarray(results["param_k"]).tolist()))
+    ridges = len(set(np.asarray(results["param_alpha"]).tolist()))
+    what = [f"{tried[0]} to {tried[-1]} columns"] if len(tried) > 1 else []
+    what += [f"{ridges} ridge penalties"] if ridges > 1 else []
+    often = f", repeated {round(repeats)} times," if repeats >= 1.5 else ""
+    text = f"{' and '.join(what)} were compared by {folds}-fold cross-validated AUC{often}."
+    if settings.get("k") is not None:
+        text += f" The number of columns, {settings['k']}, was given."
+    elif settings.get("alpha") is not None:
+        text += " The ridge was given."
+    return text
+
+
+def _describe_validation(summary: FitSummary) -> str:
+    nested, table = summary.nested, summary.table
+    if nested is None:
+        return "How well the list ranks rows that it was not chosen by was not estimated."
+    text = (
+        f"Nested cross-validation: in each of {nested.fold_aucs.size} outer folds, stratified by "
+        "outcome, everything was repeated without the fold, the choice of columns, of their number "
+        "and of the ridge included, and the fold was then scored. Its AUC, the curves and the "
+        "probabilities shown are of these scores. The list itself comes from all rows."
+    )
+    if table.groups is not None:
+        text += f" The {np.unique(table.groups).size} groups were never split between folds."
+    return text
+
+
+def class_names(table: Table) -> tuple[str, str]:
+    """Names of the positive and the negative class: "ill", but "state=1" rather than "1"."""
+
+    def called(label: str) -> str:
+        bare = label.lower() in ("yes", "no", "true", "false", "y", "n")
+        try:
+            float(label)
+        except ValueError:
+            return f"{table.target}={label}" if bare else label
+        return f"{table.target}={label}"
+
+    positive = called(table.positive)
+    rest = table.negative == f"not {table.positive}"
+    return positive, f"not {positive}" if rest else called(table.negative)
+
+
+def count_columns(count: int) -> str:
+    """Return "1 column", "2 columns"."""
+    return f"{count} column{'' if count == 1 else 's'}"
