@@ -115,6 +115,7 @@ class SparseMoments(Moments):
         counted = np.ones(n, np.bool_) if sample_weight is None else sample_weight > 0
         n_rows = np.array([[np.sum(counted & positive)], [np.sum(counted & ~positive)]])
         self._full = counts == n_rows
+        self._most = int(counts.sum(axis=0).max())  # entries of a column, at most
         full = self._full.all(axis=0)
         # A column with a gap also holds zeros: one stored value other than zero makes it vary.
         self._varies: Mask = (spread > 0) | (~full & (first != 0))
@@ -193,7 +194,7 @@ class SparseMoments(Moments):
     def rounding(self) -> tuple[float, Array]:
         """How far δ and H may be from those of X in exact arithmetic; see ``Moments.rounding``."""
         magnitude: Array = (np.sqrt(self._spreads) + np.abs(self._near)).sum(axis=0) * self._unit
-        return (4.0 * self.positive.size + 32.0) * self.precision, 1.01 * magnitude
+        return (4.0 * self._most + 32.0) * self.precision, 1.01 * magnitude
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Σ w (x_c − mean_c)(x − mean) of each class, of shape (q, d)."""
