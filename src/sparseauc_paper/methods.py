@@ -308,7 +308,8 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
             state.advance(table, read_only(rows[-1:]), positive, nothing, no_products)
             with np.errstate(over="ignore", invalid="ignore"):
                 moved, length = np.linalg.norm(state.w - before), np.linalg.norm(before)
-            if not np.isfinite(moved) or (length > 0.0 and moved <= training.tol * length):
+            stopped = training.tol and length > 0.0 and moved <= training.tol * length
+            if stopped or not np.isfinite(moved):
                 break
         if np.isfinite(state.coef).all():
             W[:, place] = state.coef

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
@@ -121,59 +121,32 @@ def _backend(dask: str | None) -> Iterator[None]:
         yield
 
 
-def _telling(console: Console | None, total: int) -> AbstractContextManager[Callable[[int], None]]:
-    if console is None or total == 0:
-        return nullcontext(lambda _: None)
-    return _bar(console, total) if console.is_terminal else _lines(console, total)
-
-
 @contextmanager
-def _bar(console: Console, total: int) -> Iterator[Callable[[int], None]]:
+def _telling(console: Console | None, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, now and then a line elsewhere."""
+    if console is None or total == 0:
+        yield lambda _: None
+        return
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[pace]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("tasks", total=total, pace="")
-        started = time.perf_counter()
+        TextColumn("tasks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.description}"),
+    )  # fmt: skip
+    started = last = time.perf_counter()
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("", total=total)
 
         def tell(failed: int) -> None:
-            done = progress.tasks[0].completed + 1
-            pace = f"{done / (time.perf_counter() - started):.1f} tasks/s"
-            progress.update(bar, advance=1, pace=f"{pace}, {failed} failed" if failed else pace)
+            nonlocal last
+            failures = f"{failed} failed" if failed else ""
+            progress.update(bar, advance=1, description=failures)
+            now, done = time.perf_counter(), int(progress.tasks[0].completed)
+            if console.is_terminal or (now - last < _SECONDS_BETWEEN_LINES and done < total):
+                return
+            last = now
+            left = timedelta(seconds=round((total - done) * (now - started) / done))
+            console.print(f"{done} of {total} tasks, {left} left {failures}".rstrip())
 
         yield tell
-
-
-@contextmanager
-def _lines(console: Console, total: int) -> Iterator[Callable[[int], None]]:
-    started = last = time.perf_counter()
-    done = 0
-
-    def tell(failed: int) -> None:
-        nonlocal last, done
-        done += 1
-        now = time.perf_counter()
-        if now - last < _SECONDS_BETWEEN_LINES and done < total:
-            return
-        last = now
-        pace = done / (now - started)
-        line = f"{done} of {total} tasks, {pace:.2f} tasks/s, {_clock((total - done) / pace)} left"
-        console.print(f"{line}, {failed} failed" if failed else line, highlight=False)
-        sys.stdout.flush()
-
-    yield tell
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:d}:{minutes:02d}:{seconds:02d}"
 
 
 def describe_failures(outcomes: dict[Task, Any]) -> list[str]:

@@ -309,8 +309,8 @@ def figure2(request: Request, outcomes: Outcomes) -> Figure:
         "figure2",
         "Figure 2: AUC and F1 against the share of positives",
         f"k* = {plan.FIGURE2_SPARSITY}, {PROTOCOL_WORDS[request.protocol]}; "
-        f"{_extent(preset.figure2_trials, preset.figure2_folds, 'draw')}. Bands are one standard "
-        "error.",
+        f"{_extent(preset.figure2_trials, preset.figure2_folds, 'draw')}, of FSAUC and SPAM-l1/l2 "
+        "one test part each. Bands are one standard error.",
         panels,
     )
 

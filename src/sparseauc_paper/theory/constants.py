@@ -216,25 +216,6 @@ def contraction(condition: float, expansion: float) -> float:
     return math.sqrt(expansion * (1 - 1 / condition))
 
 
-def relaxation_needed(condition: float) -> float:
-    """ρ² − ρ: Theorem 1 asks for k/k* above this.
-
-    Notes
-    -----
-    ρ is itself that of s = 2k + k* non-zeros, and grows with k. With the constants of Theorem 2 the
-    two never meet: variances of at most 1 make λ ≤ 1 and ρ⁻ ≤ 1/4, hence
-    ρ ≥ 64·s·log(d)²/r ≥ 256·k·log(2)² > 100·k, and ρ² − ρ > k whatever n, d, k, k*, r and b.
-
-    Examples
-    --------
-    >>> relaxation_needed(2.0)
-    2.0
-    """
-    if not condition >= 1:
-        raise ValueError(f"a condition number is 1 or more, got {condition}")
-    return condition * (condition - 1)
-
-
 def tolerance_parameter(gradient_norm: float, rho_plus: float, expansion: float) -> float:
     """σ of Theorem 1, γ√ν times the blocks' gradients at w*, with γ = 1/ρ⁺.
 
@@ -259,49 +240,6 @@ def tolerance_parameter(gradient_norm: float, rho_plus: float, expansion: float)
 def tolerance(sigma: float, kappa: float) -> float:
     """σ/(1 − κ): how near to w* Theorem 1 promises to come; infinite where κ ≥ 1."""
     return sigma / (1 - kappa) if kappa < 1 else math.inf
-
-
-def printed_tolerance(
-    n: float, d: int, k: int, k_star: int, r: float, norm: float, deviation: float = 1.0
-) -> float:
-    """σ/(1 − κ) as the appendix prints it for rows from one N(0, Σ).
-
-        4r‖w*‖ + √(r / (2n(2k + k*)·log d))
-        ─────────────────────────────────────────────────────────────────────────────────────────
-        1 − √((1+ν)(1 − 3λ²r/(128k·log d) + (9√2·λ/(16√(k·log(d)·n₋)) + 1/n)·√r − 27/(4n)))
-
-    Parameters
-    ----------
-    n, d, k, k_star, r
-        As for ``gaussian_constants``.
-    norm : float
-        ‖w*‖.
-    deviation : float, default=1.0
-        λ.
-
-    Returns
-    -------
-    float
-        Infinite where the denominator is not positive.
-
-    Notes
-    -----
-    This is not what Theorems 1 and 2 give together. The root is 1 − 1/ρ for another ρ⁺, namely
-    (32/3)·k·log(d)/r, for k in place of 2k + k* (the numerator has 2k + k*), with n₋ for n in one
-    place and √(1 − r) left out in another. ν is Lemma 2's.
-
-    The text reads it as "at least c₁r / (1 − c₂√(1 − r))" and concludes that imbalance makes the
-    error larger. That expression falls with r only if c₂ ≥ 1 (for c₂ < 1 it tends to 0 with r), and
-    a lower bound of an upper bound of the error says nothing about the error.
-    """
-    _check_sparsity(k, k_star)
-    _check_rows(n)
-    _check_shares(d, 2 * k + k_star, r)
-    log_d = math.log(d)
-    numerator = 4 * r * norm + math.sqrt(r / (2 * n * (2 * k + k_star) * log_d))
-    cross = 9 * math.sqrt(2) * deviation / (16 * math.sqrt(k * log_d * (1 - r) * n)) + 1 / n
-    kept = 1 - 3 * deviation**2 * r / (128 * k * log_d) + cross * math.sqrt(r) - 27 / (4 * n)
-    return tolerance(numerator, math.sqrt(expansion_of_lemma(k, k_star, d) * kept))
 
 
 def least_deviation(covariance: npt.ArrayLike | None = None) -> float:
@@ -361,12 +299,6 @@ class GaussianConstants:
         return 2 * self.k + self.k_star
 
     @property
-    def probability(self) -> float:
-        """Least probability of both bounds, 1 − exp(−n₊/72) − 2s/d − s/(2d), or 0."""
-        share = self.s / self.d
-        return max(0.0, 1 - math.exp(-self.r * self.n / 72) - 2 * share - share / 2)
-
-    @property
     def condition_as_printed(self) -> float:
         """ρ⁺/ρ⁻ of the printed values; infinite where ρ⁻ is not positive."""
         return self.rho_plus / self.rho_minus if self.rho_minus > 0 else math.inf
@@ -380,14 +312,12 @@ class GaussianConstants:
     def kappa(self) -> float:
         """κ with the theorem's ν and ``condition``: at least 1, whatever the design.
 
-        See ``relaxation_needed`` for the reason. Where there is no ρ⁻ it is √ν.
+        Theorem 1 asks for k/k* above ρ² − ρ, where ρ is itself that of s = 2k + k* non-zeros and
+        grows with k. With the constants of Theorem 2 the two never meet: variances of at most 1
+        make λ ≤ 1 and ρ⁻ ≤ 1/4, hence ρ ≥ 64·s·log(d)²/r ≥ 256·k·log(2)² > 100·k, and ρ² − ρ > k
+        whatever n, d, k, k*, r and b. Where there is no ρ⁻ it is √ν.
         """
         return contraction(self.condition, expansion_of_theorem(self.k, self.k_star))
-
-    @property
-    def kappa_of_lemma(self) -> float:
-        """κ with the sharper factor of the proof."""
-        return contraction(self.condition, expansion_of_lemma(self.k, self.k_star, self.d))
 
 
 def gaussian_constants(

@@ -17,8 +17,6 @@ from sparseauc_paper.theory.constants import (
     expansion_of_theorem,
     gaussian_constants,
     least_deviation,
-    printed_tolerance,
-    relaxation_needed,
     restricted_convexity,
     restricted_smoothness,
     rows_needed,
@@ -73,8 +71,6 @@ def test_constants_are_those_printed(design, lam):
     assert constants.rho_minus == restricted_convexity(n, d, s, r)
     assert constants.rho_plus == restricted_smoothness(d, s, r, b)
     assert_allclose(constants.kappa, printed_kappa(constants.condition, k, k_star))
-    expected = 1 - np.exp(-r * n / 72) - 2 * s / d - s / (2 * d)
-    assert_allclose(constants.probability, max(expected, 0))
 
 
 def test_least_deviation_is_that_of_the_root_of_the_covariance():
@@ -91,26 +87,6 @@ def test_least_deviation_is_that_of_the_root_of_the_covariance():
     assert_allclose(constants.rho_minus, printed_rho_minus(1e6, 6, 2, 1, 0.3, constants.deviation))
     assert least_deviation() == least_deviation(np.eye(4)) == 1.0
     assert least_deviation(np.ones((3, 3))) == pytest.approx(0, abs=1e-6)
-
-
-@given(designs(), st.floats(0, 10), deviations)
-def test_tolerance_of_the_appendix(design, length, lam):
-    n, d, k, k_star, r, _ = design
-    mu = min(k_star, d - k) / (k - k_star + min(k_star, d - k))
-    nu = (mu + ((4 + mu) * mu) ** 0.5) / 2
-    top = 4 * r * length + (r / (2 * n * (2 * k + k_star) * np.log(d))) ** 0.5
-    inner = (
-        1
-        - 3 * lam**2 / (128 * k * np.log(d)) * r
-        + (9 * 2**0.5 * lam / (16 * (k * np.log(d) * (1 - r) * n) ** 0.5) + 1 / n) * r**0.5
-        - 27 / (4 * n)
-    )
-    bottom = 1 - ((1 + nu) * inner) ** 0.5
-    result = printed_tolerance(n, d, k, k_star, r, length, lam)
-    if bottom > 1e-9:
-        assert_allclose(result, top / bottom, rtol=1e-6)
-    elif bottom < -1e-9:
-        assert result == math.inf
 
 
 # ------------------------------------------------------------------------- limits and monotonicity
@@ -200,17 +176,24 @@ def test_contraction_and_tolerance():
 # ------------------------------------------------------------------------------- the slips, in turn
 
 
+def kappa_of_lemma(constants):
+    """κ with the sharper factor of the proof."""
+    return contraction(
+        constants.condition, expansion_of_lemma(constants.k, constants.k_star, constants.d)
+    )
+
+
 @given(st.floats(1.0001, 50), st.integers(1, 50), st.integers(1, 5000))
 def test_condition_on_k_is_kappa_below_one_with_the_factor_of_the_lemma(rho, k_star, k):
     assume(k >= k_star)
-    needed = relaxation_needed(rho) * k_star
+    needed = rho * (rho - 1) * k_star
     assume(abs(k - needed) > 1e-6 * needed)
     assert (k > needed) == (contraction(rho, expansion_of_lemma(k, k_star)) < 1)
 
 
 def test_condition_on_k_is_not_enough_with_the_factor_of_the_theorem():
     k, k_star, rho = 21, 10, 2.0
-    assert k > relaxation_needed(rho) * k_star
+    assert k > rho * (rho - 1) * k_star
     assert contraction(rho, expansion_of_theorem(k, k_star)) == pytest.approx(1.04, abs=0.005)
 
 
@@ -219,16 +202,16 @@ def test_condition_on_k_is_not_enough_with_the_factor_of_the_theorem():
 def test_theorems_together_never_say_anything(design):
     constants = gaussian_constants(*design)
     assert constants.condition > 100 * constants.k
-    assert relaxation_needed(constants.condition) * constants.k_star > constants.k
+    assert constants.condition * (constants.condition - 1) * constants.k_star > constants.k
     assert constants.kappa >= 1
-    assert constants.kappa_of_lemma >= 1
+    assert kappa_of_lemma(constants) >= 1
 
 
 def test_more_rows_do_not_help():
     for n in (1e7, 1e9, 1e15):
         constants = gaussian_constants(n, 1000, 200, 1, 0.5, 50)
         assert constants.is_bound
-        assert constants.kappa_of_lemma > 1
+        assert kappa_of_lemma(constants) > 1
 
 
 def test_convexity_squares_a_negative_number_on_the_papers_tables():
@@ -362,8 +345,6 @@ def test_covariances_that_the_theorem_excludes_are_refused(sigma, message):
 def test_other_bad_input():
     with pytest.raises(ValueError, match="condition number"):
         contraction(0.9, 2.0)
-    with pytest.raises(ValueError, match="condition number"):
-        relaxation_needed(math.nan)
     with pytest.raises(ValueError, match="exceed d"):
         expansion_of_lemma(5, 2, d=4)
     with pytest.raises(ValueError, match="positive"):
