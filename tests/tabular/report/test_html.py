@@ -202,12 +202,12 @@ def test_comparison_shows_mean_error_printed_value_and_difference():
         ["AUC"],
         [
             "ours",
-            "0.551 ± 0.012 ☆ best printed 0.560 · 0.0 SE",
-            "★best: 0.700 ± 0.010 ☆ best printed 0.690 · +1.0 SE",
+            "0.551 ± 0.012 ☆ best printed 0.560 0.0 SE",
+            "★best: 0.700 ± 0.010 ☆ best printed 0.690 +1.0 SE",
         ],
         [
             "theirs",
-            "★best: 0.900 ± 0.020 printed 0.551 · +2.3 SE 2 of 10 failed",
+            "★best: 0.900 ± 0.020 printed 0.551 +2.3 SE 2 of 10 failed",
             "– not printed 10 of 10 failed",
         ],
         ["new not in the paper", "★best: 0.900", "0.650 ± 0.010"],
