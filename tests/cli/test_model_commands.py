@@ -1,9 +1,11 @@
 """predict, show and export: what a model file is good for."""
 
+import contextlib
 import io
 import json
 import sqlite3
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,8 @@ from typer.testing import CliRunner
 from sparseauc import SparseAUCClassifier
 from sparseauc.cli import app
 from sparseauc.metrics import auc
+from sparseauc.tabular.model_files import CARD
+from sparseauc.tabular.scorecard import ScoreCard
 
 RNG = np.random.default_rng(0)
 N = 90
@@ -292,3 +296,77 @@ def test_compare(tmp_path):
     assert content["methods"][1]["auc"] == pytest.approx(figures["auc"][1])
     assert run("compare", table, "-t", "y", "--methods", "forest").exit_code == 2
     assert run("compare", table, "-t", "nope").exit_code == 3
+
+
+# --------------------------------------------------------------------------------- crafted cards
+
+
+WRONG = [None, "text", -1, 1e308, [], {}, [None], {"a": 1}, "a\ud800", True, "\x1b[2J"]
+
+
+def paths(node, here=()):
+    """Every place in a card that something else could be put."""
+    if here:
+        yield here
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, value in items if isinstance(node, dict | list) else ():
+        if isinstance(value, dict | list):
+            yield from paths(value, (*here, key))
+        else:
+            yield (*here, key)
+
+
+def crafted(original, place, value):
+    """A model file with something else in its card, and the digest to match."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(original) as old, zipfile.ZipFile(buffer, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == CARD:
+                head = json.loads(content)
+                node = head["card"]
+                for key in place[:-1]:
+                    node = node[key]
+                node[place[-1]] = value
+                with contextlib.suppress(Exception):
+                    head["sha256"] = ScoreCard.from_dict(head["card"]).digest()
+                content = json.dumps(head)
+            new.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_crafted_cards_end_in_one_line(folder, tmp_path):
+    frame = FRAME.copy()
+    frame.loc[::4, "a"] = np.nan
+    frame.to_csv(folder / "table.csv", index=False)
+    model = folder / "whole.skops"
+    result = run(
+        "fit", folder / "table.csv", "-t", "y", "--positive", "ill", "--out", model, "--missing",
+        "mean", "--text", "one-hot", "--max-k", 3, "--permutations", 2,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    with zipfile.ZipFile(model) as archive:
+        places = list(paths(json.loads(archive.read(CARD))["card"]))
+    rng = np.random.default_rng(0)
+    path, out = tmp_path / "crafted.skops", tmp_path / "m.onnx"
+    tried = 0
+    others = [place for place in places if place[0] != "summary"]
+    summary = [place for place in places if place[0] == "summary"]
+    keys = [place for place in summary if len(place) == 2]
+    deeper = [summary[j] for j in rng.permutation(len(summary))[:30]]
+    for place in [*others[:: max(1, len(others) // 25)], *keys, *deeper]:
+        for value in [WRONG[j] for j in rng.choice(len(WRONG), 2, replace=False)]:
+            path.write_bytes(crafted(model, place, value))
+            for arguments in (
+                ("show", path),
+                ("predict", path, folder / "table.csv", "--missing", "empty"),
+                ("export", path, "--to", "sql"),
+            )[: 1 if place[0] == "summary" else 3]:
+                result = run(*arguments)
+                tried += 1
+                assert isinstance(result.exception, SystemExit | None), (place, value, arguments)
+                assert not {"\x1b"} & {*(result.stdout + result.stderr)} or arguments[0] == "export"
+                if result.exit_code:
+                    assert result.stderr.startswith("Error: "), (place, value)
+    assert tried > 150
+    assert not out.exists()

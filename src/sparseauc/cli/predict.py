@@ -170,13 +170,17 @@ def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMiss
 
 def _threshold(card: ScoreCard, threshold: float | None, sensitivity: float | None) -> float:
     """Score above which rows are predicted positive."""
+    from ..tabular.model_files import ModelFileError
+
     if threshold is not None and sensitivity is not None:
         raise typer.BadParameter("give --threshold or --sensitivity, not both")
     if sensitivity is None:
         return 0.0 if threshold is None else threshold
-    known = {
-        point["name"]: point["threshold"] for point in card.summary.get("operating_points") or ()
-    }
+    try:
+        points = card.summary.get("operating_points") or ()
+        known = {str(point["name"]): float(point["threshold"]) for point in points}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError("the model's operating points are not sound") from error
     name = f"sensitivity {100 * sensitivity:g} %"
     if name not in known:
         there = [one for one in known if one.startswith("sensitivity")]
@@ -186,7 +190,7 @@ def _threshold(card: ScoreCard, threshold: float | None, sensitivity: float | No
             else "--sensitivity: the model was fitted without nested cross-validation, so no "
             "threshold is known; give --threshold"
         )
-    return float(known[name])
+    return known[name]
 
 
 def _probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[float | None]:

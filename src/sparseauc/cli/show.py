@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stdout
 
 import typer
 
@@ -15,7 +17,7 @@ def show_command(
 ) -> None:
     """Print the columns of MODEL, their weights, and how well it ranks."""
     from ..tabular.model_files import ModelFileError
-    from ._listing import headlines, print_card, print_notes, short_list
+    from ._listing import print_card, print_notes
     from ._models import card_of
 
     notes: list[str] = []
@@ -25,8 +27,8 @@ def show_command(
         return
     try:
         warnings = [str(warning) for warning in card.summary.get("warnings", ())]
-        list(headlines(card))
-        short_list(card)
+        with redirect_stdout(io.StringIO()):
+            print_card(card)
     except Exception as error:
         # Whoever made the card can have put anything into its summary.
         raise ModelFileError(f"{model.name}: its summary is not sound") from error

@@ -27,7 +27,7 @@ from .scorecard import ColumnType, ScoreCard, make_card, steps_of
 FORMAT = 2
 CARD, SCHEMA = "sparseauc.json", "schema.json"
 # A thousand times a large model; what claims more was made to fill the memory.
-_LARGEST = 1 << 31
+_LARGEST = 1 << 28
 
 # Everything that a model may be made of besides classes of this library, by the names skops gives
 # types.

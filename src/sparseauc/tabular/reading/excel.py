@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
-from .source import DataError, Source, read_by
+from .source import MOST_BYTES, DataError, Source, read_by
 from .text import MISSING, check_names
 
 
@@ -18,6 +19,9 @@ def read_excel(path: Path) -> Source:
     import pyarrow as pa
 
     with read_by("openpyxl", path, "Excel"):
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
+                raise DataError(f"{path.name} would unpack to more than {MOST_BYTES} bytes")
         # Values as Excel last computed them, not formulas; read-only streams the rows.
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         sheets = {sheet.title: _rows(sheet) for sheet in book.worksheets}

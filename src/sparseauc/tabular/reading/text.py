@@ -76,6 +76,7 @@ def read_text(
     text, found_encoding = decoded(data, encoding, path.name)
     notes = [] if found_encoding in ("utf-8", "ascii") else [f"read as {found_encoding}"]
 
+    _refuse_other_formats(text, path.name)
     text, named = _without_separator_line(text)
     text, comments = _without_comments(text, delimiter or named)
     if comments:
@@ -115,7 +116,7 @@ def decoded(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
         return text, candidate
     raise DataError(
         f"{name} is no text: it holds bytes that text does not. Is it a file of another kind? "
-        "Known are CSV, Parquet, Feather, Arrow, LIBSVM, .npz, .mtx and .h5ad"
+        "Known are CSV, Excel, Parquet, Feather, Arrow, LIBSVM, .npz, .mtx and .h5ad"
     )
 
 
@@ -129,6 +130,15 @@ def _wide_without_mark(data: bytes) -> str | None:
     if pairs and even > 0.6 * pairs and odd < 0.1 * pairs:
         return "utf-16-be"
     return None
+
+
+def _refuse_other_formats(text: str, name: str) -> None:
+    """Say what text is that is no table."""
+    start, end = text[:1000].lstrip().lower(), text[-1000:].rstrip()
+    if start.startswith(("<!doctype", "<html", "<?xml")):
+        raise DataError(f"{name} is a web page or XML, not a table: save the table as CSV")
+    if start.startswith(("{", "[")) and end.endswith(("}", "]")):
+        raise DataError(f"{name} is JSON, not a table: save the table as CSV or Parquet")
 
 
 def _without_separator_line(text: str) -> tuple[str, str | None]:
@@ -236,7 +246,12 @@ def _parsed(
     ragged = _Ragged(path.name)
     with read_by("pyarrow", path, f"{DELIMITER_NAMES.get(delimiter, delimiter)}-delimited text"):
         names: list[str] = next(iter(_first_rows(text)(delimiter)), [])
-        frame = parsed(names)
+        try:
+            frame = parsed(names)
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" in str(error):
+                raise DataError(f"{path.name}: a quotation mark is not closed") from None
+            raise
         if frame.column_names != names:  # quoted in a way of its own
             frame = parsed(frame.column_names)
     ragged.refuse()
