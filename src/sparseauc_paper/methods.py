@@ -294,7 +294,6 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
     n, d = training.X.shape
     sums = ClassSums.from_objective(training.objective)
     table, positive = training.objective.table, training.objective.positive
-    nothing, no_products = np.empty(0), np.empty((0, 2))
     W = np.full((d, len(points)), np.nan)
     for place, point in enumerate(points):
         state = SPAMState(
@@ -303,9 +302,9 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
         )  # fmt: skip
         for rows in training.orders(point).reshape(-1, n):
             # The last step by itself: the stop rule looks at what it alone does.
-            state.advance(table, read_only(rows[:-1]), positive, nothing, no_products)
+            state.advance(table, read_only(rows[:-1]), positive)
             before = state.w.copy()
-            state.advance(table, read_only(rows[-1:]), positive, nothing, no_products)
+            state.advance(table, read_only(rows[-1:]), positive)
             with np.errstate(over="ignore", invalid="ignore"):
                 moved, length = np.linalg.norm(state.w - before), np.linalg.norm(before)
             stopped = training.tol and length > 0.0 and moved <= training.tol * length

@@ -73,7 +73,7 @@ def test_scores_and_predicts_tensors(outbreak):
     assert type(scores) is np.ndarray
     np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-12)
     np.testing.assert_array_equal(model.predict(table), model.predict(X))
-    with pytest.raises(ValueError, match=r"shape \(n, 60\)"):
+    with pytest.raises(ValueError, match="X has 59 features"):
         model.decision_function(table[:, 1:])
     spoilt = table.clone()
     column = int(model.get_support(indices=True)[0])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from numba.extending import overload
 
 from .._jit import reordering_kernel
 from ..objective import AUCObjective, Floats, Indices, SparseVector
-from ..rows import CSR, Table, accumulate_rows
+from ..rows import CSR, Table, accumulate_rows, read_only
 from ..solvers._epochs import Callback, Epoch, SolverResult, divergence_error, run_epochs
 
 Doubles = npt.NDArray[np.float64]
@@ -127,6 +128,42 @@ class ClassSums(NamedTuple):
         """Mean of the positives and of the negatives, zeros for a class not seen yet."""
         positive, negative = np.maximum(self.counts, 1.0)
         return self.positive / positive, self.negative / negative
+
+
+# -------------------------------------------------------------------------------------- states
+
+
+class RowState(ABC):
+    """A method between two rows: feed it rows in as many parts as they come in.
+
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+        The present iterate.
+    """
+
+    w: Floats
+    sums: ClassSums
+
+    @property
+    @abstractmethod
+    def coef(self) -> Floats:
+        """The answer so far."""
+
+    @property
+    def means(self) -> tuple[Floats, Floats]:
+        """Class means of the rows so far."""
+        return self.sums.means
+
+    @abstractmethod
+    def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
+        """Take one step on each of these rows."""
+
+    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
+        """Take one step on each row, in order."""
+        mask = read_only(np.asarray(positive, np.bool_))
+        self.advance(table, np.arange(mask.size), mask)
+        return self
 
 
 # -------------------------------------------------------------------------------------- epochs

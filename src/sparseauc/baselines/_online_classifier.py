@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Real
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,18 +15,7 @@ from ..estimators._stochastic import StochasticClassifier
 from ..objective import AUCObjective, Floats
 from ..rows import Table, as_table
 from ..solvers import SolverResult
-from ._online import Doubles, row_norms
-
-
-class State(Protocol):
-    """A method between two rows."""
-
-    sums: Any
-
-    @property
-    def coef(self) -> Floats: ...
-
-    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self: ...
+from ._online import Doubles, RowState, row_norms
 
 
 class OnlineClassifier(StochasticClassifier):
@@ -47,7 +36,7 @@ class OnlineClassifier(StochasticClassifier):
     @abstractmethod
     def _new_state(
         self, n_features: int, dtype: npt.DTypeLike, step_size: float, longest: float
-    ) -> State:
+    ) -> RowState:
         """Begin a stream, of whose first rows the longest has this norm."""
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -72,20 +61,18 @@ class OnlineClassifier(StochasticClassifier):
         first = not hasattr(self, "_stream")
         X, positive = self._check_more_rows(X, y, classes, first=first)
         if first:
-            norms = row_norms(as_table(X))
-            step = _safe_step(norms) if isinstance(self.step_size, str) else float(self.step_size)
-            self._stream = self._new_state(X.shape[1], X.dtype, step, float(norms.max()))
+            table = as_table(X)
+            longest = float(row_norms(table).max())
+            self._stream = self._new_state(X.shape[1], X.dtype, self._step(table), longest)
             self.n_iter_ = 1
         # A stream keeps the type of its first rows.
         X = X.astype(self._stream.coef.dtype, copy=False)
         self._stream.partial_fit(as_table(X), positive)
-        means = (mean.astype(X.dtype) for mean in self._stream.sums.means)
+        means = (mean.astype(X.dtype) for mean in self._stream.means)
         return self._set_fitted(self._cut(self._stream.coef), *means)
 
     def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
-        step = self.step_size
-        step = _safe_step(row_norms(objective.table)) if isinstance(step, str) else float(step)
-        result = self._run(objective, step_size=step, **common)
+        result = self._run(objective, **common)
         coef = self._cut(result.dense(objective.n_features))
         support = np.flatnonzero(coef)
         return result._replace(support=support, values=coef[support])
@@ -94,9 +81,33 @@ class OnlineClassifier(StochasticClassifier):
     def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
         """Call the solver."""
 
+    def _step(self, table: Table) -> float:
+        """``step_size``, or one that suits the length of the rows."""
+        step = self.step_size
+        return _safe_step(row_norms(table)) if isinstance(step, str) else float(step)
+
     def _cut(self, coef: Floats) -> Floats:
         coef[np.abs(coef) < self.zero_threshold] = 0
         return coef
+
+
+class UnweightedClassifier(OnlineClassifier):
+    """A method that defines no sample weights: it estimates the share of positives as rows come."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit; the method defines no sample weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        fitted: Self = super().fit(X, y)
+        return fitted
 
 
 def _safe_step(norms: Doubles) -> float:

@@ -106,12 +106,11 @@ def _pass_levels(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def descend_csr_rows(  # type: ignore[no-untyped-def]
-    table, rows, positive, weight, sums, running, l1, l2, step_size, t, w, average
-):
-    """Take SPAM's step on each row; with ``running`` each row first joins the class sums."""
+def descend_csr_rows(table, rows, positive, weight, run, t):  # type: ignore[no-untyped-def]
+    """Take SPAM's step on each row, the first of which is step t + 1."""
     data, indices, indptr = table.data, table.indices, table.indptr
-    sum_positive, sum_negative, counts = sums.positive, sums.negative, sums.counts
+    sum_positive, sum_negative, counts = run.sums.positive, run.sums.negative, run.sums.counts
+    l1, l2, step_size, w, average = run.l1, run.l2, run.step_size, run.w, run.average
     d = w.size
     level = w.astype(np.float64)
     correction = np.zeros(average.size)
@@ -158,7 +157,7 @@ def descend_csr_rows(  # type: ignore[no-untyped-def]
             score += data[p] * (at - _sign(at) * threshold)
         score *= scale
 
-        if running:
+        if run.gathers:
             own = sum_positive if is_positive else sum_negative
             product, signed = 0.0, 0.0
             for p in range(start, stop):

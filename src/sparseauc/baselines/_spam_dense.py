@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from .._jit import kernel, reordering_kernel
-from ._online import dense_row, dot
+from ..objective import Floats
+from ._online import ClassSums, dense_row, dot
 
 
 @kernel
@@ -45,17 +47,41 @@ def _proximal_step(x, move, threshold, shrink, w, average):  # type: ignore[no-u
             w[j] = (moved - min(max(moved, -threshold), threshold)) * shrink
 
 
+class SPAMRun(NamedTuple):
+    """What SPAM needs besides the rows.
+
+    Attributes
+    ----------
+    sums : ClassSums
+    gathers : bool
+        Whether each row first joins the class sums.
+    l1, l2, step_size : float
+        β₁, β₂ and ξ.
+    w : ndarray of shape (d,)
+        The iterate.
+    average : ndarray of shape (d,), or (0,)
+        The sum of all iterates, or nothing.
+    """
+
+    sums: ClassSums
+    gathers: bool
+    l1: float
+    l2: float
+    step_size: float
+    w: Floats
+    average: Floats
+
+
 @kernel
-def descend_rows(  # type: ignore[no-untyped-def]
-    table, rows, positive, weight, sums, running, l1, l2, step_size, t, w, average
-):
-    """Take SPAM's step on each row; with ``running`` each row first joins the class sums."""
+def descend_rows(table, rows, positive, weight, run, t):  # type: ignore[no-untyped-def]
+    """Take SPAM's step on each row, the first of which is step t + 1."""
+    w = run.w
     buffer = np.empty(w.size, w.dtype)
-    on_positive, on_negative, counts = sums.positive, sums.negative, sums.counts
+    on_positive, on_negative, counts = run.sums.positive, run.sums.negative, run.sums.counts
     for row in rows:
         x = dense_row(table, row, buffer)
         is_positive = positive[row]
-        if running:
+        if run.gathers:
             own = on_positive if is_positive else on_negative
             for j in range(w.size):
                 own[j] += x[j]
@@ -65,11 +91,11 @@ def descend_rows(  # type: ignore[no-untyped-def]
         share = 1.0 / count if count > 0.0 else 0.0
         ratio = counts[0] / (counts[0] + counts[1])
         t += 1
-        step = step_size / math.sqrt(t)
+        step = run.step_size / math.sqrt(t)
         move = step * multiplier(is_positive, _margin(x, other, share, w), ratio)
         if weight.size:
             move *= weight[row]
-        _proximal_step(x, move, step * l1, 1.0 / (1.0 + step * l2), w, average)
+        _proximal_step(x, move, step * run.l1, 1.0 / (1.0 + step * run.l2), w, run.average)
 
 
 # ------------------------------------------------------------------- without a threshold: in pairs
@@ -116,15 +142,14 @@ def _step_pair(x, move_x, shrink_x, y, move_y, shrink_y, w, average):  # type: i
 
 
 @kernel
-def descend_pairs(  # type: ignore[no-untyped-def]
-    table, rows, positive, weight, sums, products, l2, step_size, t, w, average
-):
+def descend_pairs(table, rows, positive, weight, products, run, t):  # type: ignore[no-untyped-def]
     """Take SPAM's step on an even number of rows when there is no L1 penalty.
 
     A step is then linear in w. So the score of the second row of a pair follows from the first
     step and the product of the two rows, and w·x̄± from the products of all rows with the class
     sums: w is read and written once for two rows. Equal to one row at a time but for rounding.
     """
+    w, sums = run.w, run.sums
     buffers = np.empty((2, w.size), w.dtype)
     on_positive, on_negative = dot(w, sums.positive), dot(w, sums.negative)
     n_positive, n_negative = sums.counts
@@ -137,14 +162,14 @@ def descend_pairs(  # type: ignore[no-untyped-def]
         for k in range(2):
             row = rows[i + k]
             t += 1
-            step = step_size / math.sqrt(t)
+            step = run.step_size / math.sqrt(t)
             other = on_negative / n_negative if positive[row] else on_positive / n_positive
             move = step * multiplier(positive[row], score - other, ratio)
             if weight.size:
                 move *= weight[row]
-            shrink = 1.0 / (1.0 + step * l2)
+            shrink = 1.0 / (1.0 + step * run.l2)
             on_positive = (on_positive - move * products[row, 0]) * shrink
             on_negative = (on_negative - move * products[row, 1]) * shrink
             moves[k], shrinks[k] = move, shrink
             score = (following - move * overlap) * shrink
-        _step_pair(x, moves[0], shrinks[0], y, moves[1], shrinks[1], w, average)
+        _step_pair(x, moves[0], shrinks[0], y, moves[1], shrinks[1], w, run.average)

@@ -25,14 +25,14 @@ takes. On a CSR row it costs O(non-zeros) while w is inside the ball, and O(d) o
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..objective import AUCObjective, Floats, Indices, SparseVector
 from ..projections import project_l1_ball
-from ..rows import CSR, Table, read_only
+from ..rows import CSR, Table
 from ..solvers._epochs import Callback, Epoch, SolverResult
 from ._fsauc_csr import descend_csr_rows
 from ._fsauc_dense import descend_rows
@@ -40,6 +40,7 @@ from ._online import (
     ClassSums,
     Doubles,
     Mask,
+    RowState,
     aligned_zeros,
     find_max_norm,
     refuse_weights,
@@ -95,7 +96,7 @@ def count_stages(n_samples: int) -> int:
     return max(1, math.floor(0.5 * math.log2(2 * n_samples / math.log2(n_samples))) - 1)
 
 
-class FSAUCState:
+class FSAUCState(RowState):
     """FSAUC between two rows: feed it rows in as many parts as they come in.
 
     Minimises p(1 − p)·F(w) over ‖w‖₁ ≤ R as the module says. All rows belong to one stage until
@@ -176,12 +177,6 @@ class FSAUCState:
         """The step η of this stage."""
         return self._stage.step
 
-    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
-        """Take one step on each row, in order."""
-        mask = read_only(np.asarray(positive, np.bool_))
-        self.advance(table, np.arange(mask.size), mask)
-        return self
-
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
         """Take one step on each of these rows."""
         descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
@@ -235,22 +230,11 @@ def fsauc(
     ----------
     objective : AUCObjective
         The data, without sample weights: the method estimates p as rows come and defines none.
-    radius : float, default=1.0
-        R.
-    step_size : float, default=0.1
-        η of the first stage; later ones follow from it.
-    max_norm : float or "auto", default="auto"
-        κ, a bound on the norm of the rows, from which follow the bounds of a, b,
-        α and of every stage. ``"auto"`` is the
-        norm of the longest row. The programs published with SHT-AUC use 1, whatever the rows.
+    radius, step_size, max_norm, tol, shuffle
+        As for :class:`sparseauc.FSAUCClassifier`; here η is given, and ``tol=0`` never stops.
     max_epochs : int, default=50
         Passes over the rows. T = ``max_epochs``·n is divided into stages, so fewer epochs are not
         the beginning of more; what does not divide is left out of the last epoch.
-    tol : float, default=1e-4
-        Stop when the answer moves over an epoch by less than ``tol`` times its norm. 0 never
-        stops.
-    shuffle : bool, default=True
-        Visit the rows in a fresh random order every epoch; otherwise in the given order.
     start : array-like of shape (d,), optional
         w̄ before the first stage.
     callback : callable, optional
@@ -307,9 +291,10 @@ class FSAUCClassifier(SOLAMClassifier):
         R, bound on the L1 norm of the coefficients.
     step_size : float or "auto", default="auto"
         η of the first stage. ``"auto"`` is one over the mean squared length of the rows.
-    max_norm, zero_threshold, max_epochs, tol, shuffle, warm_start, record_history, random_state, \
-            verbose
+    max_norm, zero_threshold, max_epochs, tol, shuffle
         As for :class:`SOLAMClassifier`.
+    warm_start, record_history, random_state, verbose
+        As for :class:`SHTAUCClassifier`.
 
     Attributes
     ----------

@@ -67,20 +67,9 @@ def hsg_ht(
         The data; the loss minimised is the logistic one.
     k : int
         Largest number of non-zeros; the intercept does not count.
-    step_size : float or "auto", default="auto"
-        Step on the mean logistic gradient of a batch.
-    alpha : float, default=0.0
-        Ridge.
-    initial_batch_size : float, default=1.0
-        τ, rows of the first batch.
-    growth : float, default=1.033
-        ζ, factor from batch to batch.
-    restart_batches : bool, default=False
-        Begin again with the smallest batch in every epoch, as the program published with SHT-AUC
-        does (which also leaves up to a batch of rows out at the end of an epoch). Otherwise batches
-        go on growing over the whole run, as the method is defined.
-    shuffle : bool, default=True
-        Take the rows in a fresh random order every epoch; otherwise in the given order.
+    step_size, alpha, initial_batch_size, growth, restart_batches, shuffle
+        As for :class:`sparseauc.HSGHTClassifier`. Batches that restart also leave up to a batch of
+        rows out at the end of an epoch, as the published program does.
     max_epochs, tol, start, callback, rng
         As in :func:`sparseauc.solvers.sht_auc`.
 
@@ -143,19 +132,10 @@ class HSGHTClassifier(StochasticClassifier):
     restart_batches : bool, default=False
         Begin again with the smallest batch in every epoch, as the program published with SHT-AUC
         does; the method itself goes on growing.
-    max_epochs : int, default=50
-        Passes over the rows.
-    tol : float, default=1e-4
-        Stop when the coefficients move over an epoch by less than ``tol`` times their norm.
     shuffle : bool, default=True
         Take the rows in a fresh random order every epoch; otherwise in the given order.
-    warm_start : bool, default=False
-        Start from the coefficients of the previous fit.
-    record_history : bool, default=True
-        Compute F and the training AUC after every epoch.
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        Above 0, a line an epoch.
+    max_epochs, tol, warm_start, record_history, random_state, verbose
+        As for :class:`SHTAUCClassifier`.
 
     Attributes
     ----------

@@ -19,25 +19,21 @@ O(d·rank) each.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
-from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .._jit import REORDER, kernel
-from ..estimators._base import SparseLinearClassifier, check_scale, names_columns
-from ..estimators._stochastic import EpochMonitor
 from ..objective import AUCObjective, Floats, Indices, SparseVector
-from ..rows import Table, add_rows, as_table, read_only
+from ..rows import Table, add_rows
 from ..solvers._epochs import Callback, Epoch, SolverResult, run_epochs
+from ._online import RowState
+from ._online_classifier import UnweightedClassifier
 
 Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -130,17 +126,38 @@ def _compare(x, centre, w):  # type: ignore[no-untyped-def]
     return score, distance
 
 
+class _Memory(NamedTuple):
+    """What is remembered of the positives (first) and of the negatives (second).
+
+    Attributes
+    ----------
+    counts, spreads : ndarrays of shape (2,)
+        Rows, and Σ ‖x − c‖², the trace of the scatter Σ (x − c)(x − c)ᵀ.
+    centres : ndarray of shape (2, d)
+    scatters : ndarray of shape (2, d(d + 1)/2)
+        Lower triangles, without columns where S is sketched.
+    sketches, sums : ndarrays of shape (2, d, rank) and (2, rank)
+        Z = Σ (x − c) rᵀ, whose ZZᵀ has the scatter as its mean, and Σ r.
+    """
+
+    counts: Indices
+    spreads: Doubles
+    centres: Floats
+    scatters: Floats
+    sketches: Floats
+    sums: Floats
+
+
 @kernel
-def _descend_rows(  # type: ignore[no-untyped-def]
-    table, rows, positive, step_size, alpha, counts, centres, spreads,
-    scatters, sketches, sums, draws, w, x, gap, product,
-):  # fmt: skip
+def _descend_rows(table, rows, positive, step_size, alpha, memory, draws, w):  # type: ignore[no-untyped-def]
     """Take one step for each row, in order; returns the last step size.
 
-    Classes are indexed 0 for positives and 1 for negatives. A ``step_size`` of 0 stands for the
-    automatic one. ``draws`` holds a random vector for each row; without columns, S is exact.
-    ``x``, ``gap`` and ``product`` are scratch space.
+    A ``step_size`` of 0 stands for the automatic one. ``draws`` holds a random vector for each row;
+    without columns, S is exact.
     """
+    counts, spreads, centres = memory.counts, memory.spreads, memory.centres
+    scatters, sketches, sums = memory.scatters, memory.sketches, memory.sums
+    x, gap, product = np.empty_like(w), np.empty_like(w), np.empty_like(w)
     number = w.dtype.type
     once = np.ones(1, w.dtype)
     rank = draws.shape[1]
@@ -181,7 +198,7 @@ def _descend_rows(  # type: ignore[no-untyped-def]
     return step
 
 
-class OPAUCState:
+class OPAUCState(RowState):
     """OPAUC between two rows: feed it rows in as many parts as they come in.
 
     Minimises F(w) + alpha‖w‖² as the module says.
@@ -231,29 +248,32 @@ class OPAUCState:
         self.counts = np.zeros(2, np.int64)
         self.centres: Floats = np.zeros((2, n_features), dtype)
         self.step = self._step_size
-        # Σ ‖x − c‖², the trace of the scatter Σ (x − c)(x − c)ᵀ.
         self._spreads = np.zeros(2)
         triangle = n_features * (n_features + 1) // 2 if exact else 0
         self._scatters: Floats = np.zeros((2, triangle), dtype)
-        # Z = Σ (x − c) rᵀ, whose ZZᵀ has the scatter as its mean, and Σ r.
         self._sketches: Floats = np.zeros((2, 0 if exact else n_features, self._rank), dtype)
         self._sums: Floats = np.zeros((2, self._rank), dtype)
 
-    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
-        """Take one step on each row, in order."""
-        mask = read_only(np.asarray(positive, np.bool_))
-        self.advance(table, np.arange(mask.size), mask)
-        return self
+    @property
+    def coef(self) -> Floats:
+        """The answer so far."""
+        return self.w.copy()
+
+    @property
+    def means(self) -> tuple[Floats, Floats]:
+        """Class means of the rows so far."""
+        return self.centres[0], self.centres[1]
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
         """Take one step on each of these rows."""
-        scratch: Floats = np.empty((3, self.w.size), self.w.dtype)
+        memory = _Memory(
+            self.counts, self._spreads, self.centres, self._scatters, self._sketches, self._sums
+        )
         for first in range(0, rows.size, _CHUNK):
             chunk = rows[first : first + _CHUNK]
             self.step = _descend_rows(
-                table, chunk, positive, self._step_size, self._alpha,
-                self.counts, self.centres, self._spreads, self._scatters,
-                self._sketches, self._sums, self._draw(chunk.size), self.w, *scratch,
+                table, chunk, positive, self._step_size, self._alpha, memory,
+                self._draw(chunk.size), self.w,
             )  # fmt: skip
             if not np.isfinite(self.w).all():
                 raise ValueError(
@@ -312,27 +332,14 @@ def opauc(
     ----------
     objective : AUCObjective
         The data, without sample weights: the method defines none.
-    step_size : float or "auto", default="auto"
-        η, the same in every step. ``"auto"`` needs no look at the data in advance; see Notes.
-    alpha : float, default=1e-4
-        Ridge, λ in the method's paper.
-    rank : int, default=50
-        Columns of the sketches, τ in the method's paper.
-    exact_limit : int, default=5000
-        With more columns than this, covariances are sketched.
-    max_epochs : int, default=1
-        Passes over the rows; the class moments go on counting.
-    tol : float, default=1e-4
-        Stop before that when w moves over an epoch by less than ``tol`` times its norm. With a
-        constant step it seldom does.
-    shuffle : bool, default=True
-        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+    step_size, alpha, rank, exact_limit, max_epochs, tol, shuffle
+        As for :class:`sparseauc.OPAUCClassifier`.
     start : array-like of shape (d,), optional
         The first w, zero by default.
     callback : callable, optional
         Called with an ``EpochRecord`` after each epoch; returning True ends the run.
     rng : numpy.random.Generator, optional
-        Source of the orders and of the sketches.
+        Source of the random orders and of the sketches.
 
     Returns
     -------
@@ -363,7 +370,7 @@ def opauc(
     )
 
 
-class OPAUCClassifier(SparseLinearClassifier):
+class OPAUCClassifier(UnweightedClassifier):
     """Rank positives above negatives after one pass over the rows (OPAUC).
 
     Minimises F(w) + alpha‖w‖² with the squared pairwise loss of the AUC,
@@ -405,30 +412,16 @@ class OPAUCClassifier(SparseLinearClassifier):
     zero_threshold : float, default=0.0
         Coefficients smaller in magnitude count as zero in ``coef_``; the iteration goes on with
         all of them.
-    record_history : bool, default=True
-        In ``fit``, compute F and the training AUC after every epoch.
+    record_history, verbose
+        As for :class:`SHTAUCClassifier`, in ``fit``.
     random_state : int, RandomState instance or None, default=None
         Seed of the row order and of the sketches.
-    verbose : int, default=0
-        Above 0, ``fit`` prints a line an epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features_in_)
-        Coefficients: the last iterate.
-    intercept_ : ndarray of shape (1,)
-        Minus the score midway between the class means.
-    classes_ : ndarray of shape (2,)
-        The labels; ``classes_[1]`` is positive.
-    n_iter_ : int
-        Epochs of the last ``fit``; 1 after ``partial_fit`` alone.
-    history_ : dict of str to list
-        Of the last ``fit``, as for :class:`SHTAUCClassifier`.
-    objective_ : float
-        F at ``coef_``, after ``fit``.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only when X has string column names.
+    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
+        As for :class:`SHTAUCClassifier`; ``coef_`` is the last iterate. After ``partial_fit`` alone
+        ``n_iter_`` is 1, and there is no ``objective_``.
 
     Notes
     -----
@@ -453,19 +446,10 @@ class OPAUCClassifier(SparseLinearClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    _parameter_constraints = UnweightedClassifier._parameter_constraints | {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "rank": [Interval(Integral, 1, None, closed="left")],
         "exact_limit": [Interval(Integral, 0, None, closed="left")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "shuffle": ["boolean"],
-        "warm_start": ["boolean"],
-        "zero_threshold": [Interval(Real, 0, None, closed="left")],
-        "record_history": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -484,114 +468,44 @@ class OPAUCClassifier(SparseLinearClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(
+            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
+            record_history=record_history, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
         self.step_size = step_size
         self.alpha = alpha
         self.rank = rank
         self.exact_limit = exact_limit
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.shuffle = shuffle
-        self.warm_start = warm_start
         self.zero_threshold = zero_threshold
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @names_columns
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn coefficients from a whole table, forgetting what was learnt before.
+    def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
+        rng, start = arguments["rng"], arguments.pop("start")
+        # Kept, so that ``partial_fit`` goes on with the means and covariances.
+        self._stream = self._begin(objective.n_features, objective.dtype, rng, start)
+        return self._stream.run(objective, **arguments)
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Rows. Dense arrays and CSR are not copied.
-        y : array-like of shape (n,)
-            Two kinds of labels; the one that sorts last is positive.
-
-        Returns
-        -------
-        self
-        """
-        before = self._state.w if self.warm_start and hasattr(self, "_state") else None
-        X, positive, _ = self._check_training_data(X, y, None)
-        if before is not None and before.size != X.shape[1]:
-            raise ValueError(
-                f"warm_start: the previous fit had {before.size} columns, X has {X.shape[1]}; "
-                "set warm_start=False or give the same columns"
-            )
-        check_scale(X)
-        objective = AUCObjective(X, positive)
-        order = self._start(X, before)
-        monitor = EpochMonitor(positive, print_lines=bool(self.verbose))
-        result = self._state.run(
-            objective,
-            max_epochs=self.max_epochs,
-            tol=self.tol,
-            shuffle=self.shuffle,
-            callback=monitor if self.record_history or self.verbose else None,
-            rng=order,
-        )
-        self.n_iter_ = result.n_epochs
-        self.history_ = monitor.history
-        self._set_coefficients()
-        self.objective_ = objective.value(self.coef_[0])
+    @property
+    def _descends_from_zero(self) -> bool:  # type: ignore[override]
         # The automatic step may end a little above 1 where there is nothing to learn.
-        if self.objective_ > 1.0 and self.step_size != "auto":
-            warnings.warn(
-                f"F ended at {self.objective_:g}, above its value 1 for no column at all: "
-                f"step_size={self.step_size:g} is too large for these data",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return self
+        return self.step_size != "auto"
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Go on with more rows, in the given order.
+    def _new_state(
+        self,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        step_size: float,  # noqa: ARG002
+        longest: float,  # noqa: ARG002
+    ) -> OPAUCState:
+        return self._begin(n_features, dtype, np.random.default_rng(self._seeds()[1]), None)
 
-        Parts give what all their rows at once would give. Coefficients stay zero until both classes
-        were seen. Parameters count as they were set at the first call, or at ``fit``; only
-        ``zero_threshold`` may change.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            More rows.
-        y : array-like of shape (n,)
-            Their labels.
-        classes : array-like of shape (2,), optional
-            Both labels; needed in the first call, if its rows are of one class.
-
-        Returns
-        -------
-        self
-        """
-        first = not hasattr(self, "_state")
-        X, positive = self._check_more_rows(X, y, classes, first=first)
-        if first:
-            self._start(X, None)
-            self.n_iter_ = 1
-        self._state.partial_fit(as_table(X), positive)
-        self._set_coefficients()
-        return self
-
-    def _start(self, X: Any, before: Floats | None) -> np.random.Generator:
-        """Begin with no rows seen; returns the source of row orders."""
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
-        self._state = OPAUCState(
-            X.shape[1],
-            X.dtype,
-            step_size=self.step_size,
-            alpha=self.alpha,
-            rank=self.rank,
-            exact_limit=self.exact_limit,
-            start=before,
-            rng=np.random.default_rng(seeds[0]),
-        )
-        return np.random.default_rng(seeds[1])
-
-    def _set_coefficients(self) -> None:
-        coef = self._state.w.copy()
-        coef[np.abs(coef) < self.zero_threshold] = 0
-        self._set_fitted(coef, *self._state.centres)
+    def _begin(
+        self,
+        n_features: int,
+        dtype: npt.DTypeLike,
+        rng: np.random.Generator,
+        start: Floats | None,
+    ) -> OPAUCState:
+        return OPAUCState(
+            n_features, dtype, step_size=self.step_size, alpha=self.alpha, rank=self.rank,
+            exact_limit=self.exact_limit, start=start, rng=rng.spawn(1)[0],
+        )  # fmt: skip

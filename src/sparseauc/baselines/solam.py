@@ -32,12 +32,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._jit import kernel, reordering_kernel
 from ..objective import AUCObjective, Floats, Indices, SparseVector
 from ..projections import project_l2_ball
-from ..rows import CSR, Table, read_only
+from ..rows import CSR, Table
 from ..solvers._epochs import Callback, Epoch, SolverResult
 from ._online import (
     ClassSums,
     Doubles,
     Mask,
+    RowState,
     aligned_zeros,
     dense_row,
     dot,
@@ -45,7 +46,7 @@ from ._online import (
     refuse_weights,
     run_rows,
 )
-from ._online_classifier import OnlineClassifier, State
+from ._online_classifier import UnweightedClassifier
 from ._saddle_point import clip, saddle_point_step
 
 # Non-zeros of CSR rows between two sweeps over all columns, as a multiple of d.
@@ -203,7 +204,7 @@ def _csr_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
     return mass
 
 
-class SOLAMState:
+class SOLAMState(RowState):
     """SOLAM between two rows: feed it rows in as many parts as they come in.
 
     Minimises p(1 − p)·F(w) over ‖w‖₂ ≤ R as the module says.
@@ -273,10 +274,9 @@ class SOLAMState:
 
     def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
         """Take one step on each row, in order."""
-        mask = read_only(np.asarray(positive, np.bool_))
-        rows = np.arange(mask.size)
-        self.advance(table, rows, mask)
-        self.sums.add(table, rows, mask)
+        super().partial_fit(table, positive)
+        mask = np.asarray(positive, np.bool_)
+        self.sums.add(table, np.arange(mask.size), mask)
         return self
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
@@ -307,21 +307,8 @@ def solam(
     ----------
     objective : AUCObjective
         The data, without sample weights: the method estimates p as rows come and defines none.
-    radius : float, default=1.0
-        R.
-    step_size : float, default=1.0
-        ξ in γ_t = ξ/√t, where t counts rows over all epochs from 1.
-    max_norm : float or "auto", default="auto"
-        κ, a bound on the norm of the rows, from which follow the bounds Rκ, Rκ and
-        2Rκ of a, b and α. ``"auto"`` is the
-        norm of the longest row. The programs published with SHT-AUC use 1, whatever the rows.
-    max_epochs : int, default=50
-        Passes over the rows.
-    tol : float, default=1e-4
-        Stop when the answer, the mean of the iterates, moves over an epoch by less than ``tol``
-        times its norm. 0 never stops.
-    shuffle : bool, default=True
-        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+    radius, step_size, max_norm, max_epochs, tol, shuffle
+        As for :class:`sparseauc.SOLAMClassifier`; here ξ is given, and ``tol=0`` never stops.
     start : array-like of shape (d,), optional
         w_0, in place of R/√d everywhere.
     callback : callable, optional
@@ -349,7 +336,7 @@ def solam(
     )  # fmt: skip
 
 
-class SOLAMClassifier(OnlineClassifier):
+class SOLAMClassifier(UnweightedClassifier):
     """Rank positives above negatives online, as a saddle point, with ‖w‖₂ ≤ radius.
 
     Minimises p(1 − p)·F(w), F the squared pairwise loss and p the running share of positives, by
@@ -378,14 +365,14 @@ class SOLAMClassifier(OnlineClassifier):
     Y. Ying, L. Wen and S. Lyu, "Stochastic online AUC maximization", NIPS 2016.
     """
 
-    _parameter_constraints = OnlineClassifier._parameter_constraints | {
+    _parameter_constraints = UnweightedClassifier._parameter_constraints | {
         "radius": [Interval(Real, 0, None, closed="neither")],
         "max_norm": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
 
     _descends_from_zero = False
     _solver: ClassVar[Callable[..., SolverResult]] = staticmethod(solam)
-    _state_type: ClassVar[Callable[..., State]] = SOLAMState
+    _state_type: ClassVar[Callable[..., RowState]] = SOLAMState
 
     def __init__(
         self,
@@ -411,29 +398,18 @@ class SOLAMClassifier(OnlineClassifier):
         self.step_size = step_size
         self.zero_threshold = zero_threshold
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit; the method defines no sample weights.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
-        """
-        fitted: Self = super().fit(X, y)
-        return fitted
-
     def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
         return type(self)._solver(
-            objective, radius=self.radius, max_norm=self.max_norm, **arguments
+            objective,
+            radius=self.radius,
+            step_size=self._step(objective.table),
+            max_norm=self.max_norm,
+            **arguments,
         )
 
     def _new_state(
         self, n_features: int, dtype: npt.DTypeLike, step_size: float, longest: float
-    ) -> State:
+    ) -> RowState:
         norm = longest if isinstance(self.max_norm, str) else float(self.max_norm)
         return self._state_type(
             n_features, dtype, radius=self.radius, step_size=step_size, max_norm=norm

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,13 +35,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..objective import AUCObjective, Floats, Indices, SparseVector
 from ..rows import CSR, Table, read_only
 from ..solvers._epochs import Callback, Epoch, SolverResult
-from ._online import ClassSums, Doubles, Mask, aligned_zeros, run_rows
-from ._online_classifier import OnlineClassifier, State
+from ._online import ClassSums, Doubles, Mask, RowState, aligned_zeros, run_rows
+from ._online_classifier import OnlineClassifier
 from ._spam_csr import descend_csr_rows
-from ._spam_dense import descend_pairs, descend_rows, products_with_sums
+from ._spam_dense import SPAMRun, descend_pairs, descend_rows, products_with_sums
 
 
-class SPAMState:
+class SPAMState(RowState):
     """SPAM between two rows: feed it rows in as many parts as they come in.
 
     Minimises r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2‖w‖² as the module says.
@@ -58,7 +58,7 @@ class SPAMState:
     average : bool
         Whether the answer is the mean of all iterates or the last.
     sums : ClassSums, optional
-        Sums of all rows to come, known in advance. Without, they are gathered in ``partial_fit``.
+        Sums of all rows to come, known in advance. Without, they are gathered as rows come.
     start : array-like of shape (d,), optional
         w_0, zero by default.
 
@@ -92,6 +92,7 @@ class SPAMState:
         if start is not None:
             self.w[:] = start
         self.sums = ClassSums.none(n_features) if sums is None else sums
+        self._gathers = sums is None
         # Σ w_t; in double precision, as it grows with every row.
         self._total = aligned_zeros(n_features if average else 0, np.float64)
 
@@ -108,41 +109,30 @@ class SPAMState:
         """The step η_t taken last."""
         return self.step_size / math.sqrt(max(self.t, 1))
 
-    def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
-        """Take one step on each row, in order, with the class means and r of the rows so far.
-
-        The row itself counts among them. Until both classes have been seen w only shrinks.
-        """
-        mask = read_only(np.asarray(positive, np.bool_))
-        self._descend(table, np.arange(mask.size), mask, np.empty(0), running=True)
-        return self
-
     def advance(
-        self, table: Table, rows: Indices, positive: Mask, weight: Doubles, products: Doubles
+        self,
+        table: Table,
+        rows: Indices,
+        positive: Mask,
+        weight: Doubles | None = None,
+        products: Doubles | None = None,
     ) -> None:
-        """Take one step on each of these rows with class sums known in advance.
+        """Take one step on each of these rows.
 
-        ``products`` are those of ``products_with_sums``, or empty.
+        Where class sums are gathered as rows come, the row itself counts among them, and until both
+        classes have been seen w only shrinks. ``products`` are those of ``products_with_sums``.
         """
-        if not products.size:
-            self._descend(table, rows, positive, weight, running=False)
-            return
-        even = rows.size - rows.size % 2
-        descend_pairs(
-            table, rows[:even], positive, weight, self.sums, products, self.l2, self.step_size,
-            self.t, self.w, self._total,
-        )  # fmt: skip
-        self.t += even
-        self._descend(table, rows[even:], positive, weight, running=False)
-
-    def _descend(
-        self, table: Table, rows: Indices, positive: Mask, weight: Doubles, *, running: bool
-    ) -> None:
+        weight = np.empty(0) if weight is None else weight
+        run = SPAMRun(
+            self.sums, self._gathers, self.l1, self.l2, self.step_size, self.w, self._total
+        )
+        if products is not None:
+            even = rows.size - rows.size % 2
+            descend_pairs(table, rows[:even], positive, weight, products, run, self.t)
+            self.t += even
+            rows = rows[even:]
         descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
-        descend(
-            table, rows, positive, weight, self.sums, running, self.l1, self.l2, self.step_size,
-            self.t, self.w, self._total,
-        )  # fmt: skip
+        descend(table, rows, positive, weight, run, self.t)
         self.t += rows.size
 
 
@@ -169,18 +159,8 @@ def spam(
         by its weight over the mean weight, and rows of weight zero are left out.
     l1, l2 : float, default=0.0
         β₁ and β₂.
-    step_size : float, default=1.0
-        ξ in η_t = ξ/√t, where t counts rows over all epochs from 1.
-    average : bool, default=True
-        Return the mean of all iterates w_1 … w_T, each after its step and all with the same
-        weight (the method's own authors), or the last one (the published comparison).
-    max_epochs : int, default=50
-        Passes over the rows.
-    tol : float, default=1e-4
-        Stop when the answer moves over an epoch by less than ``tol`` times its norm. 0 never
-        stops.
-    shuffle : bool, default=True
-        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+    step_size, average, max_epochs, tol, shuffle
+        As for :class:`sparseauc.SPAMClassifier`; here ξ is always given, and ``tol=0`` never stops.
     start : array-like of shape (d,), optional
         w_0.
     callback : callable, optional
@@ -199,7 +179,7 @@ def spam(
     weight = objective.weight
     if weight.size:
         weight = read_only(weight / weight[objective.rows.counted].mean())
-    products = np.empty((0, 2))
+    products = None
     if l1 == 0.0 and not isinstance(objective.table, CSR):
         products = np.empty((objective.n_rows, 2))
         products_with_sums(objective.table, state.sums, products)
@@ -235,27 +215,15 @@ class SPAMClassifier(OnlineClassifier):
         comparison with SHT-AUC. A mean has no zeros: see ``zero_threshold``.
     zero_threshold : float, default=0.0
         Coefficients of lesser magnitude are set to zero. The comparison used 0.001.
-    max_epochs : int, default=50
-        Passes over the rows.
-    tol : float, default=1e-4
-        Stop when the coefficients move over an epoch by less than ``tol`` times their norm.
+    max_epochs, tol, warm_start, record_history, random_state, verbose
+        As for :class:`SHTAUCClassifier`.
     shuffle : bool, default=True
         Visit the rows in a fresh random order every epoch; otherwise in the given order.
-    warm_start : bool, default=False
-        Start from the coefficients of the previous fit.
-    record_history : bool, default=True
-        Compute F and the training AUC after every epoch.
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        Above 0, a line an epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features_in_)
-    intercept_ : ndarray of shape (1,)
-        Minus the score midway between the class means.
-    classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
-        As for :class:`SHTAUCClassifier`.
+    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
+        As for :class:`SHTAUCClassifier`; ``coef_`` may have any number of non-zeros.
 
     References
     ----------
@@ -304,7 +272,8 @@ class SPAMClassifier(OnlineClassifier):
 
     def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
         l1, l2 = self._betas
-        return spam(objective, l1=l1, l2=l2, average=self.average, **arguments)
+        step = self._step(objective.table)
+        return spam(objective, l1=l1, l2=l2, step_size=step, average=self.average, **arguments)
 
     def _new_state(
         self,
@@ -312,6 +281,6 @@ class SPAMClassifier(OnlineClassifier):
         dtype: npt.DTypeLike,
         step_size: float,
         longest: float,  # noqa: ARG002
-    ) -> State:
+    ) -> RowState:
         l1, l2 = self._betas
         return SPAMState(n_features, dtype, l1=l1, l2=l2, step_size=step_size, average=self.average)

@@ -241,28 +241,15 @@ class StoIHTClassifier(StochasticClassifier):
     ----------
     k : int, default=10
         Largest number of columns. More than there are keeps all, with a warning.
-    batch_size : int, default=64
-        Rows of a block. More than n means all rows.
     step_size : float or "auto", default="auto"
         γ on the mean logistic gradient of a block. ``"auto"`` follows the course of the loss and
         ends at the best iterate seen.
     alpha : float, default=0.0
         Ridge.
-    block_order : {"replacement", "permutation", "cyclic"}, default="replacement"
-        Blocks drawn with replacement, in a fresh random order every epoch, or in order.
-    max_epochs : int, default=50
-        Passes over the rows.
-    tol : float, default=1e-4
-        Stop when the coefficients move over an epoch by less than ``tol`` times their norm.
-    shuffle : bool, default=True
-        Deal the rows to the blocks at random; otherwise neighbouring rows form a block.
-    warm_start : bool, default=False
-        Start from the coefficients of the previous fit.
-    record_history : bool, default=True
-        Compute F and the training AUC after every epoch.
-    random_state : int, RandomState instance or None, default=None
-    verbose : int, default=0
-        Above 0, a line an epoch.
+    batch_size, block_order, shuffle, max_epochs, tol
+        As for :class:`SHTAUCClassifier`.
+    warm_start, record_history, random_state, verbose
+        As for :class:`SHTAUCClassifier`.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from ..objective import Objective
 from ..objective.chunks import ChunkObjective
 from ..objective.device import DeviceObjective
 from ..solvers import SolverResult, sht_auc
-from ._base import Floats, not_finite
+from ._base import not_finite
 from ._stochastic import StochasticClassifier
 
 
@@ -162,27 +162,6 @@ class SHTAUCClassifier(StochasticClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.device = device
-
-    def decision_function(self, X: Any) -> Floats:
-        """Score rows; higher is more likely positive, above 0 is predicted positive.
-
-        Of a tensor only the columns chosen leave its device.
-        """
-        if not is_tensor(X):
-            return super().decision_function(X)
-        self._check_is_fitted()
-        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X must have shape (n, {self.n_features_in_}), as in fit; got {tuple(X.shape)}"
-            )
-        support = np.flatnonzero(self.coef_[0])
-        part = to_host(X[:, support.tolist()])
-        for row, column in np.argwhere(~np.isfinite(part))[:1]:
-            raise ValueError(
-                f"Input X contains NaN or infinity: first at row {row}, column {support[column]}"
-            )
-        scores: Floats = part @ self.coef_[0, support] + self.intercept_[0]
-        return scores
 
     def _check_training_data(
         self, X: Any, y: Any, sample_weight: Any

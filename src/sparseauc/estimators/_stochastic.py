@@ -100,7 +100,7 @@ class StochasticClassifier(SparseLinearClassifier):
                 f"warm_start: the previous fit had {start.size} columns, X has {X.shape[1]}; "
                 "set warm_start=False or give the same columns"
             )
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
+        seeds = self._seeds()
         monitor = EpochMonitor(positive, print_lines=bool(self.verbose))
         tol = self.tol
         if getattr(self, "early_stopping", False):
@@ -130,9 +130,15 @@ class StochasticClassifier(SparseLinearClassifier):
                 f"F ended at {self.objective_:g}, above its value 1 for no column at all: "
                 f"step_size={self.step_size!r} is too large for these data",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
+
+    def _seeds(self) -> npt.NDArray[np.integer]:
+        """Seeds of the rows held out, and of everything else."""
+        state = check_random_state(self.random_state)
+        seeds: npt.NDArray[np.integer] = state.randint(np.iinfo(np.int32).max, size=2)
+        return seeds
 
 
 class EpochMonitor:

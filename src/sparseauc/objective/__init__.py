@@ -19,7 +19,7 @@ memory, ``objective.chunks`` for files and clusters, ``objective.device`` for te
 """
 
 from ._protocol import Array, Descent, Floats, Indices, Mask, Objective, Point, SparseVector
-from .arrays import AUCObjective, loss_of_scores
+from .arrays import AUCObjective
 from .closed_form import minimise_on_support
 
 __all__ = [
@@ -32,6 +32,5 @@ __all__ = [
     "Objective",
     "Point",
     "SparseVector",
-    "loss_of_scores",
     "minimise_on_support",
 ]

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .._jit import kernel
+
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.floating]
 Indices = npt.NDArray[np.int64]
@@ -31,6 +33,37 @@ class Point(NamedTuple):
 
     w: SparseVector
     intercept: float = 0.0
+
+
+@kernel
+def loss_of_scores(scores, positive, weight):  # type: ignore[no-untyped-def]
+    """F from the scores of all rows: (1 − u + v)² plus the variance of each class."""
+    # Two passes: variances of scores with a large common offset keep their digits.
+    total_positive = 0.0
+    total_negative = 0.0
+    u = 0.0
+    v = 0.0
+    for i in range(scores.size):
+        row_weight = weight[i] if weight.size else 1.0
+        if positive[i]:
+            total_positive += row_weight
+            u += row_weight * scores[i]
+        else:
+            total_negative += row_weight
+            v += row_weight * scores[i]
+    u /= total_positive
+    v /= total_negative
+    scatter_positive = 0.0
+    scatter_negative = 0.0
+    for i in range(scores.size):
+        row_weight = weight[i] if weight.size else 1.0
+        if positive[i]:
+            scatter_positive += row_weight * (scores[i] - u) ** 2
+        else:
+            scatter_negative += row_weight * (scores[i] - v) ** 2
+    return (
+        (1.0 - u + v) ** 2 + scatter_positive / total_positive + scatter_negative / total_negative
+    )
 
 
 class Descent(Protocol):
@@ -73,18 +106,22 @@ class Objective(Protocol):
     weight: Array
     mean_positive: Floats
     mean_negative: Floats
-
-    @property
-    def varies(self) -> Mask: ...
+    varies: Mask
 
     def scores_on(self, support: Indices, values: Floats) -> Floats:
         """Compute Xw for a w given by its non-zeros."""
 
+    def value(self, w: npt.ArrayLike) -> float:
+        """Compute F(w), reading only the columns where w is not zero."""
+        return self.value_on(*SparseVector.from_dense(np.asarray(w, self.dtype)))
+
     def value_on(self, support: Indices, values: Floats) -> float:
         """Compute F(w) for a w given by its non-zeros."""
+        return self.value_of(self.scores_on(support, values))
 
     def value_of(self, scores: Floats) -> float:
         """Compute F from the scores of all rows."""
+        return float(loss_of_scores(scores, self.positive, self.weight))
 
     def descent(
         self, k: int, *, batch_size: int, shuffle: bool, rng: np.random.Generator

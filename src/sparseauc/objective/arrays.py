@@ -12,7 +12,7 @@ from numba.extending import overload
 from .._jit import FAST, kernel
 from ..moments import DenseMoments, SparseMoments, class_moments
 from ..rows import CSR, Table, add_rows, as_table, compute_scores, score_rows
-from ._protocol import Array, Floats, Indices, Mask, SparseVector
+from ._protocol import Array, Floats, Indices, Mask, Objective, SparseVector
 from .thresholding import ArrayDescent, Iterate, Rows, deal_blocks, descend_block
 
 
@@ -86,38 +86,7 @@ def compute_descent(loss, rows, block, step, iterate):  # type: ignore[no-untype
     descend_block(loss, rows, block, 0, step, iterate)
 
 
-@kernel
-def loss_of_scores(scores, positive, weight):  # type: ignore[no-untyped-def]
-    """F from the scores of all rows: (1 − u + v)² plus the variance of each class."""
-    # Two passes: variances of scores with a large common offset keep their digits.
-    total_positive = 0.0
-    total_negative = 0.0
-    u = 0.0
-    v = 0.0
-    for i in range(scores.size):
-        row_weight = weight[i] if weight.size else 1.0
-        if positive[i]:
-            total_positive += row_weight
-            u += row_weight * scores[i]
-        else:
-            total_negative += row_weight
-            v += row_weight * scores[i]
-    u /= total_positive
-    v /= total_negative
-    scatter_positive = 0.0
-    scatter_negative = 0.0
-    for i in range(scores.size):
-        row_weight = weight[i] if weight.size else 1.0
-        if positive[i]:
-            scatter_positive += row_weight * (scores[i] - u) ** 2
-        else:
-            scatter_negative += row_weight * (scores[i] - v) ** 2
-    return (
-        (1.0 - u + v) ** 2 + scatter_positive / total_positive + scatter_negative / total_negative
-    )
-
-
-class AUCObjective:
+class AUCObjective(Objective):
     """F and its gradients on a table in memory, dense or CSR, which is neither copied nor changed.
 
     Parameters
@@ -153,6 +122,7 @@ class AUCObjective:
         self.n_rows, self.n_features = X.shape
         self.positive: Mask = self.moments.positive
         self.weight: Array = self.moments.row_weight
+        self.varies: Mask = self.moments.varies
         positive, negative = self.moments.means
         self.mean_positive: Floats = positive.astype(self.dtype, copy=False)
         self.mean_negative: Floats = negative.astype(self.dtype, copy=False)
@@ -161,11 +131,6 @@ class AUCObjective:
                 f"the values of column {column} are too large to average in {self.dtype}: "
                 "rescale it"
             )
-
-    @property
-    def varies(self) -> Mask:
-        """False for columns that hold one value in every row of positive weight."""
-        return self.moments.varies
 
     @property
     def rows(self) -> Rows:
@@ -201,15 +166,7 @@ class AUCObjective:
 
     def value(self, w: npt.ArrayLike) -> float:
         """Compute F(w) in O(n·k), k the number of non-zeros of w."""
-        return self.value_of(self.scores(w))
-
-    def value_on(self, support: Indices, values: Floats) -> float:
-        """Compute F(w) for a w given by its non-zeros."""
-        return self.value_of(self.scores_on(support, values))
-
-    def value_of(self, scores: Floats) -> float:
-        """Compute F from the scores of all rows."""
-        return float(loss_of_scores(scores, self.positive, self.weight))
+        return self.value_on(*self._non_zeros(w))
 
     def gradient(self, w: npt.ArrayLike) -> Floats:
         """Compute ∇F(w) = 2δ + 2Hw in one read of the table."""

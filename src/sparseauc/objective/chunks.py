@@ -15,13 +15,13 @@ import numpy.typing as npt
 from ..chunks import Chunks, Pass, score_chunks
 from ..moments.chunked import chunked_moments
 from ..rows import as_table, read_only
-from ._protocol import Array, Floats, Indices, Mask, Point, SparseVector
-from .arrays import PairwiseLoss, compute_descent, loss_of_scores
+from ._protocol import Array, Floats, Indices, Mask, Objective, Point, SparseVector
+from .arrays import PairwiseLoss, compute_descent
 from .thresholding import Iterate, Rows, threshold_step
 
 
-class ChunkObjective:
-    """F on rows that are read in chunks; an ``Objective``.
+class ChunkObjective(Objective):
+    """F on rows that are read in chunks.
 
     Parameters
     ----------
@@ -38,14 +38,10 @@ class ChunkObjective:
         self.weight: Array = np.empty(0) if weight is None else weight
         self.moments = chunked_moments(chunks, positive, weight, products=False)
         self.moments.check_both_classes()
+        self.varies = self.moments.varies
         positive_mean, negative_mean = self.moments.means
         self.mean_positive: Floats = positive_mean.astype(self.dtype)
         self.mean_negative: Floats = negative_mean.astype(self.dtype)
-
-    @property
-    def varies(self) -> Mask:
-        """False for columns that hold one value in every row of positive weight."""
-        return self.moments.varies
 
     @property
     def row_data(self) -> list[npt.NDArray[Any]]:
@@ -58,11 +54,6 @@ class ChunkObjective:
         coef[support] = values
         return score_chunks(self.chunks, coef, self.dtype.type(0))
 
-    def value(self, w: Floats) -> float:
-        """Compute F(w) in a reading of the columns where w is not zero."""
-        support = np.flatnonzero(w)
-        return self.value_on(support, w[support])
-
     def value_on(self, support: Indices, values: Floats) -> float:
         """Compute F(w) for a w given by its non-zeros; a few numbers a chunk travel."""
         if support.size == 0:
@@ -72,10 +63,6 @@ class ChunkObjective:
         scatters = self.chunks.run(_Scatter(coef, centres), *self.row_data, columns=support)
         positive, negative = scatters / np.array(self.moments.weights)
         return float((1.0 + centres[1] - centres[0]) ** 2 + positive + negative)
-
-    def value_of(self, scores: Floats) -> float:
-        """Compute F from the scores of all rows."""
-        return float(loss_of_scores(scores, self.positive, self.weight))
 
     def descent(
         self,

@@ -19,8 +19,7 @@ from .._arrays import (
 )
 from .._streaming import DeviceStream, copy_rows, page_locked_copy
 from ..blocks import RowBlocks
-from ._protocol import Array, Descent, Floats, Indices, Mask
-from .arrays import loss_of_scores
+from ._protocol import Array, Descent, Floats, Indices, Mask, Objective
 from .thresholding import counted_rows, deal_blocks
 
 # Numbers converted to double precision at a time while means are computed.
@@ -84,8 +83,8 @@ class StreamedBlocks:
         return block
 
 
-class DeviceObjective:
-    """F of a training set whose blocks are tensors on one device; an ``Objective``.
+class DeviceObjective(Objective):
+    """F of a training set whose blocks are tensors on one device.
 
     Parameters
     ----------
@@ -172,19 +171,6 @@ class DeviceObjective:
         columns = as_tensor(np.asarray(support)).to(self.device)
         picked = self._table.index_select(1, columns)
         return to_host(picked @ as_tensor(coefficients).to(self.device))
-
-    def value(self, w: Floats) -> float:
-        """Compute F(w)."""
-        support = np.flatnonzero(w)
-        return self.value_on(support, w[support])
-
-    def value_on(self, support: Indices, values: Floats) -> float:
-        """Compute F(w) for a w given by its non-zeros."""
-        return self.value_of(self.scores_on(support, values))
-
-    def value_of(self, scores: Floats) -> float:
-        """Compute F from the scores of all rows."""
-        return float(loss_of_scores(scores, self.positive, self.weight))
 
     def _rows(self, rows: slice) -> Any:
         """Rows in double precision, on the device."""

@@ -113,9 +113,9 @@ def sht_auc_grid(
     array([ 2,  5, 10])
     """
     return _fit_grid(
-        X, positive, ks=ks, step_sizes=step_sizes, shrinkage=ridges, batch_size=batch_size,
+        X, positive, "auc", ridges, ks=ks, step_sizes=step_sizes, batch_size=batch_size,
         max_epochs=max_epochs, tol=tol, block_order=block_order, shuffle=shuffle, starts=starts,
-        sample_weight=sample_weight, rng=rng, loss="auc",
+        sample_weight=sample_weight, rng=rng,
     )  # fmt: skip
 
 
@@ -126,25 +126,20 @@ def sto_iht_grid(
     ks: npt.ArrayLike,
     step_sizes: npt.ArrayLike,
     alphas: npt.ArrayLike = 0.0,
-    batch_size: int = 64,
-    max_epochs: int = 50,
-    tol: float = 1e-4,
-    block_order: BlockOrder = "replacement",
-    shuffle: bool = True,
-    starts: npt.ArrayLike | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-    rng: np.random.Generator | None = None,
+    **settings: Any,
 ) -> GridResult:
     """Fit StoIHT (logistic loss, with an intercept) for a whole grid.
 
     Parameters
     ----------
-    X, positive, ks, batch_size, max_epochs, tol, block_order, shuffle, starts, sample_weight, rng
+    X, positive, ks
         As in :func:`sparseauc.solvers.sht_auc_grid`.
     step_sizes : float or array-like of shape (g,)
         γ on the mean logistic gradient of a block; here always given.
     alphas : float or array-like of shape (g,), default=0.0
         Ridge, in the gradient, as in :func:`sparseauc.solvers.sto_iht`.
+    **settings
+        ``batch_size`` and all that follow it in :func:`sparseauc.solvers.sht_auc_grid`.
 
     Returns
     -------
@@ -153,29 +148,25 @@ def sto_iht_grid(
     """
     if isinstance(step_sizes, str):
         raise ValueError("sto_iht_grid has no automatic step: give step_sizes as numbers")
-    return _fit_grid(
-        X, positive, ks=ks, step_sizes=step_sizes, shrinkage=alphas, batch_size=batch_size,
-        max_epochs=max_epochs, tol=tol, block_order=block_order, shuffle=shuffle, starts=starts,
-        sample_weight=sample_weight, rng=rng, loss="logistic",
-    )  # fmt: skip
+    return _fit_grid(X, positive, "logistic", alphas, ks=ks, step_sizes=step_sizes, **settings)
 
 
 def _fit_grid(
     X: Any,
     positive: npt.ArrayLike,
+    loss: Loss,
+    shrinkage: npt.ArrayLike,
     *,
     ks: npt.ArrayLike,
     step_sizes: npt.ArrayLike | str,
-    shrinkage: npt.ArrayLike,
-    batch_size: int,
-    max_epochs: int,
-    tol: float,
-    block_order: BlockOrder,
-    shuffle: bool,
-    starts: npt.ArrayLike | None,
-    sample_weight: npt.ArrayLike | None,
-    rng: np.random.Generator | None,
-    loss: Loss,
+    batch_size: int = 64,
+    max_epochs: int = 50,
+    tol: float = 1e-4,
+    block_order: BlockOrder = "replacement",
+    shuffle: bool = True,
+    starts: npt.ArrayLike | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
 ) -> GridResult:
     rng = np.random.default_rng() if rng is None else rng
     table = _check_table(X)
