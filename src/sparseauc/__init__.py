@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
     from .tabular.model_files import load_model, save_model
+    from .tabular.reporting import report
 
 __version__ = "0.1.0"
 
@@ -44,6 +45,7 @@ __all__ = [
     "class_moments",
     "load_model",
     "minimise_on_support",
+    "report",
     "save_model",
     "sparse_auc_path",
 ]
@@ -59,6 +61,7 @@ _MODULES = {
     "class_moments": ".moments",
     "load_model": ".tabular.model_files",
     "minimise_on_support": ".objective",
+    "report": ".tabular.reporting",
     "save_model": ".tabular.model_files",
     "sparse_auc_path": ".path.path",
 }

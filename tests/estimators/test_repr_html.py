@@ -64,7 +64,7 @@ def test_standardised_where_the_deviations_are_known():
     scaled = X * np.logspace(-3, 3, 12)
     model = SparseAUCClassifier(k=4).fit(scaled, y)
     headings, *rows = rows_of(model._repr_html_())
-    assert headings == ["column", "coefficient", "per deviation"]
+    assert headings == ["column", "coefficient", "per standard deviation"]
     weights = model.coef_[0] * model.scale_
     chosen = sorted(np.flatnonzero(weights), key=lambda j: -abs(weights[j]))
     assert [row[0] for row in rows] == [str(j) for j in chosen]

@@ -116,6 +116,27 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         positive = expit(how["slope"] * self.decision_function(X) + how["intercept"])
         return np.column_stack([1.0 - positive, positive])
 
+    def report(self, X: Any, y: Any, path: Any = None, **settings: Any) -> Any:
+        """Report on this fitted model as one HTML page, which a notebook shows inline.
+
+        Parameters
+        ----------
+        X, y : array-like
+            The rows that the model was fitted to.
+        path : path, optional
+            Where to write the page, such as "report.html".
+        **settings
+            As of :func:`~sparseauc.tabular.reporting.report_model`: ``target``, ``folds``,
+            ``stability_pairs``, ``seed``.
+
+        Returns
+        -------
+        ReportPage
+        """
+        from ..tabular.reporting import report_model
+
+        return report_model(self, X, y, path, **settings)
+
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         self._check_is_fitted()
         mask: npt.NDArray[np.bool_] = self.coef_[0] != 0

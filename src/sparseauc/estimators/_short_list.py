@@ -28,7 +28,7 @@ def short_list_html(model: Any) -> str:
     weights = coef if scale is None else coef * np.asarray(scale, np.float64)
     ordered = chosen[np.argsort(-np.abs(weights[chosen]), kind="stable")]
     names = getattr(model, "feature_names_in_", np.arange(coef.size))
-    headings = ["column", "coefficient", *(() if scale is None else ("per deviation",))]
+    headings = ["column", "coefficient", *(() if scale is None else ("per standard deviation",))]
     lines = [
         [str(names[j]), f"{coef[j]:.4g}", *(() if scale is None else (f"{weights[j]:.3g}",))]
         for j in ordered[:MOST_ROWS].tolist()

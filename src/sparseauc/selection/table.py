@@ -44,7 +44,7 @@ def column_table(
         - ``rank``: 1 for the largest ``standardised``, by absolute value;
         - ``column``: its name, or its number if the model was fitted without names;
         - ``coefficient``: per unit of the column;
-        - ``standardised``: per deviation of the column over the rows, which compares columns;
+        - ``standardised``: per standard deviation of the column, which compares columns;
         - ``auc``: of the column alone, taken in its better direction, so 0.5 or more;
         - ``direction``: "+" if positives have larger values, "-" if smaller, "" if neither;
         - ``frequency``: if ``stability`` is given, share of the halves that chose it.

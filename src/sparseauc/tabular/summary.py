@@ -188,8 +188,8 @@ class FitSummary:
 
 
 def ridge_of(classifier: Any) -> float:
-    """Ridge that a classifier was given, or chose."""
-    return float(classifier.alpha_ if hasattr(classifier, "alpha_") else classifier.alpha)
+    """Ridge that a classifier was given, or chose; 0 for one that has none."""
+    return float(getattr(classifier, "alpha_", getattr(classifier, "alpha", 0.0)))
 
 
 def _auc(nested: NestedScores) -> dict[str, Any]:

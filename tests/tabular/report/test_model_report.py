@@ -142,6 +142,14 @@ def test_the_auc_and_its_optimism(tuned, tuned_report):
     assert np.isnan(training["to"])
 
 
+def test_operating_points_are_those_of_the_summary(tuned, tuned_report):
+    frame = element(tuned_report, "operating-points").frame
+    assert frame["Score above"].tolist() == [one.threshold for one in tuned.operating_points]
+    for text, one in zip(frame["Sensitivity"], tuned.operating_points, strict=True):
+        rate = one.sensitivity
+        assert text == f"{rate.value:.2f} ({rate.low:.2f}–{rate.high:.2f})"
+
+
 def test_the_folds_show_what_each_chose(tuned, tuned_report):
     frame = element(tuned_report, "folds").frame
     assert frame["AUC"].tolist() == tuned.nested.fold_aucs.tolist()
@@ -173,6 +181,7 @@ def test_baselines_are_judged_on_the_same_folds(fixed, fixed_report):
     difference = fixed.nested.interval.auc - alone["AUC"]
     assert alone["Difference"] == pytest.approx(difference, abs=6e-4)
     assert "L1 logistic regression, C tuned" in frame.index
+    assert frame.loc["largest mean differences, as many columns", "Columns"] == 3
 
 
 def test_every_column_by_class_and_correlations(fixed, fixed_report):
@@ -221,8 +230,9 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     report = tuned_report
     (drawn,) = pictures(element(report, "auc-by-k"), {})
     assert drawn.readings == display.readings_
-    roc = ROCBandDisplay.from_predictions(tuned.table.y, nested.scores)
-    fpr, low, high = roc_band(nested.scores, tuned.table.y == 1)
+    scores = np.asarray(tuned.out_of_fold_scores, np.float64)  # thresholds that predict takes
+    roc = ROCBandDisplay.from_predictions(tuned.table.y, scores)
+    fpr, low, high = roc_band(scores, tuned.table.y == 1)
     np.testing.assert_array_equal([roc.band_fpr, roc.band_low, roc.band_high], [fpr, low, high])
     drawn, _ = pictures(element(report, "roc"), slots([element(report, "roc")])["roc"])
     assert drawn.readings == roc.readings_

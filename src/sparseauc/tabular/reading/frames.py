@@ -13,7 +13,7 @@ from .source import DataError, Source
 from .text import check_names
 
 
-def source_of(X: Any, card: ScoreCard) -> Source:
+def source_of(X: Any, card: ScoreCard | None = None) -> Source:
     """Return the table as what a file would hold.
 
     Parameters
@@ -21,7 +21,8 @@ def source_of(X: Any, card: ScoreCard) -> Source:
     X : DataFrame of pandas or polars, pyarrow.Table, array or sparse matrix
         Of a frame, the columns that the model uses are taken, by name. An array has all columns
         that the model was fitted to, in their order.
-    card : ScoreCard
+    card : ScoreCard, optional
+        The model. Without one X must be a frame, and all its columns are taken.
     """
     import pyarrow as pa
 
@@ -32,8 +33,9 @@ def source_of(X: Any, card: ScoreCard) -> Source:
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         return _from_pandas(X, card)
     matrix = sp.csr_array(X) if is_sparse(X) else np.asarray(X)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise DataError("X must be a data frame, or a matrix of numbers")
+    if card is None or matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        also = "" if card is None else ", or a matrix of numbers"
+        raise DataError(f"X must be a data frame{also}")
     if matrix.shape[1] != len(card.columns):
         raise DataError(
             f"X has {matrix.shape[1]} columns, and the model was fitted to {len(card.columns)}"
@@ -41,12 +43,12 @@ def source_of(X: Any, card: ScoreCard) -> Source:
     return Source("X", "array", pa.table({}), matrix=matrix, matrix_columns=np.array(card.columns))
 
 
-def _from_pandas(X: Any, card: ScoreCard) -> Source:
+def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
     import pyarrow as pa
 
     names = [str(name) for name in X.columns]
     check_names(names, "X")
-    used = {term.column for term in card.terms}
+    used = set(names) if card is None else {term.column for term in card.terms}
     columns = {}
     for place, name in enumerate(names):
         if name not in used:

@@ -296,7 +296,7 @@ def _ranking(summary: FitSummary) -> list[Element]:
     if summary.permutation is not None:
         elements.append(_permutation(summary))
     if summary.nested is not None:
-        elements += [_curves(summary), _folds(summary)]
+        elements += [_curves(summary), _operating_points(summary), _folds(summary)]
         if baselines := judge_baselines(summary):
             elements.append(baselines)
     return elements
@@ -358,7 +358,8 @@ def _permutation(summary: FitSummary) -> Note:
 def _curves(summary: FitSummary) -> Figure:
     nested, table = summary.nested, summary.table
     assert nested is not None
-    positive, scores, level = table.y == 1, nested.scores, nested.interval.confidence
+    positive, level = table.y == 1, nested.interval.confidence
+    scores = np.asarray(summary.out_of_fold_scores, np.float64)
     precision, recall, thresholds = precision_recall_curve(positive, scores)
     average, rate = average_precision_score(positive, scores), float(positive.mean())
     shown = np.unique(np.linspace(0, thresholds.size - 1, 400).astype(np.intp))
@@ -389,6 +390,35 @@ def _curves(summary: FitSummary) -> Figure:
             lambda ax: ROCBandDisplay.from_predictions(table.y, scores, confidence=level, ax=ax),
             panel,
         ],
+    )
+
+
+def _operating_points(summary: FitSummary) -> Listing:
+    import pandas as pd
+
+    def shown(rate: Any) -> str:
+        return "–" if rate is None else f"{rate.value:.2f} ({rate.low:.2f}–{rate.high:.2f})"
+
+    frame = pd.DataFrame(
+        {
+            "Threshold at": one.name,
+            "Score above": one.threshold,
+            "Sensitivity": shown(one.sensitivity),
+            "Specificity": shown(one.specificity),
+            "PPV": shown(one.ppv),
+            "NPV": shown(one.npv),
+            "Flagged per 1000": round(one.flagged_per_1000),
+        }
+        for one in summary.operating_points
+    )
+    return Listing(
+        "operating-points",
+        "Operating points",
+        "What calling every row above a threshold positive comes to, on the scores of nested "
+        "cross-validation, with exact 95 % intervals. PPV and NPV hold where events are as common "
+        "as here. `sparseauc predict --threshold` takes any of them.",
+        frame,
+        significant={"Score above": 4},
     )
 
 
@@ -456,12 +486,15 @@ def _probability(summary: FitSummary) -> list[Element]:
     scores = Figure(
         "scores",
         "Scores of the two classes",
-        "Scores of nested cross-validation. 0 is midway between the class means in training and 1 "
-        "is their distance, so that the folds can be compared. Each class adds up to 1, however "
-        "rare it is. Rows far from the middle are counted in the outermost bins.",
+        "Scores of nested cross-validation, those of each fold put on the scale of the model. Each "
+        "class adds up to 1, however rare it is. Rows far from the middle are counted in the "
+        "outermost bins.",
         [
             lambda ax: ScoreDistributionDisplay(
-                scores=nested.scores, positive=positive, threshold=0.0, labels=names[::-1]
+                scores=np.asarray(summary.out_of_fold_scores),
+                positive=positive,
+                threshold=0.0,
+                labels=names[::-1],
             ).plot(ax=ax)
         ],
     )
@@ -561,8 +594,9 @@ def _use(summary: FitSummary) -> list[Element]:
         Code("Command", "sparseauc predict model.skops new_rows.csv --out scores.csv"),
         Code(
             "Python",
-            "from sparseauc.tabular.model_files import load_model\n\n"
-            'model = load_model("model.skops")',
+            "from sparseauc import load_model\n\n"
+            'model = load_model("model.skops")\n'
+            "scores = model.decision_function(new_rows)  # a DataFrame; columns by name",
         ),
         Note(
             "`model.skops` is the file that `sparseauc fit` writes with `--out model.skops`, and "

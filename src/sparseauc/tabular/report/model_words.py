@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...estimators import SparseAUCClassifier
 from .tables import significant as significant_text
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def _describe_data(summary: FitSummary) -> str:
 
 
 def _describe_score(summary: FitSummary) -> str:
+    if not isinstance(summary.classifier, SparseAUCClassifier):
+        return f"The score is a weighted sum of columns, fitted by {summary.classifier}."
     text = (
         "The score is a weighted sum of a few columns. Columns and weights were chosen together to "
         "maximise a quadratic surrogate of the AUC under a limit on the number of columns, by "
@@ -70,7 +73,7 @@ def _describe_search(summary: FitSummary) -> str:
     settings, results = summary.settings, summary.cv_results
     classifier: Any = summary.classifier
     if results is None:
-        return f"The number of columns, {summary.k}, and the ridge were given."
+        return f"The number of columns, {summary.k}, and the penalty were given."
     repeats = classifier.n_repeats_
     folds = round(classifier.n_splits_ / repeats)
     tried = sorted(set(np.asarray(results["param_k"]).tolist()))
