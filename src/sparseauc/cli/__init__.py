@@ -65,14 +65,15 @@ def _all_commands(
 
 
 # Not called demo: that name is the module's.
-@app.command("demo")
+@app.command("demo", epilog=EXIT_CODES, cls=PlainCommand)
 def show_demo(
     out: Annotated[
-        Path, typer.Option(help="Folder of the plot demo.png; an older one is overwritten.")
+        Path,
+        typer.Option(help="Folder of the tables, the model and the report; older ones go."),
     ] = Path("demo-output"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the fits.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of data and folds.")] = 0,
 ) -> None:
-    """Fit SHT-AUC to the paper's outbreak data, print tables and save a plot (seconds)."""
+    """Simulate patients; fit, report, predict and compare, each command shown (seconds)."""
     from .demo import run_demo
 
     run_demo(out, seed)

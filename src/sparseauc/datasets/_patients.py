@@ -31,23 +31,23 @@ class _Lab(NamedTuple):
 # Loads are on the scale of standard deviations; a skewed measurement is the exponential of a normal
 # one, with the centre as median and the spread on the logarithmic scale.
 _LABS = (
-    _Lab("age (years)", 64, 15, {"frailty": 0.6}, digits=0),
+    _Lab("age (years)", 62, 13, {"frailty": 0.6}, digits=0),
     _Lab("body mass index (kg/m2)", 26, 4.5, {"frailty": -0.2}, 0.06),
     _Lab("temperature (C)", 38.1, 0.8, {"inflammation": 0.4}),
     _Lab("heart rate (/min)", 94, 17, {"inflammation": 0.4, "perfusion": 0.4}, digits=0),
     _Lab("respiratory rate (/min)", 20, 5, {"perfusion": 0.5, "inflammation": 0.3}, 0.03, digits=0),
     _Lab("systolic pressure (mmHg)", 128, 20, {"perfusion": -0.7}, digits=0),
     _Lab("diastolic pressure (mmHg)", 74, 12, {"perfusion": -0.6}, digits=0),
-    _Lab("oxygen saturation (%)", 95, 2.2, {"perfusion": -0.4}, 0.02, digits=0),
-    _Lab("lactate (mmol/L)", 1.6, 0.4, {"perfusion": 0.75}, 0.12, skewed=True),
+    _Lab("oxygen saturation (%)", 95, 1.8, {"perfusion": -0.4}, 0.02, digits=0),
+    _Lab("lactate (mmol/L)", 1.6, 0.4, {"perfusion": 0.75}, 0.06, skewed=True),
     _Lab("pH", 7.39, 0.05, {"perfusion": -0.5, "kidneys": -0.3}, 0.12, digits=2),
     _Lab("bicarbonate (mmol/L)", 23.5, 3, {"perfusion": -0.5, "kidneys": -0.4}, 0.12),
     _Lab("base excess (mmol/L)", -1, 3, {"perfusion": -0.6, "kidneys": -0.4}, 0.12),
-    _Lab("C-reactive protein (mg/L)", 90, 0.6, {"inflammation": 0.7}, skewed=True, digits=0),
-    _Lab("procalcitonin (ug/L)", 0.6, 0.7, {"inflammation": 0.75}, 0.2, skewed=True, digits=2),
-    _Lab("interleukin 6 (ng/L)", 60, 0.7, {"inflammation": 0.7}, 0.3, skewed=True, digits=0),
+    _Lab("C-reactive protein (mg/L)", 90, 0.5, {"inflammation": 0.7}, skewed=True, digits=0),
+    _Lab("procalcitonin (ug/L)", 0.6, 0.5, {"inflammation": 0.75}, 0.1, skewed=True, digits=2),
+    _Lab("interleukin 6 (ng/L)", 60, 0.5, {"inflammation": 0.7}, 0.3, skewed=True, digits=0),
     _Lab("leukocytes (10^9/L)", 12, 4, {"inflammation": 0.5}),
-    _Lab("neutrophils (%)", 79, 8, {"inflammation": 0.55}, 0.05, digits=0),
+    _Lab("neutrophils (%)", 79, 7, {"inflammation": 0.55}, 0.05, digits=0),
     _Lab("lymphocytes (10^9/L)", 1.2, 0.4, {"inflammation": -0.45}, 0.05, skewed=True, digits=2),
     _Lab("monocytes (10^9/L)", 0.7, 0.3, {"inflammation": 0.2}, 0.05, skewed=True, digits=2),
     _Lab("platelets (10^9/L)", 225, 75, {"liver": -0.4, "inflammation": -0.2}, digits=0),
@@ -62,18 +62,18 @@ _LABS = (
     _Lab("magnesium (mmol/L)", 0.82, 0.1, {"kidneys": 0.2}, 0.25, digits=2),
     _Lab("glucose (mmol/L)", 7.2, 0.3, {"perfusion": 0.25}, skewed=True),
     _Lab("bilirubin (umol/L)", 13, 0.5, {"liver": 0.75}, 0.04, skewed=True, digits=0),
-    _Lab("ALT (U/L)", 28, 0.6, {"liver": 0.7}, 0.04, skewed=True, digits=0),
-    _Lab("AST (U/L)", 32, 0.6, {"liver": 0.7, "perfusion": 0.2}, 0.04, skewed=True, digits=0),
+    _Lab("ALT (U/L)", 28, 0.5, {"liver": 0.7}, 0.04, skewed=True, digits=0),
+    _Lab("AST (U/L)", 32, 0.5, {"liver": 0.7, "perfusion": 0.2}, 0.04, skewed=True, digits=0),
     _Lab("alkaline phosphatase (U/L)", 85, 0.4, {"liver": 0.5}, 0.06, skewed=True, digits=0),
-    _Lab("gamma-GT (U/L)", 40, 0.8, {"liver": 0.6}, 0.06, skewed=True, digits=0),
+    _Lab("gamma-GT (U/L)", 40, 0.5, {"liver": 0.6}, 0.06, skewed=True, digits=0),
     _Lab("albumin (g/L)", 34, 5, {"frailty": -0.5, "inflammation": -0.4}, 0.08, digits=0),
     _Lab("INR", 1.15, 0.16, {"liver": 0.5}, 0.03, skewed=True, digits=2),
     _Lab("fibrinogen (g/L)", 4.8, 1.3, {"inflammation": 0.5}, 0.2),
-    _Lab("D-dimer (mg/L)", 1.2, 0.8, {"inflammation": 0.3, "frailty": 0.3}, 0.3, True, 2),
+    _Lab("D-dimer (mg/L)", 1.2, 0.5, {"inflammation": 0.3, "frailty": 0.3}, 0.3, True, 2),
     _Lab("LDH (U/L)", 240, 0.35, {"liver": 0.3, "perfusion": 0.3}, 0.06, skewed=True, digits=0),
-    _Lab("ferritin (ug/L)", 350, 0.9, {"inflammation": 0.4, "liver": 0.3}, 0.35, True, 0),
-    _Lab("troponin (ng/L)", 14, 0.9, {"perfusion": 0.4, "frailty": 0.3}, 0.2, True, 0),
-    _Lab("NT-proBNP (ng/L)", 600, 1.0, {"frailty": 0.5, "perfusion": 0.3}, 0.3, True, 0),
+    _Lab("ferritin (ug/L)", 350, 0.5, {"inflammation": 0.4, "liver": 0.3}, 0.35, True, 0),
+    _Lab("troponin (ng/L)", 14, 0.5, {"perfusion": 0.4, "frailty": 0.3}, 0.2, True, 0),
+    _Lab("NT-proBNP (ng/L)", 600, 0.5, {"frailty": 0.5, "perfusion": 0.3}, 0.3, True, 0),
 )
 # What sepsis follows from, by standard deviation.
 _RISK = {
@@ -93,7 +93,7 @@ def make_patients(n: int = 1000, *, random_state: Any = None) -> pd.DataFrame:
     Five hidden causes (inflammation, poor perfusion, failing kidneys, failing liver, frailty) drive
     43 measurements with names and units, many of them skewed, correlated, or not taken of everyone.
     Sepsis follows from six of them (lactate, procalcitonin, platelets, creatinine, systolic
-    pressure, age) and from the unit, and strikes about one patient in eight. There is a patient's
+    pressure, age) and from the unit, and strikes about one patient in six. There is a patient's
     number, and two columns of text.
 
     Parameters
@@ -122,7 +122,7 @@ def make_patients(n: int = 1000, *, random_state: Any = None) -> pd.DataFrame:
     scores = {lab.name: _standard(lab, causes, rng) for lab in _LABS}
     risk = sum(weight * scores[name] for name, weight in _RISK.items())
     risk = risk + np.array([0.0, 0.0, 1.0, -1.0])[unit]
-    sepsis = rng.random(n) < 1 / (1 + np.exp(3.8 - risk))
+    sepsis = rng.random(n) < 1 / (1 + np.exp(3.0 - risk))
     values = {}
     for lab in _LABS:
         values[lab.name] = _printed(lab, scores[lab.name])
@@ -147,6 +147,7 @@ def _standard(lab: _Lab, causes: dict[str, Array], rng: np.random.RandomState) -
 
 
 def _printed(lab: _Lab, z: Array) -> Array:
-    """Values as a laboratory prints them."""
+    """Values as a laboratory prints them; those beyond any person's are drawn in."""
+    z = np.clip(z, -2.7, 2.7)
     value = lab.centre * np.exp(lab.spread * z) if lab.skewed else lab.centre + lab.spread * z
     return np.asarray(np.round(value, lab.digits), np.float64)

@@ -74,6 +74,8 @@ def repeated_ids(frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str])
         if name in aside or not _words(name) & (_ID_WORDS | _PERSON_WORDS):
             continue
         column = frame.column(name).take(rows).drop_null()
+        if _is_measured(column):
+            continue
         try:
             distinct = len(column.unique())
         except NotImplementedError:  # pyarrow's, for nested types
@@ -86,6 +88,16 @@ def repeated_ids(frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str])
                 "them together in cross-validation; else the AUC flatters"
             )
     return found
+
+
+def _is_measured(column: Any) -> bool:
+    """Whether some value is a fraction: no identifier is, such as a body mass index."""
+    import pyarrow as pa
+
+    if not pa.types.is_floating(column.type):
+        return False
+    values = column.to_numpy()
+    return bool(np.any(values != np.floor(values)))
 
 
 def telling_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
