@@ -28,8 +28,8 @@ from .summaries import (
 )
 from .tasks import Task
 
-# Changes smaller than this are shown as zero.
-_SEEN = 5e-4
+# Smaller changes matter to nobody, however certain they are.
+_SEEN = 2e-3
 
 
 @dataclass(frozen=True)
@@ -364,6 +364,8 @@ def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> L
 
 def _shown(effect: Effect, is_clear: bool) -> str:
     change = effect.change
+    if change.mean == change.std == 0:
+        return f"none ({effect.without:.3f})"
     half = f" ± {change.half_width(0.05):.3f}" if change.n > 1 else ""
     return f"{signed(change.mean)}{half} ({effect.without:.3f}){' ●' if is_clear else ''}"
 

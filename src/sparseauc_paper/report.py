@@ -144,7 +144,7 @@ def _about_scaling(request: Request, outcomes: Outcomes) -> list[Note]:
     if not found:
         return []
     parts = [
-        f"{METHODS[e.method].name} {e.without:.3f} {signed(e.change.mean)} ± "
+        f"{METHODS[e.method].name} {e.without:.3f}, change {signed(e.change.mean)} ± "
         f"{e.change.half_width(0.05):.3f}"
         for e in found
         if e.measure == "F1"

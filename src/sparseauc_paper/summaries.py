@@ -564,7 +564,8 @@ def figures_by_k(request: Request, protocol: str, outcomes: Outcomes) -> tuple[F
             (shares, results.share, "share of markers among columns"),
         ):
             series = _series_by_k(request, protocol, dataset, values, shares is panels)
-            panels.append(Panel(dataset, "columns allowed k", label, series, x_log=True))
+            if series:
+                panels.append(Panel(dataset, "columns allowed k", label, series, x_log=True))
     return (
         Figure(
             _name("figure3", request, protocol),
