@@ -7,7 +7,6 @@ import pytest
 from sparseauc_paper import printed
 from sparseauc_paper.audit import impossible_jaccards
 from sparseauc_paper.methods import METHODS, PAPER_METHODS
-from sparseauc_paper.report import printed_order
 
 TABLES = {
     "table1_auc": printed.AUC,
@@ -51,7 +50,9 @@ def test_eleven_jaccard_indices_are_impossible():
     }  # fmt: skip
 
 
-def test_printed_order_begins_with_the_papers_method():
-    order = printed_order()
-    assert max(order, key=lambda m: order[m].mean) == "sht-auc"
-    assert order["sht-auc"].mean == pytest.approx((0.551 + 0.675 + 0.766 + 0.820) / 4)
+def test_the_papers_method_has_the_best_printed_mean():
+    means = {
+        method: sum(entry.mean for entry in row.values()) / 4 for method, row in printed.AUC.items()
+    }
+    assert max(means, key=means.get) == "sht-auc"
+    assert means["sht-auc"] == pytest.approx((0.551 + 0.675 + 0.766 + 0.820) / 4)
