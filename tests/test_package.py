@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sparseauc
+from sparseauc import baselines, solvers
 from sparseauc._optional import REQUIREMENTS, import_optional
 
 
@@ -19,6 +20,14 @@ def test_every_name_is_there():
     for name in sparseauc.__all__:
         assert getattr(sparseauc, name).__name__ == name
         assert name in dir(sparseauc)
+
+
+def test_solvers_of_baselines_may_be_imported_from_solvers():
+    for name in solvers.__all__:
+        assert getattr(solvers, name).__name__ == name
+    assert solvers.spam is baselines.spam
+    with pytest.raises(AttributeError, match="no attribute 'spamm'"):
+        solvers.spamm  # noqa: B018
 
 
 def test_a_name_that_is_not_there():

@@ -57,8 +57,10 @@ class TorchModels(Models):
         if not objective.varies.all():
             self._constant = as_tensor(~objective.varies).to(objective.device)
         self._most = int(ks.max())
-        # What an entry must exceed to be among the k largest by its rank: zeros never are.
-        self._bars = self._send(np.where(np.arange(self._most) < ks[:, None], 0.0, np.inf))
+        # What an entry must exceed to be among the k largest by its rank, where k differs.
+        self._bars = None
+        if ks.min() < self._most:
+            self._bars = self._send(np.where(np.arange(self._most) < ks[:, None], 0.0, np.inf))
         # Whether scores are computed from the columns of each model's non-zeros alone.
         self._listed = _PICKING * g * self._most < d
         dtype = getattr(torch, objective.dtype.name)
@@ -182,19 +184,20 @@ class TorchModels(Models):
     def _keep_largest(self, candidate: Any) -> None:
         """Set w to the k largest entries of each candidate; of equal ones, the first win.
 
-        Where one is not finite, the entries left out become NaN instead of zero: the model is
-        lost, and says so at the end.
+        One that is not finite comes first, and spoils every later step: the model is lost, and says
+        so at the end.
         """
         torch = self._torch
         if self._constant is not None:
             candidate = candidate.masked_fill(self._constant, 0)
         # Faster on a GPU than a selection, which leaves open which of equal entries it takes.
         magnitudes, columns = candidate.abs().sort(dim=-1, descending=True, stable=True)
-        magnitudes, columns = magnitudes[:, : self._most], columns[:, : self._most]
-        largest = magnitudes[:, :1]
-        nothing = largest - largest  # NaN where the largest is not finite
-        values = torch.where(magnitudes > self._bars, candidate.gather(-1, columns), nothing)
-        self.w = nothing.expand(candidate.shape).scatter(-1, columns, values)
+        columns = columns[:, : self._most]
+        values = candidate.gather(-1, columns)
+        if self._bars is not None:
+            kept = ~(magnitudes[:, : self._most] <= self._bars)  # NaN is kept
+            values = torch.where(kept, values, 0)
+        self.w = torch.zeros_like(candidate).scatter_(-1, columns, values)
         self._support, self._values = columns, values
 
     def _list_columns(self) -> None:

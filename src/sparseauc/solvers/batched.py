@@ -242,7 +242,10 @@ def _run(
                 break
     if driver is not None:
         models.move_to(driver.best)
-    return GridResult(models.w, models.intercept, n_epochs, stopped, models.overflowed())
+    lost = models.overflowed()
+    if lost.any():
+        models.w[np.flatnonzero(lost).tolist()] = np.nan
+    return GridResult(models.w, models.intercept, n_epochs, stopped, lost)
 
 
 class _Grid(NamedTuple):
