@@ -19,7 +19,6 @@ from sparseauc.metrics import (
     auc_confidence_interval,
     delong_test,
     fast_auc,
-    related_feature_ratio,
     support_f1,
     support_jaccard,
     support_precision,
@@ -511,18 +510,14 @@ def test_supports_by_hand():
     assert support_recall(selected, relevant) == 2 / 4
     assert support_f1(selected, relevant) == 4 / 7
     assert support_jaccard(selected, relevant) == 2 / 5
-    assert related_feature_ratio(selected, relevant) == 2 / 3
-    assert related_feature_ratio(selected, relevant, over="related") == 2 / 4
-    assert related_feature_ratio(range(3), np.array([0, 2], dtype=np.uint8)) == 2 / 3
 
 
 @pytest.mark.parametrize("nothing", [[], np.zeros(4), np.zeros((1, 4)), np.zeros(4, dtype=bool)])
 def test_nothing_over_nothing_is_zero(nothing):
-    for metric in (*SUPPORT_METRICS, related_feature_ratio):
+    for metric in SUPPORT_METRICS:
         assert metric(nothing, [1, 2]) == 0.0
         assert metric([1, 2], nothing) == 0.0
         assert metric(nothing, nothing) == 0.0
-    assert related_feature_ratio([1], nothing, over="related") == 0.0
 
 
 @pytest.mark.parametrize(
@@ -546,21 +541,12 @@ def test_bad_supports(support, message):
             metric(support, [0, 1])
         with pytest.raises(ValueError, match="relevant" + message):
             metric([0, 1], support)
-    with pytest.raises(ValueError, match="related" + message):
-        related_feature_ratio([0, 1], support)
 
 
 def test_supports_over_different_columns():
     with pytest.raises(ValueError, match="selected describes 3 columns and relevant 4"):
         support_f1([True, False, True], np.zeros(4))
-    with pytest.raises(ValueError, match="selected describes 3 columns and related 4"):
-        related_feature_ratio(np.ones(3), np.zeros(4))
     with pytest.raises(ValueError, match="selected has the index 5, outside the 4 columns of rel"):
         support_f1([1, 5], np.zeros(4))
     with pytest.raises(ValueError, match="relevant has the index 4, outside the 3 columns of sel"):
         support_f1([True, False, True], [0, 4])
-
-
-def test_bad_denominator():
-    with pytest.raises(ValueError, match='over must be "selected" or "related", got \'union\''):
-        related_feature_ratio([1], [1], over="union")

@@ -8,7 +8,7 @@ counted by sorting, in O(n log n), never by visiting the n₊n₋ pairs.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, inf, sqrt
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,6 @@ __all__ = [
     "delong_test",
     "fast_auc",
     "fold_standard_error",
-    "related_feature_ratio",
     "support_f1",
     "support_jaccard",
     "support_precision",
@@ -116,35 +115,6 @@ def support_jaccard(selected: ArrayLike, relevant: ArrayLike) -> float:
     """
     common, n_selected, n_relevant = _overlap(selected, relevant, "relevant")
     return _ratio(common, n_selected + n_relevant - common)
-
-
-def related_feature_ratio(
-    selected: ArrayLike,
-    related: ArrayLike,
-    over: Literal["selected", "related"] = "selected",
-) -> float:
-    """Return the paper's "ratio of related genes": selected columns known to be related.
-
-    The paper defines it twice. Its text and the authors' code divide by the number selected,
-    |supp(w)|; its formula divides by the number related, |supp(w*)|. The first, a precision,
-    is the default here; ``over="related"`` gives the second, a recall.
-
-    Parameters
-    ----------
-    selected, related : array-like
-        Indices, boolean mask or coefficients; see :func:`support_precision`.
-    over : {"selected", "related"}, default="selected"
-        Which count to divide by.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 0.0 when the count divided by is zero.
-    """
-    if over not in ("selected", "related"):
-        raise ValueError(f'over must be "selected" or "related", got {over!r}.')
-    common, n_selected, n_related = _overlap(selected, related, "related")
-    return _ratio(common, n_selected if over == "selected" else n_related)
 
 
 def _ratio(part: int, whole: int) -> float:

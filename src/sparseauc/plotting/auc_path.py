@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AUCPathDisplay:
     """Validation AUC against the number of columns: how short can the list be?
 
@@ -67,29 +69,18 @@ class AUCPathDisplay:
     True
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    line_: Line2D
-    band_: Any
-    points_: dict[str, Line2D]
-    readings_: list[Reading]
-
-    def __init__(
-        self,
-        *,
-        ks: npt.ArrayLike,
-        mean: npt.ArrayLike,
-        error: npt.ArrayLike,
-        chosen: int | None = None,
-        chosen_auc: float | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.ks = ks
-        self.mean = mean
-        self.error = error
-        self.chosen = chosen
-        self.chosen_auc = chosen_auc
-        self.name = name
+    ks: npt.ArrayLike
+    mean: npt.ArrayLike
+    error: npt.ArrayLike
+    chosen: int | None = None
+    chosen_auc: float | None = None
+    name: str | None = None
+    ax_: Axes = field(init=False)
+    figure_: Figure | SubFigure = field(init=False)
+    line_: Line2D = field(init=False)
+    band_: Any = field(init=False)
+    points_: dict[str, Line2D] = field(init=False)
+    readings_: list[Reading] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -149,16 +140,8 @@ class AUCPathDisplay:
             The k that the fit chose.
         chosen_auc : float, optional
             Its mean validation AUC; the line's by default.
-        name : str, optional
-            Name of the line in the legend.
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            Passed to matplotlib's ``plot`` for the line.
 
-        Returns
-        -------
-        AUCPathDisplay
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         rows = auc_by_k(cv_results, repeats)
         display = cls(
@@ -174,19 +157,7 @@ class AUCPathDisplay:
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> AUCPathDisplay:
         """Draw the line, its band and the marks.
 
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        name : str, optional
-            Name of the line in the legend; by default the one the display was made with.
-        **kwargs
-            Passed to matplotlib's ``plot`` for the line.
-
-        Returns
-        -------
-        AUCPathDisplay
-            This display, with its fitted attributes set.
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         ax = one_panel(ax)
         name = self.name if name is None else name

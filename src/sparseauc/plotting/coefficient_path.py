@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CoefficientPathDisplay:
     """Standardised coefficients against the number of columns: who joins, and who gives way?
 
@@ -55,23 +57,14 @@ class CoefficientPathDisplay:
     True
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    lines_: dict[str, Line2D]
-    line_: Line2D | None
-
-    def __init__(
-        self,
-        *,
-        ks: npt.ArrayLike,
-        coefs: npt.ArrayLike,
-        names: Sequence[str],
-        chosen: int | None = None,
-    ) -> None:
-        self.ks = ks
-        self.coefs = coefs
-        self.names = names
-        self.chosen = chosen
+    ks: npt.ArrayLike
+    coefs: npt.ArrayLike
+    names: Sequence[str]
+    chosen: int | None = None
+    ax_: Axes = field(init=False)
+    figure_: Figure | SubFigure = field(init=False)
+    lines_: dict[str, Line2D] = field(init=False)
+    line_: Line2D | None = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -129,16 +122,8 @@ class CoefficientPathDisplay:
             Names of all columns of the table; x0, x1 … by default.
         chosen : int, optional
             A k to mark by a vertical line.
-        n_labels : int, default=8
-            Columns named.
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            Passed to matplotlib's ``plot`` for every line.
 
-        Returns
-        -------
-        CoefficientPathDisplay
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         if alpha is None:
             if len(path.alphas) > 1:
@@ -156,19 +141,7 @@ class CoefficientPathDisplay:
     def plot(self, ax: Any = None, *, n_labels: int = 8, **kwargs: Any) -> CoefficientPathDisplay:
         """Draw the lines and name the weightiest.
 
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        n_labels : int, default=8
-            Columns named.
-        **kwargs
-            Passed to matplotlib's ``plot`` for every line.
-
-        Returns
-        -------
-        CoefficientPathDisplay
-            This display, with its fitted attributes set.
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         ax = one_panel(ax)
         ks = np.asarray(self.ks)

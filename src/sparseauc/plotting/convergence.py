@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConvergenceDisplay:
     """Course of a fit: the objective F, and under it the AUC, against epochs.
 
@@ -62,24 +64,14 @@ class ConvergenceDisplay:
     >>> _ = ConvergenceDisplay.from_estimator(longer, ax=display.ax_, name="k = 10")
     """
 
-    ax_: npt.NDArray[np.object_]
-    figure_: Figure | SubFigure
-    lines_: dict[str, Line2D]
-
-    def __init__(
-        self,
-        *,
-        epoch: npt.ArrayLike,
-        objective: npt.ArrayLike,
-        auc: npt.ArrayLike,
-        validation_auc: npt.ArrayLike | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.epoch = epoch
-        self.objective = objective
-        self.auc = auc
-        self.validation_auc = validation_auc
-        self.name = name
+    epoch: npt.ArrayLike
+    objective: npt.ArrayLike
+    auc: npt.ArrayLike
+    validation_auc: npt.ArrayLike | None = None
+    name: str | None = None
+    ax_: npt.NDArray[np.object_] = field(init=False)
+    figure_: Figure | SubFigure = field(init=False)
+    lines_: dict[str, Line2D] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -125,16 +117,10 @@ class ConvergenceDisplay:
         history : mapping of str to sequence
             With ``epoch``, ``objective``, ``auc`` and perhaps ``validation_auc``, as a
             classifier's ``history_`` has them.
-        name : str, optional
-            Name of the run in the legend.
         ax : Axes or pair of Axes, optional
             Where to draw; see :meth:`plot`.
-        **kwargs
-            Passed to matplotlib's ``plot`` for every line.
 
-        Returns
-        -------
-        ConvergenceDisplay
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         for key in ("epoch", "objective", "auc"):
             if key not in history:
@@ -158,15 +144,8 @@ class ConvergenceDisplay:
         ax : Axes or pair of Axes, optional
             The panels of F and of the AUC, for instance the ``ax_`` of another display; or one
             Axes, whose place is divided in two. By default a new figure.
-        name : str, optional
-            Name of the run in the legend; by default the one the display was made with.
-        **kwargs
-            Passed to matplotlib's ``plot`` for every line.
 
-        Returns
-        -------
-        ConvergenceDisplay
-            This display, with ``ax_``, ``figure_`` and ``lines_`` set.
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         top, bottom = _two_panels(ax)
         name = self.name if name is None else name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ROCBandDisplay:
     """ROC curve with a confidence band, and the AUC with its DeLong interval in the legend.
 
@@ -68,39 +70,23 @@ class ROCBandDisplay:
     'AUC 0.71 (0.62–0.78)'
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    line_: Line2D
-    band_: Any
-    chance_line_: Line2D
-    readings_: list[Reading]
-
-    def __init__(
-        self,
-        *,
-        fpr: npt.ArrayLike,
-        tpr: npt.ArrayLike,
-        band_fpr: npt.ArrayLike,
-        band_low: npt.ArrayLike,
-        band_high: npt.ArrayLike,
-        band: Literal["pointwise", "simultaneous"],
-        confidence: float,
-        auc: float,
-        interval: tuple[float, float] | None = None,
-        name: str | None = None,
-        thresholds: npt.ArrayLike | None = None,
-    ) -> None:
-        self.fpr = fpr
-        self.tpr = tpr
-        self.band_fpr = band_fpr
-        self.band_low = band_low
-        self.band_high = band_high
-        self.band = band
-        self.confidence = confidence
-        self.auc = auc
-        self.interval = interval
-        self.name = name
-        self.thresholds = thresholds
+    fpr: npt.ArrayLike
+    tpr: npt.ArrayLike
+    band_fpr: npt.ArrayLike
+    band_low: npt.ArrayLike
+    band_high: npt.ArrayLike
+    band: Literal["pointwise", "simultaneous"]
+    confidence: float
+    auc: float
+    interval: tuple[float, float] | None = None
+    name: str | None = None
+    thresholds: npt.ArrayLike | None = None
+    ax_: Axes = field(init=False)
+    figure_: Figure | SubFigure = field(init=False)
+    line_: Line2D = field(init=False)
+    band_: Any = field(init=False)
+    chance_line_: Line2D = field(init=False)
+    readings_: list[Reading] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -163,18 +149,8 @@ class ROCBandDisplay:
         y_score : array-like of shape (n,)
             Scores, higher for rows thought positive.
         band : {"pointwise", "simultaneous"}, default="pointwise"
-        confidence : float, default=0.95
-            Level of band and interval.
-        name : str, optional
-            Name of the curve in the legend.
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            Passed to matplotlib's ``plot`` for the curve.
 
-        Returns
-        -------
-        ROCBandDisplay
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         if band not in ("pointwise", "simultaneous"):
             raise ValueError(f"band must be 'pointwise' or 'simultaneous', got {band!r}")
@@ -198,19 +174,7 @@ class ROCBandDisplay:
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ROCBandDisplay:
         """Draw the curve, its band and the line of chance.
 
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        name : str, optional
-            Name of the curve in the legend; by default the one the display was made with.
-        **kwargs
-            Passed to matplotlib's ``plot`` for the curve.
-
-        Returns
-        -------
-        ROCBandDisplay
-            This display, with its fitted attributes set.
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         ax = one_panel(ax, square=True)
         name = self.name if name is None else name

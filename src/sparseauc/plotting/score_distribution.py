@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScoreDistributionDisplay:
     """Scores of each class, and where the threshold falls.
 
@@ -54,24 +56,15 @@ class ScoreDistributionDisplay:
     ['healthy', 'sick']
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    patches_: dict[str, Any]
-    line_: Line2D | None
-    readings_: list[Reading]
-
-    def __init__(
-        self,
-        *,
-        scores: npt.ArrayLike,
-        positive: npt.ArrayLike,
-        threshold: float | None = None,
-        labels: tuple[str, str] = ("negative", "positive"),
-    ) -> None:
-        self.scores = scores
-        self.positive = positive
-        self.threshold = threshold
-        self.labels = labels
+    scores: npt.ArrayLike
+    positive: npt.ArrayLike
+    threshold: float | None = None
+    labels: tuple[str, str] = ("negative", "positive")
+    ax_: Axes = field(init=False)
+    figure_: Figure | SubFigure = field(init=False)
+    patches_: dict[str, Any] = field(init=False)
+    line_: Line2D | None = field(init=False)
+    readings_: list[Reading] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -120,14 +113,8 @@ class ScoreDistributionDisplay:
             Scores, higher for rows thought positive.
         threshold : float, optional
             Scores above it are predicted positive.
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            Passed to matplotlib's ``hist`` for both classes.
 
-        Returns
-        -------
-        ScoreDistributionDisplay
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         auc(y_true, y_score)  # which checks both
         labels = np.asarray(y_true)
@@ -143,17 +130,7 @@ class ScoreDistributionDisplay:
     def plot(self, ax: Any = None, **kwargs: Any) -> ScoreDistributionDisplay:
         """Draw both classes and the threshold.
 
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            Passed to matplotlib's ``hist`` for both classes.
-
-        Returns
-        -------
-        ScoreDistributionDisplay
-            This display, with its fitted attributes set.
+        Arguments that are not told here are those of :meth:`from_estimator`.
         """
         ax = one_panel(ax)
         scores, positive = np.asarray(self.scores), np.asarray(self.positive, np.bool_)

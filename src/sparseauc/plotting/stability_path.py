@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StabilityPathDisplay:
     """How often each column is chosen from half of the rows, against the number of columns.
 
@@ -52,23 +54,14 @@ class StabilityPathDisplay:
     ['age', 'height']
     """
 
-    ax_: Axes
-    figure_: Figure | SubFigure
-    lines_: dict[str, Line2D]
-    line_: Line2D
-
-    def __init__(
-        self,
-        *,
-        ks: npt.ArrayLike,
-        frequencies: npt.ArrayLike,
-        names: Sequence[str],
-        threshold: float = 0.6,
-    ) -> None:
-        self.ks = ks
-        self.frequencies = frequencies
-        self.names = names
-        self.threshold = threshold
+    ks: npt.ArrayLike
+    frequencies: npt.ArrayLike
+    names: Sequence[str]
+    threshold: float = 0.6
+    ax_: Axes = field(init=False)
+    figure_: Figure | SubFigure = field(init=False)
+    lines_: dict[str, Line2D] = field(init=False)
+    line_: Line2D = field(init=False)
 
     @classmethod
     def from_result(
@@ -130,18 +123,8 @@ class StabilityPathDisplay:
         frequencies : array-like of shape (n_ks, n_columns)
         names : sequence of str of length n_columns, optional
             x0, x1 … by default.
-        threshold : float, default=0.6
-            Frequency from which a column counts as stable.
-        n_labels : int, default=12
-            Stable columns named at most, the most frequent first.
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        **kwargs
-            Passed to matplotlib's ``plot`` for every line.
 
-        Returns
-        -------
-        StabilityPathDisplay
+        Arguments that are not told here are those of :meth:`from_result`.
         """
         table = np.asarray(frequencies, np.float64)
         if table.ndim != 2 or table.shape[0] != np.size(ks):
@@ -156,19 +139,7 @@ class StabilityPathDisplay:
     def plot(self, ax: Any = None, *, n_labels: int = 12, **kwargs: Any) -> StabilityPathDisplay:
         """Draw the lines, the threshold, and the names of the stable columns.
 
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-        n_labels : int, default=12
-            Stable columns named at most, the most frequent first.
-        **kwargs
-            Passed to matplotlib's ``plot`` for every line.
-
-        Returns
-        -------
-        StabilityPathDisplay
-            This display, with its fitted attributes set.
+        Arguments that are not told here are those of :meth:`from_result`.
         """
         ax = one_panel(ax)
         ks, table = np.asarray(self.ks), np.asarray(self.frequencies, np.float64)

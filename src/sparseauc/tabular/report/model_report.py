@@ -243,7 +243,7 @@ def _distribution(name: str, values: Array, positive: Any, labels: tuple[str, st
             series.append(Series(label, range(distinct.size), shares.tolist(), style="bars"))
             continue
         text = [
-            f"{label}\n{name}: {a:.4g} to {b:.4g}\n{share:.3g} % of the class"
+            f"{label}\n{name}: {a:.4g} to {b:.4g}\n{share:.3g} % of the class" if share else ""
             for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
         ]
         # A step lasts to the next edge; the last one comes down. Its band is the area below.
@@ -397,7 +397,7 @@ def _operating_points(summary: FitSummary) -> Listing:
     import pandas as pd
 
     def shown(rate: Any) -> str:
-        return "–" if rate is None else f"{rate.value:.2f} ({rate.low:.2f}–{rate.high:.2f})"
+        return "" if rate is None else f"{rate.value:.2f} ({rate.low:.2f}–{rate.high:.2f})"
 
     frame = pd.DataFrame(
         {

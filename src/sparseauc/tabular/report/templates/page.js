@@ -108,6 +108,16 @@
     });
   }
 
+  const edges = () => {
+    for (const box of all(".scroll")) {
+      const left = box.scrollWidth - box.clientWidth - box.scrollLeft;
+      box.classList.toggle("more", left > 4);
+    }
+  };
+  for (const box of all(".scroll")) box.addEventListener("scroll", edges, { passive: true });
+  window.addEventListener("resize", edges);
+  edges();
+
   // ---- code: copy ----------------------------------------------------------------------------
 
   for (const code of all(".code")) {
