@@ -7,7 +7,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint typecheck format docs benchmarks clean
+.PHONY: demo test lint typecheck format docs benchmarks fuzz clean
 
 # A stamp per extra, so that a second run installs nothing.
 $(VENV)/.stamp: pyproject.toml
@@ -44,6 +44,10 @@ docs: $(VENV)/.stamp-docs
 
 benchmarks: $(VENV)/.stamp-test
 	$(BIN)/python benchmarks/run_all.py
+
+# Damaged tables and model files for ten minutes; another SEED tries others.
+fuzz: $(VENV)/.stamp-test
+	$(BIN)/python tests/fuzz_files.py --seconds 600 --seed $(or $(SEED),0)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output docs/_build docs/generated docs/gallery

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from scipy.stats import mannwhitneyu
 
 from ._optional import import_optional
+from ._text import listed
 from .metrics import fast_auc
 from .moments import Moments
 from .path.path import path_of_moments
@@ -640,6 +641,4 @@ def _is_sparse(table: Any) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    """Name up to five, and say how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:5])
-    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return listed([repr(name) for name in names])

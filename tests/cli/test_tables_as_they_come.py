@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import sqlite3
 import stat
 import sys
 import threading
@@ -220,6 +221,35 @@ def test_all_problems_at_once_with_the_command(tmp_path, monkeypatch):
     assert content["left_out"]["seen"] == "a date"
     assert any("'ferritin': 116 of 120" in note for note in content["notes"])
     assert any("--groups 'patient'" in warning for warning in content["warnings"])
+
+
+@pytest.mark.parametrize("comma", [False, True])
+def test_limits_among_numbers(tmp_path, comma):
+    values = np.round(1000 + 700 * X, 1)
+    texts = [">2000" if value > 2000 else ("< 5" if value < 5 else str(value)) for value in values]
+    texts[7] = "clotted"
+    if comma:
+        texts = [text.replace(".", ",") for text in texts]
+    delimiter = ";" if comma else ","
+    table = lines(f"lab{delimiter}y", texts, Y.astype(int), delimiter=delimiter)
+    model = fitted(tmp_path, table, "--numeric", "lab", "--missing", "median", "-k", 1)
+    entries = [">2000", "2000", "≥ 2000", "<5", "5", "", "clotted"]
+    new = "\n".join([f"lab{delimiter}z", *(f"{entry}{delimiter}0" for entry in entries)]) + "\n"
+    scores = [float(row["score"]) for row in predicted(tmp_path, model, new)]
+    assert scores[0] == scores[1] == scores[2]
+    assert scores[3] == scores[4] != scores[0]
+    assert scores[5] == scores[6]
+    loaded = sparseauc.load_model(model)
+    frame = pd.DataFrame({"lab": [entry or None for entry in entries]})
+    np.testing.assert_allclose(loaded.decision_function(frame), scores, rtol=1e-12)
+    expression = run("export", model, "--to", "sql").stdout
+    with sqlite3.connect(":memory:") as connection:
+        frame[:6].to_sql("t", connection, index=False)
+        found = connection.execute(f"SELECT {expression} FROM t").fetchall()
+    np.testing.assert_allclose([score for (score,) in found], scores[:6], rtol=1e-12)
+    (tmp_path / "bad.csv").write_text(f"lab{delimiter}z\n120/80{delimiter}0\n")
+    result = run("predict", model, tmp_path / "bad.csv")
+    assert "'lab' must hold numbers and is '120/80' in row 1" in result.stderr
 
 
 def test_gaps_that_tell_the_outcome(tmp_path):

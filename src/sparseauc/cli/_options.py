@@ -108,6 +108,14 @@ MaxLevels = Annotated[
         min=2, rich_help_panel=READING, help="Most levels of a text column that is made one-hot."
     ),
 ]
+Numeric = Annotated[
+    list[str] | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING, metavar="NAME",
+        help="Column of numbers in which some are written as limits: >5 is read as 5, and text "
+        "without a digit as missing. May be given again.",
+    ),
+]  # fmt: skip
 MaxGib = Annotated[
     float,
     typer.Option(

@@ -19,7 +19,7 @@ def read_table(
         target=rules.target,
         delimiter=delimiter_of(delimiter),
         encoding=encoding,
-        as_text=rules.labels,
+        as_text=rules.written,
         most_bytes=int(max_gib * 2**30),
     )
     try:

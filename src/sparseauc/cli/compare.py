@@ -44,6 +44,7 @@ def compare_command(
     ids: options.Ids = None,
     text: options.Text = options.OnText.refuse,
     max_levels: options.MaxLevels = 20,
+    numeric: options.Numeric = None,
     missing: options.Missing = options.OnMissing.refuse,
     target_file: options.TargetFile = None,
     delimiter: options.Delimiter = None,
@@ -85,7 +86,7 @@ def compare_command(
             rules = Rules(
                 target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
                 exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
-                max_levels=max_levels,
+                max_levels=max_levels, numeric=tuple(numeric or ()),
             )  # fmt: skip
             ready = read_table(table, rules, delimiter, encoding, max_gib)
             results = compare_methods(

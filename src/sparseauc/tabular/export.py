@@ -19,9 +19,10 @@ _HOW = (
     "score = intercept + sum over terms of coefficient * value. A term with a level has value 1 "
     "where the column is that text and 0 where it is another of the column's levels; any other has "
     "the number in the column, true being 1 and false 0. Missing are NULL, NaN, and texts that are "
-    "none of the levels (where levels is null, texts are never missing). A missing value is "
-    "replaced by fill, or the row has no score if fill is null; nor has it one if a number is "
-    "infinite. Rows with a score above 0 are predicted positive, others negative. Where "
+    "none of the levels (where levels is null, texts are never missing). Where limits is true, >5 "
+    "counts as 5, and text without a digit is missing. A missing value is replaced by fill, or the "
+    "row has no score if fill is null; nor has it one if a number is infinite. Rows with a "
+    "score above 0 are predicted positive, others negative. Where "
     "calibration is not null, the probability of the positive class is 1 / (1 + exp(-(slope * "
     "score + intercept))) with slope and intercept of the calibration, which was fitted to so many "
     "positive and negative rows that the model had not seen."
@@ -60,7 +61,11 @@ def to_json(card: ScoreCard) -> str:
             for term in card.terms
         ],
         "columns": {
-            term.column: {"kind": of.kind, "levels": list(of.levels) or None}
+            term.column: {
+                "kind": of.kind,
+                "levels": list(of.levels) or None,
+                "limits": of.limits,
+            }
             for term in card.terms
             for of in [card.type_of(term)]
         },
@@ -137,7 +142,7 @@ def _sql_term(term: Term, of: ColumnType) -> str:
         # Not every database casts booleans to anything but whole numbers.
         value = f"COALESCE(CAST(CAST({name} AS INTEGER) AS DOUBLE PRECISION), {fill})"
     else:
-        number = f"CAST({name} AS DOUBLE PRECISION)"
+        number = f"CAST({_without_limits(name) if of.limits else name} AS DOUBLE PRECISION)"
         # -ABS(NaN) is not less than anything; of infinite numbers it is.
         value = (
             f"CASE WHEN -ABS({number}) < -{_MOST} THEN NULL\n"
@@ -146,6 +151,14 @@ def _sql_term(term: Term, of: ColumnType) -> str:
         )
     coefficient = _literal(term.coefficient)
     return f"({coefficient}) * {value}" if term.coefficient < 0 else f"{coefficient} * {value}"
+
+
+def _without_limits(name: str) -> str:
+    """The text of a column without signs such as > in front of its numbers; NULL if empty."""
+    text = f"CAST({name} AS VARCHAR)"
+    for sign in "<>≤≥~=":
+        text = f"REPLACE({text}, '{sign}', '')"
+    return f"NULLIF(TRIM({text}), '')"
 
 
 def _sql_indicator(text: str, level: str, of: ColumnType, fill: str) -> str:

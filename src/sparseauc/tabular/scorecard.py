@@ -40,6 +40,8 @@ class ColumnType:
         All texts of a column of text. Any other counts as missing.
     low, high : float, optional
         Smallest and largest number.
+    limits : bool
+        Whether ``>2000`` counts as 2000, and text without a digit as missing.
     """
 
     kind: Kind
@@ -48,6 +50,7 @@ class ColumnType:
     levels: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
+    limits: bool = False
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ColumnType:
@@ -62,6 +65,7 @@ class ColumnType:
             levels=tuple(_text(level) for level in content["levels"]),
             low=None if content["low"] is None else _finite(content["low"]),
             high=None if content["high"] is None else _finite(content["high"]),
+            limits=content["limits"] is True,
         )
 
 

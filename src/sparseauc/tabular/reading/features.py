@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._text import listed, shortened
-from ..scorecard import ColumnType
-from .columns import is_number, kind_of, numbers, texts
-from .source import DataError, Source
+from ..scorecard import ColumnType, Kind
+from .columns import is_number, is_text, kind_of, numbers, texts
+from .source import DataError, Marks, Source, unknown_column
+from .text import numbers_with_limits
 
 Text = Literal["refuse", "one-hot", "auto", "drop"]
 
 # Text of more levels than this is a name or a remark rather than a category.
 MAX_LEVELS = 20
+# How numbers may be written, the likeliest first.
+_SPELLINGS = (Marks("."), Marks(","), Marks(".", ","), Marks(",", "."))
 # A column of text in which this share of entries are numbers was meant to be one of numbers.
 _NEARLY = 0.8
 
@@ -61,7 +64,12 @@ class Features:
 
 
 def encoded(
-    source: Source, aside: Collection[str], text: Text, most: int, problems: list[DataError]
+    source: Source,
+    aside: Collection[str],
+    text: Text,
+    most: int,
+    problems: list[DataError],
+    numeric: Collection[str] = (),
 ) -> Features:
     """Make a matrix of all columns but those set aside.
 
@@ -76,6 +84,9 @@ def encoded(
         Levels that a column of text may have.
     problems : list of DataError
         What is in the way is added to it, and the columns concerned are left out.
+    numeric : collection of str
+        Columns of text that are to be read as numbers: ``>2000`` as 2000, text without a digit as
+        missing.
 
     Returns
     -------
@@ -87,6 +98,8 @@ def encoded(
         X = source.matrix if whole else source.matrix[:, keep]
         return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
 
+    limited, marks = _limited(source, numeric)
+    source = replace(source, frame=limited, marks={**source.marks, **marks})
     frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
     levels, left_out, notes = _text_levels(source, kinds, text, most, problems)
@@ -99,7 +112,7 @@ def encoded(
             found = numbers(column)
             inputs.append(Input(name))
             values.append(found)
-            types[name] = _number_type(source, name, kind == "boolean", found)
+            types[name] = _number_type(source, name, kind == "boolean", found, name in marks)
         elif name in levels:
             indicators = _indicators(texts(column), levels[name])
             inputs += [Input(name, level) for level in indicators]
@@ -115,13 +128,37 @@ def encoded(
     return Features(X, inputs, types, left_out, notes)
 
 
+def _limited(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
+    """The frame with columns of text as numbers, and how those are written."""
+    frame, found = source.frame, {}
+    for name in numeric:
+        if name not in frame.column_names:
+            raise unknown_column(name, frame.column_names, "--numeric")
+        column = frame.column(name)
+        if not is_text(column.type):
+            continue
+        read = {marks: numbers_with_limits(column, marks) for marks in _SPELLINGS}
+        fitting = [marks for marks, values in read.items() if not isinstance(values, int)]
+        if not fitting:
+            place = max(values for values in read.values() if isinstance(values, int))
+            raise DataError(
+                f"--numeric: {name!r} is {shortened(str(column[place].as_py()), 20)!r} in row "
+                f"{place + 1}, which is no number"
+            )
+        found[name] = fitting[0]
+        column_index = frame.column_names.index(name)
+        frame = frame.set_column(column_index, name, read[fitting[0]])
+    return frame, found
+
+
 def _number_type(
-    source: Source, name: str, boolean: bool, values: npt.NDArray[np.float64]
+    source: Source, name: str, boolean: bool, values: npt.NDArray[np.float64], limits: bool
 ) -> ColumnType:
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
     decimal, thousands = source.marks.get(name, (None, None))
-    return ColumnType("boolean" if boolean else "number", decimal, thousands, (), low, high)
+    kind: Kind = "boolean" if boolean else "number"
+    return ColumnType(kind, decimal, thousands, (), low, high, limits)
 
 
 # --------------------------------------------------------------------------------------------- text
@@ -215,8 +252,8 @@ def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
         if entries and 0 < len(other) <= (1 - _NEARLY) * len(entries):
             found.append(
                 f"{name!r}: {len(entries) - len(other)} of {len(entries)} values are numbers, "
-                f"{len(other)} are like {shortened(other[0], 20)!r}; write a number there, or "
-                "nothing, and the column can be used"
+                f"{len(other)} are like {shortened(other[0], 20)!r}; --numeric {name!r} reads "
+                "limits such as >5 as 5, and text without a digit as missing"
             )
     return found
 

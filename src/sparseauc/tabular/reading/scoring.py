@@ -12,7 +12,7 @@ from ..._text import listed, shortened
 from ..scorecard import ColumnType, ScoreCard, Term
 from .columns import dense_column, is_text, kind_of, numbers, texts
 from .source import DataError, Marks, Source, unknown_column
-from .text import numbers_written
+from .text import numbers_with_limits, numbers_written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,10 +113,13 @@ def _numbers(source: Source, name: str, of: ColumnType) -> Floats:
         if kind in ("number", "boolean"):
             return numbers(column)
         raise DataError(f"{source.name}: {name!r} holds {column.type}, it must hold numbers")
+    marks = Marks(of.decimal or ".", of.thousands)
     if of.kind == "boolean":
         found = _booleans(column)
+    elif of.limits:
+        found = numbers_with_limits(column, marks)
     else:
-        found = numbers_written(column, Marks(of.decimal or ".", of.thousands))
+        found = numbers_written(column, marks)
     if isinstance(found, int):
         entry = shortened(str(column[found].as_py()), 20)
         wanted = "true or false" if of.kind == "boolean" else "numbers"

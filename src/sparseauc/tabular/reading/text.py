@@ -319,6 +319,18 @@ def numbers_written(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray | 
     return pc.utf8_ltrim(pc.utf8_trim_whitespace(plain), "+").cast(pa.float64())
 
 
+def numbers_with_limits(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray | int:
+    """Numbers of a column in which some are limits, such as ``>2000``, which counts as 2000.
+
+    Text without a digit is missing. What has one and is no number is not guessed at: the place of
+    the first such entry is returned.
+    """
+    import pyarrow.compute as pc
+
+    bare = pc.replace_substring_regex(column, r"^\s*[<>≤≥~]=?\s*", "")
+    return numbers_written(pc.if_else(pc.match_substring_regex(bare, r"\d"), bare, None), marks)
+
+
 def _with_written_numbers(
     frame: pa.Table, as_text: Collection[str], *, comma_delimits: bool
 ) -> tuple[pa.Table, dict[str, Marks]]:

@@ -47,6 +47,8 @@ class Rules:
         refuses what has too many, "auto" leaves that out.
     max_levels : int
         Text of more levels is a name or a remark rather than a category.
+    numeric : sequence of str
+        Columns of text to read as numbers: ``>2000`` as 2000, text without a digit as missing.
     missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
         What to do with missing values. Imputed values are not filled in here: they are learned from
         the training rows of each fit.
@@ -61,11 +63,17 @@ class Rules:
     text: Text = "refuse"
     missing: Missing = "refuse"
     max_levels: int = MAX_LEVELS
+    numeric: Sequence[str] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Columns that are labels, groups or names of rows, to be read as they are written."""
         return tuple(name for name in (self.target, self.groups, self.ids) if name is not None)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """All columns that are to be read as they are written."""
+        return (*self.labels, *self.numeric)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +172,7 @@ def training_table(source: Source, rules: Rules) -> Table:
 
     aside = {target, *rules.labels, *rules.exclude}
     _check_excluded(source, rules)
-    features = encoded(source, aside, rules.text, rules.max_levels, problems)
+    features = encoded(source, aside, rules.text, rules.max_levels, problems, rules.numeric)
     notes += features.notes
     X, inputs = features.X, features.inputs
     X = X if rows.size == labels.size else X[rows]
