@@ -26,15 +26,19 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def interleaved_minimum(functions: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """Least time of each function in seconds, taken in turn so that noise falls on all alike."""
+    """Least processor time of each function in seconds, in turn so that noise falls on all alike.
+
+    All work is done by one thread of this process, so that other programs on the machine count
+    little.
+    """
     for function in functions:
         function()
     least = [np.inf] * len(functions)
     for _ in range(repeats):
         for i, function in enumerate(functions):
-            start = time.perf_counter()
+            start = time.process_time()
             function()
-            least[i] = min(least[i], time.perf_counter() - start)
+            least[i] = min(least[i], time.process_time() - start)
     return least
 
 

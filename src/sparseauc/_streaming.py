@@ -30,12 +30,17 @@ class DeviceStream:
     dtype : torch.dtype
     shape : tuple of int
         Of the largest piece, rows and columns.
+    staged : bool, default=True
+        Whether pieces need a buffer on the host; without, all their rows are page-locked already.
     """
 
-    def __init__(self, device: Any, dtype: Any, shape: tuple[int, int]) -> None:
+    def __init__(
+        self, device: Any, dtype: Any, shape: tuple[int, int], *, staged: bool = True
+    ) -> None:
         torch = self._torch = import_torch()
         self._device, self._on_gpu = device, device.type == "cuda"
-        self._staging = [torch.empty(shape, dtype=dtype, pin_memory=self._on_gpu) for _ in range(2)]
+        host = shape if staged else (0, shape[1])
+        self._staging = [torch.empty(host, dtype=dtype, pin_memory=self._on_gpu) for _ in range(2)]
         if self._on_gpu:
             self._buffers = [torch.empty(shape, dtype=dtype, device=device) for _ in range(2)]
             self._stream = torch.cuda.Stream(device)

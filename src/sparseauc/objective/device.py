@@ -66,8 +66,10 @@ class StreamedBlocks:
         torch = import_torch()
         self._table, self._blocks = table, blocks
         self._in_order = page_locked_copy(table, blocks.rows) if device.type == "cuda" else None
-        shape = blocks.largest, table.shape[1]
-        self._stream = DeviceStream(device, getattr(torch, str(table.dtype)), shape)
+        self._stream = DeviceStream(
+            device, getattr(torch, str(table.dtype)), (blocks.largest, table.shape[1]),
+            staged=self._in_order is None,
+        )  # fmt: skip
 
     def visit(self, drawn: npt.ArrayLike) -> Iterator[Any]:
         """Yield blocks of shape (b, d), each valid until the next."""
