@@ -93,7 +93,7 @@ def test_the_head_states_the_result(fixed, fixed_report):
         "Columns": "3 of 12",
     }
     assert report.lead == (
-        "In nested cross-validation, a ill row scores above a well row in "
+        "In nested cross-validation, ill rows score above well rows in "
         f"{100 * one.auc:.1f} % of pairs (95 % interval {100 * one.low:.1f} % to "
         f"{100 * one.high:.1f} %)."
     )

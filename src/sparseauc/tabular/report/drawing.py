@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 import numpy as np
 import numpy.typing as npt
 
+from ..._text import printable
 from ...plotting._axes import BACKGROUND, COLOURS, PALE, QUIET, TEXT
 from .elements import Display, Figure, Panel, Series
 from .palette import LIGHT, all_series, look
@@ -162,12 +163,6 @@ def _shares_legend(figure: Figure) -> bool:
 
 
 def _entries(series: Iterable[Series], slots: dict[str, int], mark: str) -> list[Entry]:
-    """Each label's first series stands for it; one label needs no legend."""
-    first: dict[str, Series] = {}
-    for one in series:
-        first.setdefault(one.label, one)
-    if len(first) < 2:
-        return []
     return [
         Entry(
             label,
@@ -175,7 +170,7 @@ def _entries(series: Iterable[Series], slots: dict[str, int], mark: str) -> list
             slots[label],
             one.in_paper,
         )
-        for label, one in first.items()
+        for label, one in _first(series).items()
     ]
 
 
@@ -185,12 +180,12 @@ def columns_of(figure: Figure) -> int:
     return count if count < 4 else 2 if count == 4 else 3
 
 
-def legend_entries(figure: Figure) -> dict[str, Series]:
-    """Give each label's first series, which stands for it in the legend; none for one label."""
-    entries: dict[str, Series] = {}
-    for series in all_series(figure):
-        entries.setdefault(series.label, series)
-    return entries if len(entries) > 1 else {}
+def _first(series: Iterable[Series]) -> dict[str, Series]:
+    """Each label's first series, which stands for it in a legend; one label needs none."""
+    found: dict[str, Series] = {}
+    for one in series:
+        found.setdefault(one.label, one)
+    return found if len(found) > 1 else {}
 
 
 def _swatch(handle: Any, mark: str) -> str:
@@ -298,7 +293,7 @@ def draw(figure: Figure, slots: dict[str, int]) -> dict[str, bytes]:
 def _legend(canvas: Any, figure: Figure, slots: dict[str, int], width: float) -> None:
     from matplotlib.lines import Line2D
 
-    entries = legend_entries(figure)
+    entries = _first(all_series(figure))
     if not entries:
         return
     handles = [_handle(series, slots[label]) for label, series in entries.items()]
@@ -547,8 +542,8 @@ def _same(values: Array) -> Array:
 
 
 def _plain(text: str) -> str:
-    # Dollars would start a formula.
-    return text.replace("$", r"\$")
+    # Dollars would start a formula; SVG has no control characters.
+    return printable(text).replace("$", r"\$")
 
 
 def _undone(text: str) -> str:

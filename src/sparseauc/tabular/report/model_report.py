@@ -113,7 +113,7 @@ def _lead(summary: FitSummary) -> str:
         )
     one = summary.nested.interval
     text = (
-        f"In nested cross-validation, a {positive} row scores above a {negative} row in "
+        f"In nested cross-validation, {positive} rows score above {negative} rows in "
         f"{100 * one.auc:.1f} % of pairs ({100 * one.confidence:g} % interval "
         f"{100 * one.low:.1f} % to {100 * one.high:.1f} %)."
     )
@@ -331,8 +331,9 @@ def _aucs(summary: FitSummary) -> Listing:
     )
     positive, negative = class_names(summary.table)
     caption = (
-        f"AUC: the share of pairs of a {positive} and a {negative} row in which the {positive} row "
-        "scores higher. 0.5 is chance, 1 is perfect; it does not depend on how rare events are."
+        f"AUC: of all pairs of one {positive} and one {negative} row, the share in which the "
+        f"{positive} row scores higher. 0.5 is chance, 1 is perfect; it does not depend on how "
+        "rare events are."
     )
     if nested is not None:
         caption += (
@@ -457,11 +458,10 @@ def _folds(summary: FitSummary) -> Listing:
 def _size(summary: FitSummary) -> list[Element]:
     if len(summary.auc_by_k()) < 2:
         return []
-    rule = (
-        "The list chosen is the shortest within one standard error of the best."
-        if summary.settings.get("rule") == "1se"
-        else "The list chosen is of median size among the models within noise of the best."
-    )
+    rule = {
+        "1se": "The list chosen is the shortest within one standard error of the best.",
+        "best": "The list chosen is of median size among the models within noise of the best.",
+    }.get(str(summary.settings.get("rule")), "")
     return [
         Figure(
             "auc-by-k",
