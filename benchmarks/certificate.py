@@ -12,9 +12,8 @@ import numpy as np
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
-from sparseauc.solvers import certificate
+from sparseauc.solvers import certificate, exchange_path
 from sparseauc.solvers.certificate import branch_and_bound, lower_bound
-from sparseauc.solvers.exchange import exchange_path
 
 SECONDS = 10.0
 
@@ -27,7 +26,7 @@ def timed(function, *arguments, **options):
 
 def gram_of(*arguments, **options):
     X, y = make_outbreak(*arguments, **options)
-    return StandardisedGram(class_moments(X, y), capacity=X.shape[1])
+    return StandardisedGram(class_moments(X, y))
 
 
 def row(name, gram, k, alpha):

@@ -32,7 +32,7 @@ def main():
             r=0.3, correlation=0.8, random_state=problem,
         )  # fmt: skip
         alpha = float(rng.choice([0.0, 0.1, 1.0]))
-        gram = StandardisedGram(class_moments(X, y), D)
+        gram = StandardisedGram(class_moments(X, y))
         found = exchange_path(gram, K, alpha)
         h = gram.rows(np.arange(D)) + alpha * np.eye(D)
         for k in range(1, K + 1):

@@ -25,7 +25,8 @@ from ._text import listed
 from .metrics import fast_auc
 from .moments import Moments
 from .path.path import path_of_moments
-from .selection._one_vs_rest import NO_FOLD, LabelledRows, fit_each_against_rest
+from .selection._one_vs_rest import NO_FOLD, WORKING_SET, LabelledRows, fit_each_against_rest
+from .solvers.restrictions import Restrictions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,12 +266,13 @@ def _fit(moments: Moments, k: int, alpha: float, upward: bool) -> _Fitted:
     """Find the panels of 1 … k genes from the moments of a type and the rest."""
     mean, mean_rest = moments.means
     none = np.empty(0, np.int64)
+    excluded = np.flatnonzero(mean <= mean_rest) if upward else none
     path = path_of_moments(
         moments,
         np.arange(1, k + 1),
         np.array([alpha]),
-        fixed=none,
-        excluded=np.flatnonzero(mean <= mean_rest) if upward else none,
+        Restrictions(none, excluded),
+        first=WORKING_SET,
     )
     used, weights = path.matrix()
     genes, standardised, _ = path.solutions[0][-1]

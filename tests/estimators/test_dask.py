@@ -57,7 +57,6 @@ def expected(outbreak):
 def many_columns(monkeypatch):
     """Pretend that columns are too many for one reading."""
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
-    monkeypatch.setattr(chunked, "_BLOCK_BYTES", 0)
 
 
 def assert_same_search(actual, expected):

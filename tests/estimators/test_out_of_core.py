@@ -1,7 +1,6 @@
 """Fits of rows that are read in chunks equal those in memory; moments accumulate and travel."""
 
 import pickle
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -36,9 +35,8 @@ from sparseauc import (
 from sparseauc.chunks import ArrayChunks, CSRChunks, SequentialChunks, open_table
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
-from sparseauc.moments.chunked import GatheredMoments, Partition
-from sparseauc.path import chunked_folds as _chunked_folds
-from sparseauc.path.chunked_folds import SplitPlan, _auc_of_cells, solve_together
+from sparseauc.path import validation
+from sparseauc.path.folds import SplitPlan
 
 GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0]}
 
@@ -53,7 +51,6 @@ def readings(request, monkeypatch):
     """With few columns one reading gives all moments; pretend that they are many."""
     if request.param == "several readings":
         monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
-        monkeypatch.setattr(chunked, "_BLOCK_BYTES", 0)
     return request.param
 
 
@@ -119,7 +116,7 @@ def test_groups_of_too_many_columns(outbreak, monkeypatch):
     X, y = outbreak
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     monkeypatch.setattr(chunked, "_MOST_BYTES", 1000)
-    with pytest.raises(ValueError, match="products of 30 columns in 1 parts"):
+    with pytest.raises(ValueError, match="products of 30 of 30 columns in 1 parts"):
         SparseAUCClassifier(groups=np.arange(30) // 2).fit(dense_chunks(X), y)
 
 
@@ -171,7 +168,6 @@ def test_certificate_where_all_columns_are_at_hand(outbreak, monkeypatch):
     assert actual.certificate_status_ == "optimal"
     assert actual.lower_bound_ == pytest.approx(expected.lower_bound_, rel=1e-9)
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
-    monkeypatch.setattr(chunked, "_BLOCK_BYTES", 0)
     with pytest.raises(ValueError, match="certify needs all columns of H"):
         clone(model).fit(dense_chunks(X), y)
 
@@ -272,45 +268,6 @@ def test_answer_does_not_depend_on_jobs_or_chunks(outbreak):
         assert_same_search(model, models[0])
 
 
-@pytest.mark.parametrize(("n_jobs", "task_bytes"), [(1, 0), (2, 0), (4, 0), (1, 2**60)])
-def test_what_all_lack_is_read_at_once(outbreak, monkeypatch, n_jobs, task_bytes):
-    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
-    X, y = outbreak
-    chunks = dense_chunks(X)
-    gathered = GatheredMoments(chunks, y > 0, [Partition(np.zeros(900, np.int16), 1)])
-    moments = gathered.merged()
-    wishes = [[[0], [1, 2]], [[3], [1], [4]], [[5], [], [6], [7]]]
-
-    def task(columns):
-        return [moments.columns(some) for some in columns]
-
-    tasks = [partial(task, columns) for columns in wishes]
-    found = solve_together(gathered, tasks, n_jobs=n_jobs, task_bytes=task_bytes)
-    expected = class_moments(X, y)
-    for results, columns in zip(found, wishes, strict=True):
-        for result, some in zip(results, columns, strict=True):
-            assert_allclose(result, expected.columns(some), atol=1e-12)
-    # 0, 3 and 5; 1, 2 and 6; 4 and 7. Where tasks come one after the other: each wish but one.
-    assert chunks.n_passes - 1 == (3 if task_bytes == 0 else 7)
-
-
-def test_a_failure_reaches_whoever_waits(outbreak, monkeypatch):
-    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
-    X, y = outbreak
-    gathered = GatheredMoments(dense_chunks(X), y > 0, [Partition(np.zeros(900, np.int16), 1)])
-    moments = gathered.merged()
-
-    def fail():
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        solve_together(gathered, [lambda: moments.columns([0]), fail])
-    assert gathered.at_hand[0]
-    monkeypatch.setattr(gathered, "_chunks", None)  # nothing can be read any more
-    with pytest.raises(AttributeError):
-        solve_together(gathered, [lambda: moments.columns([1]), lambda: moments.columns([2])])
-
-
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize("values", ["continuous", "counts"])
 def test_aucs_are_exact_with_ties_and_whichever_class_is_rarer(share, values):
@@ -340,7 +297,7 @@ def test_many_rows_of_the_rarer_class(outbreak, monkeypatch, weighted):
     expected = clone(model).fit(X, y, weight)
     last = 0.5
     for dividers in (4, 16, 40):
-        monkeypatch.setattr(_chunked_folds, "_DIVIDERS", dividers)
+        monkeypatch.setattr(validation, "_DIVIDERS", dividers)
         actual = clone(model).fit(dense_chunks(X), y, weight)
         assert 0 < actual.auc_error_ < last
         last = actual.auc_error_
@@ -348,7 +305,7 @@ def test_many_rows_of_the_rarer_class(outbreak, monkeypatch, weighted):
             found = actual.cv_results_[f"split{split}_test_score"]
             off = np.abs(found - expected.cv_results_[f"split{split}_test_score"])
             assert 0 < off.max() <= actual.auc_error_
-    monkeypatch.setattr(_chunked_folds, "_DIVIDERS", 1000)  # all of them
+    monkeypatch.setattr(validation, "_DIVIDERS", 1000)  # all of them
     actual = clone(model).fit(dense_chunks(X), y, weight)
     assert actual.auc_error_ == 0.0
     assert_same_search(actual, expected)
@@ -365,17 +322,17 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
     weight = rng.random(n) + 0.1
     for counted, kind in ((np.empty(0), np.int32), (weight, np.float64)):
         counts = np.zeros((1, 2, 2 * dividers.size + 1), kind)
-        _chunked_folds._count_cells(dividers, scores, positive, counted, counts[0])
+        validation._count_cells(dividers, scores, positive, counted, counts[0])
         assert counts.sum() == pytest.approx(counted.sum() if counted.size else n)
-        auc, error = _auc_of_cells(counts)
+        auc, error = validation._auc_of_cells(counts)
         expected = roc_auc_score(positive, scores, sample_weight=counted if counted.size else None)
         assert abs(auc[0] - expected) <= error + 1e-12
-    below = _chunked_folds._twice_below(np.sort(scores[positive]), scores, ~positive)
+    below = validation._twice_below(np.sort(scores[positive]), scores, ~positive)
     pairs = 2 * positive.sum() * (~positive).sum()
     assert 1 - below / pairs == pytest.approx(roc_auc_score(positive, scores))
     order = np.argsort(scores[positive], kind="stable")
-    before = _chunked_folds._weight_before(weight[positive][None, order])[0]
-    below = _chunked_folds._twice_weight_below(
+    before = validation._weight_before(weight[positive][None, order])[0]
+    below = validation._twice_weight_below(
         np.sort(scores[positive]), before, scores, ~positive, weight
     )
     pairs = 2 * weight[positive].sum() * weight[~positive].sum()
@@ -390,19 +347,19 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
 def test_looking_up_in_buckets_is_searching(ascending, scores):
     ascending, scores = np.sort(ascending), np.array(scores)
     expected = np.searchsorted(ascending, scores) + np.searchsorted(ascending, scores, "right")
-    found = _chunked_folds._twice_below(ascending, scores, np.ones(scores.size, np.bool_))
+    found = validation._twice_below(ascending, scores, np.ones(scores.size, np.bool_))
     assert found == expected.sum()
 
 
 def test_plan_of_splits():
     folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
-    plan = SplitPlan.of([*folds, (np.array([0, 0, 3]), np.array([1]))], 4, None)
+    plan = SplitPlan.from_splits([*folds, (np.array([0, 0, 3]), np.array([1]))], 4, None)
     assert plan.training == [[1], [0], [2]]
     assert plan.everything == [0, 1]
     assert [p.part.tolist() for p in plan.partitions] == [[0, 0, 1, 1], [0, -1, -1, 0]]
     assert_array_equal(plan.partitions[1].weight, [2, 0, 0, 1])
     assert [numbers.tolist() for numbers in plan.rounds] == [[0, 0, 1, 1], [-1, 2, -1, -1]]
-    assert SplitPlan.of(folds[:1], 4, None).everything == [1]
+    assert SplitPlan.from_splits(folds[:1], 4, None).everything == [1]
 
 
 # ----------------------------------------------------------------------------------- partial_fit

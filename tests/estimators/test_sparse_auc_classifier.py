@@ -32,10 +32,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.path import folds as _folds
-from sparseauc.path.folds import run_fold, training_moments
+from sparseauc.path import cross_validation
+from sparseauc.path.folds import SplitPlan
+from sparseauc.path.path import path_of_moments
+from sparseauc.solvers.restrictions import Restrictions
 
 
 @parametrize_with_checks(
@@ -346,6 +349,11 @@ def small_table(seed, n=90, d=12):
     return make_outbreak(n, d, 3, mu=0.8, r=0.3, correlation=0.5, random_state=seed)
 
 
+def training_moments(X, positive, weight, splits):
+    plan = SplitPlan.from_splits(splits, positive.size, weight)
+    return cross_validation.training_moments(X, chunks_in_memory(X), positive, plan)[0]
+
+
 def naive_training_moments(X, y, weight, splits, columns):
     for train, _ in splits:
         yield class_moments(X[train], y[train], None if weight is None else weight[train]).summary(
@@ -369,7 +377,7 @@ def test_training_moments_are_those_of_the_training_rows(
     monkeypatch, merged, weighted, splitter, convert
 ):
     if not merged:
-        monkeypatch.setattr(_folds, "_WHOLE", 0)
+        monkeypatch.setattr(cross_validation, "_WIDE", 0)
     X, y = small_table(0)
     X[:, 5] = 0.0
     X[7, 5] = 1.0  # a column that varies in one fold only
@@ -405,7 +413,7 @@ def test_rows_drawn_twice_count_twice():
 @pytest.mark.parametrize("spoil", ["scale", "signal", "outlier", "constant elsewhere"])
 def test_validation_rows_do_not_leak_into_the_fit(monkeypatch, merged, spoil):
     if not merged:
-        monkeypatch.setattr(_folds, "_WHOLE", 0)
+        monkeypatch.setattr(cross_validation, "_WIDE", 0)
     X, y = small_table(2)
     splits = list(StratifiedKFold(3).split(X, y))
     fold = 1
@@ -424,16 +432,12 @@ def test_validation_rows_do_not_leak_into_the_fit(monkeypatch, merged, spoil):
 
     def coefficients(table):
         moments = list(training_moments(table, y > 0, None, splits))[fold]
-        restrictions = {
-            "fixed": np.empty(0, np.int64), "excluded": np.empty(0, np.int64), "labels": None
-        }  # fmt: skip
-        # Scores of the unspoiled validation rows tell the models.
-        return run_fold(
-            X, y > 0, None, splits[fold], moments, np.arange(1, 7), np.array([0.0, 1.0]),
-            **restrictions,
-        ).scores  # fmt: skip
+        return path_of_moments(
+            moments, np.arange(1, 7), np.array([0.0, 1.0]), Restrictions()
+        ).matrix()
 
-    assert_array_equal(coefficients(spoiled), coefficients(X))
+    for one, other in zip(coefficients(spoiled), coefficients(X), strict=True):
+        assert_array_equal(one, other)
 
 
 @given(seed=st.integers(0, 2**31), n_folds=st.integers(2, 9))
@@ -683,7 +687,7 @@ def test_a_fold_of_one_class_is_refused():
 @pytest.mark.parametrize("merged", [True, False], ids=["merged", "masked"])
 def test_number_of_jobs_does_not_matter(monkeypatch, merged):
     if not merged:
-        monkeypatch.setattr(_folds, "_WHOLE", 0)
+        monkeypatch.setattr(cross_validation, "_WIDE", 0)
     X, y = make_outbreak(300, 450, 10, mu=0.5, r=0.2, correlation=0.8, random_state=0)
     one, two = (
         SparseAUCClassifierCV(range(1, 21), (0.1, 10.0), cv=4, n_jobs=n_jobs).fit(X, y)

@@ -28,8 +28,8 @@ from sparseauc.chunks import (
     score_chunks,
 )
 from sparseauc.moments import chunked, class_moments
-from sparseauc.moments.chunked import GatheredMoments, Partition, chunked_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import NotGathered
+from sparseauc.moments.chunked import GatheredMoments, Partition, SolverMoments, chunked_moments
 
 EPS = np.finfo(np.float64).eps
 
@@ -131,7 +131,7 @@ def test_parts_are_merged_as_if_read_alone(home, readings):
     chunks = HOMES[home](X, 300)
     other = Partition((np.arange(200) % 2).astype(np.int16), 2)
     gathered = GatheredMoments(chunks, positive, [Partition(part, 3, weight), other])
-    gathered.gather(range(5))
+    gathered.gather(NotGathered(rows=range(5)))
     for parts, rows, w in [
         ([0, 1], (part == 0) | (part == 1), weight),
         ([1, 2], part >= 1, weight),
@@ -157,26 +157,33 @@ def test_columns_are_gathered_once(monkeypatch):
     for columns, readings in [([4, 1], 2), ([1], 2), ([4, 1, 4], 2), ([4, 0], 3), ([], 3)]:
         assert_allclose(moments.columns(columns), expected.columns(columns), atol=1e-13)
         assert chunks.n_passes == readings
-    assert_array_equal(np.flatnonzero(moments.at_hand), [0, 1, 4])
 
 
-def test_gram_prefers_what_is_at_hand(monkeypatch):
+@pytest.mark.parametrize("sparse", [False, True])
+def test_solvers_are_told_what_is_missing_of_h(monkeypatch, sparse):
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     rng = np.random.default_rng(3)
     X, positive = rng.normal(size=(100, 30)), np.arange(100) % 3 == 0
-    chunks = ArrayChunks(X)
-    gathered = GatheredMoments(chunks, positive, [Partition(np.zeros(100, np.int16), 1)])
-    gathered.gather([2, 5, 7])
-    gram = StandardisedGram(gathered.merged(), capacity=30)
-    in_memory = StandardisedGram(class_moments(X, positive), capacity=30)
-    for column in (2, 5, 7):
-        row = gram.row(column, lambda: np.arange(30), frozenset())
-        assert_allclose(row, in_memory.row(column, lambda: np.arange(30), frozenset()), atol=1e-13)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    parts = (np.arange(100) % 2).astype(np.int16)
+    chunks = chunks_in_memory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
+    gathered = GatheredMoments(chunks, positive, [Partition(parts, 2)])
+    moments, expected = SolverMoments(gathered, [0, 1]), class_moments(X, positive)
+    some, others = np.array([2, 7, 5]), np.array([5, 11])
+    with pytest.raises(NotGathered) as asked:
+        moments.block(some, others)
+    assert asked.value.block == {2, 5, 7, 11}
+    with pytest.raises(NotGathered) as more:
+        moments.columns([3, 9])
+    assert more.value.rows == {3, 9}
+    gathered.gather(asked.value | more.value)
     assert chunks.n_passes == 2
-    # What is not at hand comes with others that are not.
-    gram.row(3, lambda: np.arange(8), frozenset())
-    assert chunks.n_passes == 3
-    assert_array_equal(np.flatnonzero(gathered.at_hand), np.arange(8))
+    assert_allclose(moments.block(some, others), expected.block(some, others), atol=1e-13)
+    assert_allclose(moments.columns([9, 3]), expected.columns([9, 3]), atol=1e-13)
+    # The block grows by further columns.
+    gathered.gather(NotGathered(block=[0, 2]))
+    wider = np.array([0, 11, 2])
+    assert_allclose(moments.block(wider, wider), expected.block(wider, wider), atol=1e-13)
 
 
 @given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 8))

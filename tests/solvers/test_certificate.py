@@ -13,7 +13,9 @@ from sparseauc.moments.gram import StandardisedGram
 from sparseauc.solvers import certificate
 from sparseauc.solvers._perspective import enumerate_supports, prove
 from sparseauc.solvers.certificate import branch_and_bound, certify, lower_bound
-from sparseauc.solvers.exchange import Solution, exchange_path
+from sparseauc.solvers.exchange import Solution
+from sparseauc.solvers.restrictions import Restrictions
+from sparseauc.solvers.working_set import exchange_path
 
 # ------------------------------------------------------- the oracle: all supports, from all pairs
 
@@ -83,7 +85,7 @@ def holds_copies(X):
 
 
 def gram_of(X, y):
-    return StandardisedGram(class_moments(X, y), capacity=X.shape[1])
+    return StandardisedGram(class_moments(X, y))
 
 
 def nothing_known():
@@ -278,7 +280,7 @@ def test_known_solution_tightens_the_bound():
 )
 def test_more_columns_than_h_is_formed_for(alpha, status):
     X, y = make_outbreak(100, 3500, 10, mu=0.7, r=0.3, correlation=0.5, random_state=0)
-    gram = StandardisedGram(class_moments(X, y), capacity=40)
+    gram = StandardisedGram(class_moments(X, y))
     solution = exchange_path(gram, 10, alpha)[-1]
     found = certify(gram, solution, 10, alpha, fixed=solution.support[:1])
     assert found.status == status
@@ -288,7 +290,7 @@ def test_more_columns_than_h_is_formed_for(alpha, status):
 
 def test_wide_and_whole_agree(monkeypatch):
     gram = gram_of(*make_outbreak(150, 300, 8, mu=0.5, r=0.3, correlation=0.5, random_state=1))
-    solution = exchange_path(gram, 8, 20.0, fixed=[5], excluded=[7])[-1]
+    solution = exchange_path(gram, 8, 20.0, Restrictions(np.array([5]), np.array([7])))[-1]
     columns = {"fixed": [5], "excluded": [7]}
     whole = certify(gram, solution, 8, 20.0, **columns)
     monkeypatch.setattr(certificate, "_WHOLE", 100)
@@ -304,7 +306,8 @@ def test_single_precision_and_offsets_cost_little():
     assert moved.status == "optimal"
     assert moved.lower_bound == pytest.approx(exact.lower_bound, rel=1e-9)
     # Products in single precision leave a gap that no search closes.
-    single = certify(gram_of(X.astype(np.float32), y), nothing_known(), 4, 0.1)
+    rounded = gram_of(X.astype(np.float32), y)
+    single = certify(rounded, exchange_path(rounded, 4, 0.1)[-1], 4, 0.1)
     assert single.status == "not_proven"
     assert single.lower_bound == pytest.approx(exact.lower_bound, rel=0.1)
     assert single.lower_bound < exact.lower_bound

@@ -1,20 +1,24 @@
 """The exchange solver against brute force: every formula, every support, and the global optimum."""
 
 from itertools import combinations
+from unittest import mock
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc.datasets import make_outbreak
-from sparseauc.moments import class_moments, gram
+from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.objective import minimise_on_support
-from sparseauc.solvers import exchange
-from sparseauc.solvers.exchange import Sweeper, exchange_path
+from sparseauc.solvers import exchange, working_set
+from sparseauc.solvers.exchange import make_state
+from sparseauc.solvers.restrictions import Restrictions
+from sparseauc.solvers.working_set import exchange_path, stages
 
 # ----------------------------------------------------- the oracle: least squares on each support
 
@@ -52,8 +56,8 @@ def problem(seed, n, d, integer=False):
     return X, y
 
 
-def gram_of(X, y, capacity=10_000):
-    return StandardisedGram(class_moments(X, y), capacity)
+def gram_of(X, y):
+    return StandardisedGram(class_moments(X, y))
 
 
 def no_columns(d):
@@ -72,27 +76,32 @@ def naive_state(H, delta, alpha, members):
     return M, T, w, q, delta + w @ H[members]
 
 
-def assert_state(sweeper, H):
-    k, members = sweeper.k, sweeper.members
-    M, T, w, q, g = naive_state(H, sweeper.gram.delta, sweeper.alpha, members)
-    outside = np.setdiff1d(np.arange(len(H)), members)
-    assert_allclose(sweeper.M[:k, :k], M, rtol=1e-9, atol=1e-10)
-    assert_allclose(sweeper.T[:k, outside], T[:, outside], rtol=1e-9, atol=1e-10)
-    assert_allclose(sweeper.w[:k], w, rtol=1e-9, atol=1e-10)
-    assert_allclose(sweeper.q[outside], q[outside], rtol=1e-9, atol=1e-10)
-    assert_allclose(sweeper.g[outside], g[outside], rtol=1e-9, atol=1e-10)
-    assert np.isinf(sweeper.q[members]).all()
-    assert sweeper.value == pytest.approx(1.0 + sweeper.gram.delta[members] @ w, abs=1e-10)
+def members_of(state):
+    return state.support[: state.counts[0]]
 
 
-def wander(sweeper, rng, steps):
+def assert_state(state, alpha):
+    k, members = state.counts[0], members_of(state)
+    M, T, w, q, g = naive_state(state.H, state.delta, alpha, members)
+    outside = np.setdiff1d(np.arange(len(state.H)), members)
+    assert_allclose(state.M[:k, :k], M, rtol=1e-9, atol=1e-10)
+    assert_allclose(state.T[:k, outside], T[:, outside], rtol=1e-9, atol=1e-10)
+    assert_allclose(state.w[:k], w, rtol=1e-9, atol=1e-10)
+    assert_allclose(state.q[outside], q[outside], rtol=1e-9, atol=1e-10)
+    assert_allclose(state.g[outside], g[outside], rtol=1e-9, atol=1e-10)
+    assert np.isinf(state.q[members]).all()
+    assert exchange.explained(state) == pytest.approx(-state.delta[members] @ w, abs=1e-10)
+
+
+def wander(state, rng, steps):
     """Join and leave at random."""
-    d = sweeper.gram.n_features
     for _ in range(steps):
-        if sweeper.k and (sweeper.k == sweeper.support.size or rng.random() < 0.4):
-            sweeper.leave(int(rng.integers(sweeper.k)))
+        k = int(state.counts[0])
+        if k and (k == state.support.size or rng.random() < 0.4):
+            exchange.leave(state, int(rng.integers(k)))
         else:
-            sweeper.join(int(rng.choice(np.setdiff1d(np.arange(d), sweeper.members))))
+            outside = np.setdiff1d(np.arange(state.g.size), members_of(state))
+            exchange.join(state, int(rng.choice(outside)))
 
 
 @given(
@@ -103,28 +112,23 @@ def wander(sweeper, rng, steps):
 )
 def test_state_equals_its_definition(seed, d, alpha, steps):
     X, y = problem(seed, 60, d)
-    moments = gram_of(X, y)
-    H = moments.rows(np.arange(d))
-    sweeper = Sweeper(moments, alpha, d - 1, no_columns(d), no_columns(d))
-    wander(sweeper, np.random.default_rng(seed), steps)
-    assert_state(sweeper, H)
-    sweeper.refactorise()
-    assert_state(sweeper, H)
+    state = make_state(gram_of(X, y).gram(), alpha, d - 1, no_columns(d), no_columns(d))
+    wander(state, np.random.default_rng(seed), steps)
+    assert_state(state, alpha)
+    exchange.refactorise(state)
+    assert_state(state, alpha)
 
 
-def test_state_when_columns_fill_several_tiles_and_rows_are_dropped(monkeypatch):
-    monkeypatch.setattr(gram, "_WHOLE", 0)
-    monkeypatch.setattr(gram, "_ALWAYS_KEPT", 0)
+def test_state_when_columns_fill_several_tiles():
     X, y = problem(0, 80, exchange._TILE * 2 + 7)
-    H = gram_of(X, y).rows(np.arange(X.shape[1]))
+    d = X.shape[1]
     for alpha in (0.0, 1.0):
-        bounded = gram_of(X, y, capacity=20)
-        sweeper = Sweeper(bounded, alpha, 15, no_columns(len(H)), no_columns(len(H)))
-        wander(sweeper, np.random.default_rng(0), 150)  # more than go without a fresh start
-        assert_state(sweeper, H)
-        sweeper.go_to(np.array([3, 600, 1030]))
-        assert sorted(sweeper.members) == [3, 600, 1030]
-        assert_state(sweeper, H)
+        state = make_state(gram_of(X, y).gram(), alpha, 15, no_columns(d), no_columns(d))
+        wander(state, np.random.default_rng(0), 150)  # more than go without a fresh start
+        assert_state(state, alpha)
+        exchange.move_to(state, np.array([3, 600, 1030]))
+        assert sorted(members_of(state)) == [3, 600, 1030]
+        assert_state(state, alpha)
 
 
 @given(
@@ -142,12 +146,12 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     fixed, excluded = no_columns(d), no_columns(d)
     fixed[rng.choice(d, min(n_fixed, d), replace=False)] = True
     excluded[rng.choice(d, min(n_excluded, d), replace=False)] = True
-    sweeper = Sweeper(gram_of(X, y), alpha, d, fixed, excluded)
-    wander(sweeper, rng, int(rng.integers(1, 2 * d)))
-    k, members = sweeper.k, sweeper.members.tolist()
-    M, w, T, g, q = sweeper.M, sweeper.w, sweeper.T, sweeper.g, sweeper.q
+    state = make_state(gram_of(X, y).gram(), alpha, d, fixed, excluded)
+    wander(state, rng, int(rng.integers(1, 2 * d)))
+    k, members = int(state.counts[0]), members_of(state).tolist()
+    M, w, T, g, q = state.M, state.w, state.T, state.g, state.q
     now = naive_minimum(A, b, members, alpha)
-    assert sweeper.value == pytest.approx(now, abs=1e-10)
+    assert 1.0 - exchange.explained(state) == pytest.approx(now, abs=1e-10)
 
     def change(support):
         return naive_minimum(A, b, support, alpha) - now
@@ -172,19 +176,17 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     joins = {j: value for j, value in joins.items() if not excluded[j]}
     leaves = {p: value for p, value in leaves.items() if not fixed[members[p]]}
     exchanges = {(p, j): v for (p, j), v in exchanges.items() if p in leaves and j in joins}
-    joined = exchange._best_join(g, q, sweeper.floor)
+    joined = exchange.best_join(state)
     assert (joined >= 0) == bool(joins)
     if joins:
         assert joins[joined] == pytest.approx(min(joins.values()), abs=1e-10)
-    left = exchange._best_leave(k, sweeper.support, fixed, M, w)
+    left = exchange.best_leave(state)
     assert (left >= 0) == bool(leaves)
     if leaves:
         assert leaves[left] == pytest.approx(min(leaves.values()), abs=1e-10)
     best = min(exchanges.values(), default=0.0)
     for least in (1e-8, 0.01):
-        found = exchange._best_exchange(
-            k, sweeper.support, fixed, M, w, T, g, q, sweeper.floor, least
-        )
+        found = exchange.best_exchange(state, least)
         if found[0] >= 0:
             assert exchanges[found] == pytest.approx(best, abs=1e-10)
             assert best < -least + 1e-10
@@ -221,9 +223,10 @@ def assert_exchange_optimal(solution, A, b, alpha, fixed, excluded):
     constants=st.integers(0, 2),
     n_fixed=st.integers(0, 3),
     n_excluded=st.integers(0, 3),
+    first=st.sampled_from([1, 3, 100]),
 )
 def test_no_exchange_improves_any_support(
-    seed, n, d, k, alpha, integer, duplicates, constants, n_fixed, n_excluded
+    seed, n, d, k, alpha, integer, duplicates, constants, n_fixed, n_excluded, first
 ):
     rng = np.random.default_rng(seed)
     X, y = problem(seed, n, d, integer)
@@ -235,7 +238,10 @@ def test_no_exchange_improves_any_support(
     excluded = np.sort(shuffled[1:][min(n_fixed, k) :][:n_excluded])  # one column at least is left
     k = min(k, d - excluded.size)
     A, b = naive_system(X, y)
-    path = exchange_path(gram_of(X, y), k, alpha, fixed=fixed, excluded=excluded)
+    restrictions = Restrictions(fixed, excluded)
+    # A working set of a column or a few must come to the same as one of all columns.
+    with mock.patch.object(working_set, "_PER_CEILING", 0):
+        path = exchange_path(gram_of(X, y), k, alpha, restrictions, first=first)
 
     sizes = [solution.support.size for solution in path]
     assert sizes == list(range(sizes[0], sizes[-1] + 1))
@@ -267,17 +273,63 @@ def test_coefficients_minimise_on_the_support():
             assert solution.objective == pytest.approx(value, abs=1e-12)
 
 
-def test_same_answer_again_and_from_rows_fetched_in_another_order(monkeypatch):
+def test_same_answer_again():
     X, y = make_outbreak(120, 500, 10, mu=0.5, r=0.3, correlation=0.8, random_state=0)
     first, second = (exchange_path(gram_of(X, y), 15, 0.1) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         assert_array_equal(one.support, other.support)
         assert_array_equal(one.coef, other.coef)
-    monkeypatch.setattr(gram, "_ALWAYS_KEPT", 0)
-    bounded = exchange_path(gram_of(X, y, capacity=46), 15, 0.1)
-    for one, other in zip(first, bounded, strict=True):
-        assert_array_equal(one.support, other.support)
-        assert_allclose(one.coef, other.coef, atol=1e-10)
+
+
+@pytest.mark.parametrize("first", [40, 1000])
+def test_a_list_does_not_depend_on_the_other_lengths_asked_for(first):
+    X, y = make_outbreak(200, 300, 20, mu=0.3, r=0.1, correlation=0.9, random_state=0)
+    whole = exchange_path(gram_of(X, y), 60, 0.1, first=first)
+    for k_max in (1, 2, 5, 12, 20, 33):
+        some = exchange_path(gram_of(X, y), k_max, 0.1, first=first)
+        assert len(some) == k_max + 1
+        for one, other in zip(some, whole, strict=False):
+            assert_array_equal(one.support, other.support)
+
+
+def test_stages_settle_every_length_once_below_their_ceilings():
+    for k_max in (0, 1, 7, 50, 150, 1000):
+        lengths = [k for sizes, ceiling in stages(k_max) for k in sizes if k <= ceiling]
+        assert lengths == list(range(len(lengths)))
+        assert lengths[-1] >= k_max
+
+
+def naive_best_exchange(H, delta, support, alpha):
+    """Least objective that any single exchange reaches, from H itself."""
+    best = np.inf
+    for i in support:
+        kept = support[support != i]
+        for j in np.setdiff1d(np.arange(delta.size), support):
+            A = np.append(kept, j)
+            w = np.linalg.solve(H[np.ix_(A, A)] + alpha * np.eye(A.size), -delta[A])
+            best = min(best, 1.0 + delta[A] @ w)
+    return best
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "CSR", "weights"])
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_no_exchange_with_any_of_many_columns_improves_a_list(kind, alpha):
+    X, y = make_outbreak(150, 120, 8, mu=0.5, r=0.2, correlation=0.9, random_state=3)
+    weight = None
+    if kind == "float32":
+        X = X.astype(np.float32)
+    elif kind == "CSR":
+        X[np.abs(X) < 0.5] = 0.0
+        X = sp.csr_array(X)
+    elif kind == "weights":
+        weight = np.random.default_rng(0).integers(0, 3, y.size) * 1.0
+    gram = StandardisedGram(class_moments(X, y, weight))
+    with mock.patch.object(working_set, "_PER_CEILING", 0):
+        path = exchange_path(gram, 12, alpha, first=10)
+    H = gram.rows(np.arange(120))
+    for solution in path[1:]:
+        best = naive_best_exchange(H, gram.delta, solution.support, alpha)
+        assert best > solution.objective - (1e-5 if kind == "float32" else 1e-9)
 
 
 @given(
@@ -336,7 +388,7 @@ def test_shrinkage_towards_the_largest_differences_of_means():
 def test_more_columns_than_rows_can_tell_apart(alpha):
     X, y = make_outbreak(150, 300, 10, mu=0.5, r=0.2, correlation=0.5, random_state=0)
     A, b = naive_system(X, y)
-    path = exchange_path(gram_of(X, y), 200, alpha, kicks=0)
+    path = exchange_path(gram_of(X, y), 200, alpha)
     objectives = np.array([solution.objective for solution in path])
     assert np.all(np.diff(objectives) <= 1e-12)
     for solution in path[::20]:
@@ -361,7 +413,7 @@ def test_few_columns_and_many_rows():
 
 def test_nothing_to_tell_the_classes_apart():
     X, y = np.ones((10, 4)), np.array([1, -1] * 5)
-    (only,) = exchange_path(gram_of(X, y), 3, fixed=[2])
+    (only,) = exchange_path(gram_of(X, y), 3, 0.0, Restrictions(fixed=np.array([2])))
     assert only.support.size == only.coef.size == 0
     assert only.objective == 1.0
     # Equal class means: no column is worth choosing either.
@@ -376,16 +428,6 @@ def test_a_perfect_column_ends_the_path():
     assert len(path) == 2
     assert_array_equal(path[1].support, [4])
     assert path[1].objective == pytest.approx(0.0, abs=1e-12)
-
-
-def test_kicks_only_ever_improve():
-    X, y = make_outbreak(60, 40, 8, mu=0.5, r=0.3, correlation=0.9, random_state=1)
-    without, few, many = (
-        [s.objective for s in exchange_path(gram_of(X, y), 10, kicks=kicks)]
-        for kicks in (0, 10, 500)
-    )
-    assert np.all(np.array(few) <= np.array(without) + 1e-10)
-    assert np.all(np.array(many) <= np.array(without) + 1e-10)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -418,17 +460,8 @@ def test_collinear_columns_neither_crash_nor_mislead(design, dtype):
 
 
 @pytest.mark.filterwarnings("error")
-def test_no_warning_when_rows_are_fetched_as_needed():
-    X, y = problem(0, 40, gram._WHOLE + 50)
+def test_constant_columns_are_never_chosen():
+    X, y = problem(0, 40, 700)
     X[:, 5:20] = 1.0
     path = exchange_path(gram_of(X, y), 10)
     assert not np.isin(path[-1].support, np.arange(5, 20)).any()
-
-
-def test_a_full_support_takes_no_more():
-    X, y = problem(0, 30, 5)
-    sweeper = Sweeper(gram_of(X, y), 1.0, 2, no_columns(5), no_columns(5))
-    sweeper.join(0)
-    sweeper.join(3)
-    with pytest.raises(ValueError, match="full with 2"):
-        sweeper.join(1)

@@ -22,12 +22,12 @@ from ..chunks import (
     mapped_chunks,
 )
 from ..moments import ClassMoments, Moments, class_moments
-from ..moments.chunked import chunked_moments
+from ..moments.chunked import SolverMoments, chunked_moments
 from ..moments.gram import StandardisedGram
-from ..objective import AUCObjective
-from ..path.chunked_folds import path_of_chunks
+from ..path.cross_validation import path_of_chunks
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
+from ..solvers.restrictions import Restrictions
 from ._base import SparseLinearClassifier, check_weights, names_columns, not_finite
 
 Indices = npt.NDArray[np.int64]
@@ -207,14 +207,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         # A proof needs double precision throughout.
         rows = X.astype(np.float64, copy=False) if self.certify else X
         moments = class_moments(rows, positive, weight)
-        path = path_of_moments(moments, np.array([k]), self._ridge, **restrictions)
-        if self.certify:
-            path = self._certified(path, moments, k, restrictions)
-        coef = path.coef(k, float(self.alpha)).astype(X.dtype, copy=False)
-        objective = AUCObjective(X, positive, weight)
-        self.objective_ = objective.value(coef)
-        self.scale_ = path.scale
-        return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
+        path = path_of_moments(moments, np.array([k]), self._ridge, restrictions)
+        return self._finish(path, moments, k, restrictions, X.dtype)
 
     @available_if(_works_without_rows)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -337,16 +331,16 @@ class SparseAUCClassifier(SparseLinearClassifier):
         moments.check_both_classes()
         missing = np.setdiff1d(np.arange(moments.n_features), moments.column_index)
         k, restrictions = self._restrictions(missing)
-        path = path_of_moments(moments, np.array([k]), self._ridge, **restrictions)
+        path = path_of_moments(moments, np.array([k]), self._ridge, restrictions)
         return self._finish(path, moments, k, restrictions, np.float64)
 
     def _fit_chunks(
-        self, chunks: Chunks, positive: Any, weight: Any, k: int, restrictions: dict[str, Any]
+        self, chunks: Chunks, positive: Any, weight: Any, k: int, restrictions: Restrictions
     ) -> Self:
         """Fit rows that are read in chunks."""
         try:
             path, moments = path_of_chunks(
-                chunks, positive, weight, np.array([k]), self._ridge, **restrictions
+                chunks, positive, weight, np.array([k]), self._ridge, restrictions
             )
         except NotFiniteError as bad:
             raise not_finite(self, bad.row, bad.column, bad.value) from None
@@ -355,11 +349,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
         return self
 
     def _finish(
-        self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Any, dtype: Any
+        self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Restrictions, dtype: Any
     ) -> Self:
         """Set what is fitted from moments alone."""
         if self.certify:
-            if moments.at_hand is not None and not moments.at_hand.all():
+            if isinstance(moments, SolverMoments) and not moments.gathered.whole:
                 raise ValueError(
                     "certify needs all columns of H, which are too many to be kept for rows that "
                     "are read in chunks: set certify=False, or choose among fewer columns"
@@ -383,7 +377,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
     def _ridge(self) -> npt.NDArray[np.float64]:
         return np.array([float(self.alpha)])
 
-    def _restrictions(self, missing: Indices = _NONE) -> tuple[int, dict[str, Any]]:
+    def _restrictions(self, missing: Indices = _NONE) -> tuple[int, Restrictions]:
         """Number of columns, and which must, may not and go together; ``missing`` may not."""
         fixed = self._named_columns("always_include")
         excluded = self._named_columns("exclude")
@@ -410,19 +404,19 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if self.certify and labels is not None:
             raise ValueError("certify is about choices of single columns: leave groups out")
         k = self._columns_to_keep(self.k, d - excluded.size)
-        return k, {"fixed": fixed, "excluded": excluded, "labels": labels}
+        return k, Restrictions(fixed, excluded, labels)
 
     def _certified(
-        self, path: SparseAUCPath, moments: Moments, k: int, restrictions: dict[str, Any]
+        self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Restrictions
     ) -> SparseAUCPath:
         """Set the certificate's attributes; return the path with the best solution it met."""
         certificate = certify(
-            StandardisedGram(moments.carefully(), capacity=2 * k + 16),
+            StandardisedGram(moments.carefully()),
             path.solutions[0][0],
             k,
             float(self.alpha),
-            fixed=restrictions["fixed"],
-            excluded=restrictions["excluded"],
+            fixed=restrictions.fixed,
+            excluded=restrictions.excluded,
             time_limit=self.time_limit,
         )
         self.lower_bound_ = certificate.lower_bound

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -13,22 +12,13 @@ from scipy.stats import rankdata
 from sklearn.base import _fit_context
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from ..chunks import Chunks, NotFiniteError
 from ..metrics import fold_standard_error
-from ..moments import class_moments
-from ..objective import AUCObjective
-from ..path.chunked_folds import SplitPlan, cross_validate_chunks
-from ..path.folds import (
-    FoldResult,
-    check_splits,
-    default_splitter,
-    run_fold,
-    training_moments,
-)
-from ..path.path import DEFAULT_ALPHAS, check_sizes, path_of_moments, whole_numbers
+from ..path.cross_validation import CrossValidation, cross_validate
+from ..path.folds import SplitPlan, check_splits, default_splitter
+from ..path.path import DEFAULT_ALPHAS, check_sizes, whole_numbers
+from ..solvers.restrictions import Restrictions
 from ._base import names_columns, not_finite
 from ._sparse_auc import SparseAUCClassifier
 
@@ -46,8 +36,6 @@ _PRICE_OF_DOUBLING = 0.002
 _SURE_LOSS = 0.002
 # AUCs so close cannot be told apart, whatever the folds say.
 _LEAST_ERROR = 0.001
-# Numbers in a table from which on several threads of BLAS are worth their while.
-_LARGE = 2**25
 
 
 class SparseAUCClassifierCV(SparseAUCClassifier):
@@ -207,89 +195,35 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             if self.cv is None
             else check_cv(self.cv, positive, classifier=True)
         )
-        restrictions: dict[str, Any] = {
-            "fixed": fixed,
-            "excluded": excluded,
-            "labels": self._column_groups(),
-        }
+        restrictions = Restrictions(fixed, excluded, self._column_groups())
         self._forget()
-        if isinstance(X, Chunks):
-            splits = [
-                (train.astype(np.int32), test.astype(np.int32))
-                for train, test in splitter.split(positive, positive, groups)
-            ]
-            check_splits(splits, positive, weight)
-            plan = SplitPlan.of(splits, positive.size, weight)
-            del splits
-            return self._fit_chunked_folds(X, positive, plan, ks, alphas, restrictions)
-        splits = list(splitter.split(X, positive, groups))
+        chunked = isinstance(X, Chunks)
+        # Splitters of rows that are read in chunks see labels and groups only.
+        splits = list(splitter.split(positive if chunked else X, positive, groups))
         check_splits(splits, positive, weight)
-        moments = training_moments(X, positive, weight, splits)
-        folds = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=max(0, self.verbose - 1))
-        # Small products are quicker on one thread: others would only wait for each other.
-        small = X.shape[0] * X.shape[1] < _LARGE
-        with threadpool_limits(1 if small else None, user_api="blas"):
-            results = folds(
-                delayed(run_fold)(X, positive, weight, split, training, ks, alphas, **restrictions)
-                for split, training in zip(splits, moments, strict=True)
-            )
-        times_validated = np.zeros(X.shape[0])
-        for _, test in splits:
-            times_validated[test] += 1
-        self._choose(ks, alphas, results, repeats=max(1.0, float(times_validated.mean())))
-
-        total = np.zeros(X.shape[0])
-        at = np.flatnonzero(alphas == self.alpha_)[0], np.flatnonzero(ks == self.k_)[0]
-        for (_, test), result in zip(splits, results, strict=True):
-            total[test] += result.scores[:, at[0], at[1]]
-        total[times_validated == 0] = np.nan
-        self.out_of_fold_scores_ = total / np.maximum(times_validated, 1)
-
-        self.path_ = path_of_moments(
-            class_moments(X, positive, weight), ks, np.array([self.alpha_]), **restrictions
-        )
-        coef = self.path_.coef(self.k_, self.alpha_).astype(X.dtype, copy=False)
-        objective = AUCObjective(X, positive, weight)
-        self.objective_ = objective.value(coef)
-        self.scale_ = self.path_.scale
-        self._say_what_was_chosen(ks.size * alphas.size)
-        return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
-
-    def _fit_chunked_folds(
-        self,
-        chunks: Chunks,
-        positive: Any,
-        plan: SplitPlan,
-        ks: Indices,
-        alphas: Array,
-        restrictions: dict[str, Any],
-    ) -> Self:
-        """Do the same for rows that are read in chunks."""
+        plan = SplitPlan.from_splits(splits, positive.size, weight)
         try:
-            found = cross_validate_chunks(
-                chunks, positive, plan, ks, alphas, n_jobs=self.n_jobs, **restrictions
-            )
+            found = cross_validate(
+                X, positive, plan, ks, alphas, restrictions, n_jobs=self.n_jobs,
+                verbose=max(0, self.verbose - 1),
+            )  # fmt: skip
         except NotFiniteError as bad:
             raise not_finite(self, bad.row, bad.column, bad.value) from None
-        validated = sum(np.count_nonzero(numbers >= 0) for numbers in plan.rounds)
-        self._choose(ks, alphas, found.results, repeats=max(1.0, validated / positive.size))
+        self._choose(ks, alphas, found, plan.n_repeats)
         at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
         at_k = int(np.flatnonzero(ks == self.k_)[0])
         self.out_of_fold_scores_ = found.out_of_fold(at_alpha, at_k)
-        self.auc_error_ = found.auc_error
-        self.path_ = replace(
-            found.path,
-            alphas=np.array([self.alpha_]),
-            solutions=[found.path.solutions[at_alpha]],
-        )
-        coef = self.path_.coef(self.k_, self.alpha_).astype(chunks.dtype, copy=False)
+        self.path_ = found.path_at(at_alpha)
+        coef = self.path_.coef(self.k_, self.alpha_).astype(X.dtype, copy=False)
         self.objective_ = found.moments.loss(coef)
         self.scale_ = self.path_.scale
-        self.n_passes_ = chunks.n_passes
-        self._say_what_was_chosen(ks.size * alphas.size)
+        if chunked:
+            self.auc_error_ = found.auc_error
+            self.n_passes_ = X.n_passes
+        self._print_choice(ks.size * alphas.size)
         return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in found.moments.means))
 
-    def _say_what_was_chosen(self, models: int) -> None:
+    def _print_choice(self, models: int) -> None:
         if self.verbose:
             print(
                 f"k = {self.k_}, alpha = {self.alpha_:g}: mean validation AUC "
@@ -319,16 +253,16 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         check_sizes(ks, d, fixed, excluded)
         return ks
 
-    def _choose(self, ks: Any, alphas: Array, results: list[FoldResult], repeats: float) -> None:
+    def _choose(self, ks: Any, alphas: Array, found: CrossValidation, repeats: float) -> None:
         """Fill ``cv_results_`` and choose by the rule."""
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
         alpha_order = np.argsort(-alphas)
-        scores = np.array([result.aucs[alpha_order].T.ravel() for result in results])
+        scores = found.aucs[:, alpha_order].transpose(0, 2, 1).reshape(len(found.aucs), -1)
         param_k = np.repeat(ks, alphas.size)
         param_alpha = np.tile(alphas[alpha_order], ks.size)
         mean, deviation = scores.mean(axis=0), scores.std(axis=0)
-        binormal = np.array([result.binormal_aucs[alpha_order].T.ravel() for result in results])
-        self.n_splits_ = len(results)
+        binormal = found.binormal_aucs[:, alpha_order].transpose(0, 2, 1).reshape(scores.shape)
+        self.n_splits_ = len(scores)
         self.n_repeats_ = repeats
         self.cv_results_ = {
             "param_k": param_k,
@@ -354,7 +288,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             merit = binormal.mean(axis=0) - _PRICE_OF_DOUBLING * np.log2(param_k)
             best = middle = _middle(param_k, param_alpha, merit, max(error, _LEAST_ERROR))
             # The model of the next smaller k at the same ridge stands that many places before.
-            while len(results) > 1 and best >= alphas.size:
+            while len(scores) > 1 and best >= alphas.size:
                 loss = binormal[:, middle] - binormal[:, best - alphas.size]
                 if loss.mean() + fold_standard_error(loss, repeats) > _SURE_LOSS:
                     break

@@ -5,7 +5,7 @@ The same sums as of arrays in ``chunked.py``, in double precision whatever that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,25 +36,32 @@ def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassP
     return ClassPart(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
 
 
-def no_products(X: Any, columns: Indices) -> Any:
-    """Zeros for the products of some columns with all, where X lies."""
+def no_products(X: Any, shape: tuple[int, int]) -> Any:
+    """Zeros for products, where X lies."""
     torch = import_torch()
-    shape = columns.size, X.shape[1]
-    with explain_out_of_memory(f"products of {shape[0]} columns with all", 8 * np.prod(shape)):
+    with explain_out_of_memory(f"products of {shape[0]} columns", 8 * int(np.prod(shape))):
         return torch.zeros(shape, dtype=torch.float64, device=X.device)
 
 
 def add_products(
-    X: Any, rows: Indices, weight: Array, mean: Array, columns: Indices, total: Any
-) -> None:
-    """Add Σ w (x_c − mean_c)(x − mean) to ``total``, which lies where X does."""
+    X: Any, rows: Indices, weight: Array, mean: Array,
+    wanted: Sequence[tuple[Indices, Indices | None]], totals: Sequence[Any],
+) -> None:  # fmt: skip
+    """Add Σ w (x_c − mean_c)(x − mean) to totals, which lie where X does."""
     torch = import_torch()
-    about, index = (torch.from_numpy(array).to(X.device) for array in (mean, columns))
+    about = torch.from_numpy(mean).to(X.device)
+    indices = [
+        [None if index is None else torch.from_numpy(index).to(X.device) for index in pair]
+        for pair in wanted
+    ]
     for part, w in _tiles(X, rows, weight):
         part -= about
         if w is not None:
             part *= w.sqrt()[:, None]
-        total.addmm_(part.index_select(1, index).T, part)
+        for (columns, others), total in zip(indices, totals, strict=True):
+            if columns is not None and columns.numel():
+                right = part if others is None else part.index_select(1, others)
+                total.addmm_(part.index_select(1, columns).T, right)
 
 
 def _centred_sums(
@@ -64,7 +71,7 @@ def _centred_sums(
     torch = import_torch()
     index = torch.from_numpy(columns).to(X.device)
     scatter, drift = torch.zeros_like(mean), torch.zeros_like(mean)
-    cross = no_products(X, columns)
+    cross = no_products(X, (columns.size, X.shape[1]))
     for part, w in _tiles(X, rows, weight):
         part -= mean
         drift += part.sum(dim=0) if w is None else w @ part

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..chunks import first_not_finite
 
 if TYPE_CHECKING:
-    from .base import Moments
+    from .base import Quadratic
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -95,7 +95,7 @@ def check_finite(X: Any, totals: Array) -> None:
     raise ColumnError(int(np.argmin(finite)), "too large to average")
 
 
-def check_deviations(moments: Moments) -> tuple[Array, Mask]:
+def check_deviations(moments: Quadratic) -> tuple[Array, Mask]:
     """Deviations of the columns, and which are nothing but rounding beside the column's mean.
 
     A column whose deviation cannot be squared is refused.
@@ -104,8 +104,7 @@ def check_deviations(moments: Moments) -> tuple[Array, Mask]:
         deviation = moments.deviations
     for column in np.flatnonzero(~np.isfinite(deviation))[:1].tolist():
         raise ColumnError(column, "too large to square")
-    magnitude = np.maximum(np.abs(moments.means[0]), np.abs(moments.means[1]))
-    rounding: Mask = deviation <= np.finfo(np.float64).eps * magnitude
+    rounding: Mask = deviation <= np.finfo(np.float64).eps * moments.magnitudes
     tiny = (deviation < _LEAST) & ~(rounding & (deviation > 0))
     for column in np.flatnonzero(tiny & moments.varies)[:1].tolist():
         raise ColumnError(column, "too small to square")

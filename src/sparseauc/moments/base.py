@@ -31,9 +31,89 @@ Mask = npt.NDArray[np.bool_]
 _FORMAT = 1
 # Weights summed in another order differ by rounding: a remainder this small is none.
 _ROUNDING = 1e-9
+# Numbers converted to double precision at a time.
+_TILE_NUMBERS = 2**21
 
 
-class Moments(ABC):
+class NotGathered(Exception):
+    """A solver asks for parts of H that another pass over the rows must gather first.
+
+    Parameters
+    ----------
+    rows : iterable of int
+        Columns whose whole rows of H are asked for.
+    block : iterable of int
+        Columns of which H is asked for among themselves and those gathered before.
+    """
+
+    def __init__(self, rows: Iterable[int] = (), block: Iterable[int] = ()) -> None:
+        self.rows, self.block = set(rows), set(block)
+        super().__init__(f"{len(self.rows)} rows of H and a block of {len(self.block)} are missing")
+
+    def __or__(self, other: NotGathered) -> NotGathered:
+        return NotGathered(self.rows | other.rows, self.block | other.block)
+
+
+class Quadratic(ABC):
+    """A loss that is quadratic in the coefficients: F(w) = 1 + 2 w·δ + wᵀHw.
+
+    Solvers that exchange columns ask for no more than this. Another loss that is quadratic in
+    additive moments is another subclass, and no solver changes.
+    """
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    @property
+    @abstractmethod
+    def delta(self) -> Array:
+        """δ, of shape (d,)."""
+
+    @property
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """Diagonal of H."""
+
+    @property
+    @abstractmethod
+    def deviations(self) -> Array:
+        """Standard deviation of each column, by which solvers divide it."""
+
+    @property
+    @abstractmethod
+    def magnitudes(self) -> Array:
+        """Size of the values of each column: a deviation far below it is rounding."""
+
+    @property
+    @abstractmethod
+    def varies(self) -> Mask:
+        """False for columns of one value."""
+
+    @abstractmethod
+    def columns(self, columns: npt.ArrayLike) -> Array:
+        """Columns of H, of shape (d, q)."""
+
+    @abstractmethod
+    def loss(self, w: npt.ArrayLike) -> float:
+        """F(w)."""
+
+    @abstractmethod
+    def rounding(self) -> tuple[float, Array]:
+        """How far δ and H may be from those of the rows; see ``Moments.rounding``."""
+
+    @property
+    def precision(self) -> float:
+        """Relative precision to which columns of H are computed."""
+        return float(np.finfo(np.float64).eps)
+
+    @abstractmethod
+    def block(self, columns: Indices, others: Indices) -> Array:
+        """H of some columns with others, of shape (columns, others)."""
+
+
+class Moments(Quadratic):
     """What a solver may ask: weights and means of the classes, δ, diag(H), columns of H.
 
     A kind of moments provides four things, each as a pair (positives, negatives): ``weights``,
@@ -72,16 +152,6 @@ class Moments(ABC):
         return self.means[0].size
 
     @property
-    def precision(self) -> float:
-        """Relative precision to which columns of H are computed."""
-        return float(np.finfo(np.float64).eps)
-
-    @property
-    def at_hand(self) -> Mask | None:
-        """Columns of H that can be given without reading rows; None where none is favoured."""
-        return None
-
-    @property
     def varies(self) -> Mask:
         """False for columns that hold one value in every row that counts."""
         positive, negative = self.scatters
@@ -114,6 +184,12 @@ class Moments(ABC):
         r = self.ratio
         positive, negative = self.variances
         return np.sqrt(r * positive + (1 - r) * negative + r * (1 - r) * self.delta**2)
+
+    @property
+    def magnitudes(self) -> Array:
+        """The larger mean of the two classes, without its sign."""
+        magnitudes: Array = np.maximum(np.abs(self.means[0]), np.abs(self.means[1]))
+        return magnitudes
 
     @property
     def diagonal(self) -> Array:
@@ -155,16 +231,25 @@ class Moments(ABC):
         """Numbers added up for a moment; those of a summary are taken as they stand."""
         return 8
 
+    def block(self, columns: Indices, others: Indices) -> Array:
+        """H of some columns with others, of shape (columns, others)."""
+        delta = self.delta
+        block: Array = self.within(columns, others)
+        block += np.outer(delta[columns], delta[others])
+        return block
+
+    def within(self, columns: Indices, others: Indices) -> Array:
+        """S₊ + S₋ of some columns with others, of shape (columns, others)."""
+        positive, negative = self.cross(columns)
+        return (positive / self.weights[0] + negative / self.weights[1])[:, others]
+
     def loss(self, w: npt.ArrayLike) -> float:
-        """F(w) = (1 + w·δ)² + wᵀ(S₊ + S₋)w, from the columns of H where w is not zero."""
+        """F(w) = (1 + w·δ)² + wᵀ(S₊ + S₋)w, from H of the columns where w is not zero."""
         vector = np.asarray(w, np.float64)
         support = np.flatnonzero(vector)
         values = vector[support]
-        positive, negative = (
-            values @ cross[:, support] @ values / weight
-            for cross, weight in zip(self.cross(support), self.weights, strict=True)
-        )
-        return float((1.0 + values @ self.delta[support]) ** 2 + positive + negative)
+        spread = values @ self.within(support, support) @ values
+        return float((1.0 + values @ self.delta[support]) ** 2 + spread)
 
     def summary(self, columns: npt.ArrayLike = ()) -> ClassMoments:
         """Numbers without rows; ``columns`` names the columns of H to take along."""
@@ -190,6 +275,55 @@ class Moments(ABC):
         for name, weight in zip(("positive", "negative"), self.weights, strict=True):
             if weight == 0.0:
                 raise ValueError(f"these moments hold no {name} rows: merge in some that do")
+
+
+class TableMoments(Moments):
+    """Moments that refer to a table in memory and compute on demand.
+
+    Attributes
+    ----------
+    positive : bool ndarray of shape (n,)
+    row_weight : float64 ndarray of shape (n,), or (0,) where every row counts once
+    """
+
+    positive: Mask
+    row_weight: Array
+    # Units of the columns, shares of the rows in their class, and what these sum to.
+    _unit: Array
+    _share: Array
+    _sums: tuple[float, float]
+
+    @abstractmethod
+    def _centred_rows(self, rows: slice, columns: Indices) -> Array:
+        """Some rows of some columns less the means of their classes, in units of the columns."""
+
+    @abstractmethod
+    def _remainders(self, columns: Indices) -> Array:
+        """What rounding leaves of the means of such rows, of shape (2, q)."""
+
+    def within(self, columns: Indices, others: Indices) -> Array:
+        """S₊ + S₋ of some columns with others, in double precision."""
+        index = np.unique(np.concatenate([columns, others]))
+        first, second = np.searchsorted(index, columns), np.searchsorted(index, others)
+        symmetric = np.array_equal(columns, others)
+        factors = [1.0 / sums if sums > 0 else 0.0 for sums in self._sums]
+        total = np.zeros((columns.size, others.size))
+        tile = max(64, _TILE_NUMBERS // max(1, index.size))
+        for low in range(0, self.positive.size, tile):
+            rows = slice(low, low + tile)
+            share = np.where(self.positive[rows], *factors)
+            if self._share.size:
+                share = share * self._share[rows]
+            part = self._centred_rows(rows, index)
+            part *= np.sqrt(share)[:, None]
+            left = part[:, first]
+            # NumPy multiplies an array by its own transpose at half the cost.
+            total += left.T @ (left if symmetric else part[:, second])
+        for remainder, sums in zip(self._remainders(index), self._sums, strict=True):
+            if sums > 0:
+                total -= np.outer(remainder[first], remainder[second])
+        total *= self._unit[columns][:, None] * self._unit[others]
+        return total
 
 
 @dataclass(frozen=True)
@@ -316,13 +450,6 @@ class ClassMoments(Moments):
     def scatters(self) -> tuple[Array, Array]:
         """Σ w (x − mean)² of each class."""
         return self.positive.scatter, self.negative.scatter
-
-    @property
-    def at_hand(self) -> Mask | None:
-        """Columns of H that were taken along."""
-        taken = np.zeros(self.n_features, np.bool_)
-        taken[self.column_index] = True
-        return taken
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Σ w (x_c − mean_c)(x − mean) of each class, for columns c that were taken along."""

@@ -8,8 +8,9 @@ further ones the rows of H that solvers ask for, each time for all training sets
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,17 +23,16 @@ from .._jit import kernel
 from ..chunks import Chunks, NotFiniteError, Pass, first_not_finite
 from ..rows import read_only
 from . import _tensors
-from .base import Array, ClassMoments, ClassPart, Indices, Mask, Moments
+from .base import Array, ClassMoments, ClassPart, Indices, Mask, Moments, NotGathered
 from .sparse import SparseMoments
 
 # Bytes of cross products up to which those of all columns are gathered on the first reading.
 _ALL_BYTES = 2**27
-# Bytes of cross products gathered on one further reading, unless solvers ask for more.
-_BLOCK_BYTES = 2**28
 # Bytes of cross products that are gathered where nothing less will do.
 _MOST_BYTES = 2**31
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
+_EVERYWHERE = slice(None)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,10 @@ class Partition:
 
 
 class GatheredMoments:
-    """Moments of every part of the rows, gathered when they are needed.
+    """Moments of every part of the rows, and as much of H as passes over the rows have gathered.
+
+    With few columns the first pass gathers all of H. With many, solvers ask for H among some
+    columns, and for some of its rows; what all of them lack is gathered in one further pass.
 
     Parameters
     ----------
@@ -63,7 +66,13 @@ class GatheredMoments:
     partitions : sequence of Partition
         Their parts are numbered through, those of the first partition first.
     products : bool, default=True
-        Whether columns of H will be asked for: where columns are few, all are gathered at once.
+        Whether H will be asked for: where columns are few, all of it is gathered at once.
+
+    Attributes
+    ----------
+    parts : list of ClassMoments
+    whole : bool
+        Whether all of H is gathered.
     """
 
     def __init__(
@@ -85,22 +94,14 @@ class GatheredMoments:
             [partition.weight is not None for partition in partitions],
         )
         d = chunks.shape[1]
-        self._row_bytes = self._cells.n_parts * 2 * d * 8
-        whole = products and d * self._row_bytes <= _ALL_BYTES
-        held = np.arange(d) if whole else np.empty(0, np.int64)
+        self.n_features = d
+        self.whole = products and d * self._cells.n_parts * 2 * d * 8 <= _ALL_BYTES
+        held = np.arange(d) if self.whole else np.empty(0, np.int64)
         self.parts: list[ClassMoments] = chunks.run(_Summaries(self._cells, held, d), *self._known)
-        self.at_hand = np.full(d, whole)
-        # How columns that are asked for come to hand; solvers that work together ask together.
-        self.supply: Callable[[Indices], None] = self.gather
-        self._blocks = [(held, [[p.positive.cross, p.negative.cross] for p in self.parts])]
-        self._place = np.full((2, d), -1)
-        if whole:
-            self._place[:] = np.zeros(d), np.arange(d)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.at_hand.size
+        # Products of some columns with all, and of some columns among themselves.
+        self._rows = _Gathered(held, [[p.positive.cross, p.negative.cross] for p in self.parts])
+        none = np.empty(0, np.int64)
+        self._block = _Gathered(none, [[np.zeros((0, 0))] * 2 for _ in self.parts])
 
     @property
     def n_rows(self) -> int:
@@ -112,62 +113,115 @@ class GatheredMoments:
         numbers = range(len(self.parts)) if parts is None else parts
         return ChunkedMoments(self, list(numbers))
 
-    def gather(self, columns: npt.ArrayLike) -> None:
-        """Read the rows once for columns of H that are not at hand."""
-        wanted = np.unique(np.asarray(columns, np.int64))
-        missing = wanted[~self.at_hand[wanted]]
-        if missing.size == 0:
+    def gather(self, missing: NotGathered) -> None:
+        """Read the rows once for what is missing of H."""
+        rows = np.setdiff1d(np.array(sorted(missing.rows), np.int64), self._rows.columns)
+        block = np.setdiff1d(np.array(sorted(missing.block), np.int64), self._block.columns)
+        if rows.size + block.size == 0:
             return
-        means = [(part.positive.mean, part.negative.mean) for part in self.parts]
-        found = self._chunks.run(_Products(self._cells, missing, means), *self._known)
-        products = [[to_host(total) for total in totals] for totals in found]
-        self._place[0, missing] = len(self._blocks)
-        self._place[1, missing] = np.arange(missing.size)
-        self._blocks.append((missing, products))
-        self.at_hand[missing] = True
-
-    def gather_all(self) -> None:
-        """Gather all columns of H, where that can be."""
-        if self.n_features * self._row_bytes > _MOST_BYTES:
+        n_rows, n_block = self._rows.columns.size + rows.size, self._block.columns.size + block.size
+        numbers = 2 * self._cells.n_parts * (n_rows * self.n_features + n_block**2)
+        if 8 * numbers > _MOST_BYTES:
             raise ValueError(
-                f"products of {self.n_features} columns in {len(self.parts)} parts of the rows "
-                "would fill the memory: choose among fewer columns, or leave groups out"
+                f"products of {max(n_rows, n_block)} of {self.n_features} columns in "
+                f"{len(self.parts)} parts of the rows would fill the memory: choose among fewer "
+                "columns, or leave groups out"
             )
-        self.gather(np.arange(self.n_features))
-
-    def gather_likely(self, moments: Moments, at_least: int, always: Indices) -> None:
-        """Gather the columns whose class means differ most, as many as there is room for."""
-        if self.at_hand.all():
-            return
-        deviations = moments.deviations
-        difference = np.zeros_like(deviations)
-        np.divide(np.abs(moments.delta), deviations, out=difference, where=deviations > 0)
-        room = max(at_least, _BLOCK_BYTES // self._row_bytes)
-        likely = np.argsort(-difference, kind="stable")[:room]
-        self.gather(np.concatenate([likely, always]))
+        means = [(part.positive.mean, part.negative.mean) for part in self.parts]
+        together = np.concatenate([self._block.columns, block])
+        wanted = [(rows, None), (block, together)]
+        found = self._chunks.run(_Products(self._cells, wanted, means), *self._known)
+        products = [[[to_host(total) for total in side] for side in part] for part in found]
+        if rows.size:
+            self._rows = self._rows.with_rows(rows, [[s[0] for s in part] for part in products])
+        if block.size:
+            self._block = self._block.with_block(block, [[s[1] for s in part] for part in products])
 
     def products(self, parts: Sequence[int], columns: Indices, mean: Array, side: int) -> Array:
         """Σ w (x_c − mean_c)(x − mean) over one class of several parts, of shape (q, d)."""
-        missing = columns[~self.at_hand[columns]]
-        if missing.size:
-            self.supply(missing)
-        total = np.zeros((columns.size, self.n_features))
+        place = self._rows.places(columns)
+        if place is None:
+            raise NotGathered(rows=columns.tolist())
+        return self._summed(self._rows, parts, (place,), columns, _EVERYWHERE, mean, side)
+
+    def block(
+        self, parts: Sequence[int], columns: Indices, others: Indices, mean: Array, side: int
+    ) -> Array:
+        """The same for some columns with others, of shape (columns, others)."""
+        place = self._rows.places(columns)
+        if place is not None:
+            at: tuple[Any, ...] = np.ix_(place, others)
+            return self._summed(self._rows, parts, at, columns, others, mean, side)
+        first, second = self._block.places(columns), self._block.places(others)
+        if first is None or second is None:
+            raise NotGathered(block=[*columns.tolist(), *others.tolist()])
+        at = np.ix_(first, second)
+        return self._summed(self._block, parts, at, columns, others, mean, side)
+
+    def _summed(
+        self, gathered: _Gathered, parts: Sequence[int], at: tuple[Any, ...], columns: Indices,
+        others: Any, mean: Array, side: int,
+    ) -> Array:  # fmt: skip
+        total: Array | None = None
         for number in parts:
             part = self.parts[number].negative if side else self.parts[number].positive
+            if part.weight == 0:
+                continue
             gap = part.mean - mean
-            for block in np.unique(self._place[0, columns]).tolist():
-                where = np.flatnonzero(self._place[0, columns] == block)
-                total[where] += self._blocks[block][1][number][side][self._place[1, columns[where]]]
-            if part.weight > 0 and gap.any():
-                total += np.outer(part.weight * gap[columns], gap)
+            products = gathered.products[number][side][at]
+            if gap.any():
+                products = products + np.outer(part.weight * gap[columns], gap[others])
+            total = products.copy() if total is None else np.add(total, products, out=total)
+        if total is None:
+            return np.zeros((columns.size, mean[others].size))
         return total
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """Products of some columns, in each class (positive, negative) of every part."""
+
+    columns: Indices
+    products: list[list[Array]]
+
+    @cached_property
+    def _order(self) -> Indices:
+        return np.argsort(self.columns, kind="stable")
+
+    def places(self, columns: Indices) -> Indices | None:
+        """Where columns stand; None if one is not there."""
+        if self.columns.size == 0:
+            return None if columns.size else columns
+        order = self._order
+        found = np.searchsorted(self.columns[order], columns)
+        place = order[np.minimum(found, order.size - 1)]
+        return place if np.array_equal(self.columns[place], columns) else None
+
+    def with_rows(self, columns: Indices, products: list[list[Array]]) -> _Gathered:
+        """Add whole rows."""
+        for part, more in zip(self.products, products, strict=True):
+            for side in range(2):
+                part[side] = np.concatenate([part[side], more[side]])
+        return _Gathered(np.concatenate([self.columns, columns]), self.products)
+
+    def with_block(self, columns: Indices, products: list[list[Array]]) -> _Gathered:
+        """Add columns to a square block, given their products with those there and themselves."""
+        old, size = self.columns.size, self.columns.size + columns.size
+        for part, more in zip(self.products, products, strict=True):
+            for side in range(2):
+                block = np.empty((size, size))
+                block[:old, :old] = part[side]
+                block[old:] = more[side]
+                block[:old, old:] = more[side][:, :old].T
+                part[side] = block
+        return _Gathered(np.concatenate([self.columns, columns]), self.products)
 
 
 class ChunkedMoments(Moments):
     """Moments of some parts of rows that are read in chunks; see ``GatheredMoments``."""
 
     def __init__(self, gathered: GatheredMoments, parts: list[int]) -> None:
-        self._gathered = gathered
+        self.gathered = gathered
         self._parts = parts
         bare = (_without_products(gathered.parts[number]) for number in parts)
         # Merged, none subtracted: a column that varies elsewhere only has no variance here.
@@ -189,23 +243,52 @@ class ChunkedMoments(Moments):
         return self._merged.scatters
 
     @property
-    def at_hand(self) -> Mask | None:
-        """Columns of H that take no further reading."""
-        return self._gathered.at_hand
-
-    @property
     def _terms(self) -> int:
         """Numbers added up for a moment: rows, and chunks that are merged."""
-        return 4 * self._gathered.n_rows
+        return 4 * self.gathered.n_rows
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Σ w (x_c − mean_c)(x − mean) of each class; columns not at hand take a reading."""
+        """Σ w (x_c − mean_c)(x − mean) of each class, from a pass where not gathered before."""
         index = self._check_columns(columns)
+        try:
+            return self._cross(index)
+        except NotGathered as missing:
+            self.gathered.gather(missing)
+            return self._cross(index)
+
+    def _cross(self, index: Indices) -> tuple[Array, Array]:
         positive, negative = (
-            self._gathered.products(self._parts, index, mean, side)
+            self.gathered.products(self._parts, index, mean, side)
             for side, mean in enumerate(self.means)
         )
         return positive, negative
+
+    def within(self, columns: Indices, others: Indices) -> Array:
+        """S₊ + S₋ of some columns with others, from a pass where not gathered before."""
+        try:
+            return self._within(columns, others)
+        except NotGathered as missing:
+            self.gathered.gather(missing)
+            return self._within(columns, others)
+
+    def _within(self, columns: Indices, others: Indices) -> Array:
+        total = np.zeros((columns.size, others.size))
+        for side, (mean, weight) in enumerate(zip(self.means, self.weights, strict=True)):
+            if weight > 0:
+                total += self.gathered.block(self._parts, columns, others, mean, side) / weight
+        return total
+
+
+class SolverMoments(ChunkedMoments):
+    """The same for solvers: what is not gathered raises ``NotGathered`` instead of a pass."""
+
+    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
+        """Σ w (x_c − mean_c)(x − mean) of each class, of what was gathered."""
+        return self._cross(self._check_columns(columns))
+
+    def within(self, columns: Indices, others: Indices) -> Array:
+        """S₊ + S₋ of some columns with others, of what was gathered."""
+        return self._within(columns, others)
 
 
 def _without_products(moments: ClassMoments) -> ClassMoments:
@@ -289,51 +372,68 @@ class _Summaries(Pass[list[ClassMoments]]):
         return [one + other for one, other in zip(first, second, strict=True)]
 
 
-class _Products(Pass[list[list[Any]]]):
-    """Cross products of some columns in each class of every part, about known means."""
+class _Products(Pass[list[list[list[Any]]]]):
+    """Products of some columns with others in each class of every part, about known means.
+
+    Parameters
+    ----------
+    cells : _Cells
+    wanted : sequence of pairs of ndarrays
+        Columns, and the others to multiply them with; None for all.
+    means : sequence of pairs of ndarrays
+        Of the positives and negatives of each part.
+    """
 
     def __init__(
-        self, cells: _Cells, columns: Indices, means: Sequence[tuple[Array, Array]]
+        self,
+        cells: _Cells,
+        wanted: Sequence[tuple[Indices, Indices | None]],
+        means: Sequence[tuple[Array, Array]],
     ) -> None:
         self._cells = cells
-        self._columns = columns
+        self.wanted = wanted
         self._means = means
 
     def add(
         self,
-        state: list[list[Any]] | None,
+        state: list[list[list[Any]]] | None,
         X: Any,
         start: int,  # noqa: ARG002
         *known: npt.NDArray[Any],
-    ) -> list[list[Any]]:
+    ) -> list[list[list[Any]]]:
         """Add the products of a chunk."""
         if state is None:
             state = [[self._nothing(X), self._nothing(X)] for _ in range(self._cells.n_parts)]
         positive, *others = known
         for number, side, rows, weight in self._cells.split(positive, others):
-            mean, total = self._means[number][side], state[number][side]
-            if sp.issparse(X):
-                cell = _sparse_moments(X, rows, weight, self._columns)
-                total += cell.cross
-                gap = cell.mean - mean
-                total += np.outer(cell.weight * gap[self._columns], gap)
-            elif is_tensor(X):
-                _tensors.add_products(X, rows, weight, mean, self._columns, total)
+            mean, totals = self._means[number][side], state[number][side]
+            if is_tensor(X):
+                _tensors.add_products(X, rows, weight, mean, self.wanted, totals)
+            elif sp.issparse(X):
+                members: Any = X
+                _add_sparse(members[rows], weight, mean, self.wanted, totals)
             else:
-                _add_dense(X, rows, weight, mean, self._columns, total)
+                _add_dense(X, rows, weight, mean, self.wanted, totals)
         return state
 
-    def _nothing(self, X: Any) -> Any:
+    def _nothing(self, X: Any) -> list[Any]:
         """Zeros to add to; those of a tensor lie on its device."""
+        shapes = [
+            (columns.size, X.shape[1] if others is None else others.size)
+            for columns, others in self.wanted
+        ]
         if is_tensor(X):
-            return _tensors.no_products(X, self._columns)
-        return np.zeros((self._columns.size, X.shape[1]))
+            return [_tensors.no_products(X, shape) for shape in shapes]
+        return [np.zeros(shape) for shape in shapes]
 
-    def merge(self, first: list[list[Any]], second: list[list[Any]]) -> list[list[Any]]:
+    def merge(
+        self, first: list[list[list[Any]]], second: list[list[list[Any]]]
+    ) -> list[list[list[Any]]]:
         """Add up."""
-        for totals, others in zip(first, second, strict=True):
-            for total, other in zip(totals, others, strict=True):
-                total += other
+        for sides, others in zip(first, second, strict=True):
+            for totals, more in zip(sides, others, strict=True):
+                for total, other in zip(totals, more, strict=True):
+                    total += other
         return first
 
 
@@ -355,7 +455,7 @@ def _moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> Class
     mean /= total
     mean += origin
     cross = np.zeros((columns.size, d))
-    scatter, drift = _add_dense(X, rows, weight, mean, columns, cross)
+    scatter, drift = _add_dense(X, rows, weight, mean, [(columns, None)], [cross])
     # What rounding left of the deviations' sum, which is zero in exact arithmetic.
     scatter -= drift**2 / total
     if columns.size:
@@ -369,29 +469,56 @@ def _sparse_moments(X: Any, rows: Indices, weight: Array, columns: Indices) -> C
     return moments.summary(columns).positive
 
 
+def _add_sparse(
+    X: Any, weight: Array, mean: Array, wanted: Sequence[tuple[Indices, Indices | None]],
+    totals: Sequence[Array],
+) -> None:  # fmt: skip
+    """Add Σ w (x_c − mean_c)(x − mean) to each total."""
+    everyone = np.ones(X.shape[0], np.bool_)
+    moments = SparseMoments(X, everyone, weight if weight.size else None)
+    total_weight, gap = moments.weights[0], moments.means[0] - mean
+    for (columns, others), total in zip(wanted, totals, strict=True):
+        if columns.size == 0:
+            continue
+        if others is None:
+            total += moments.cross(columns)[0]
+            total += np.outer(total_weight * gap[columns], gap)
+        else:
+            index = np.unique(np.concatenate([columns, others]))
+            part = X[:, index].toarray().astype(np.float64) - mean[index]
+            left = part[:, np.searchsorted(index, columns)]
+            if weight.size:
+                left *= weight[:, None]
+            total += left.T @ part[:, np.searchsorted(index, others)]
+
+
 def _add_dense(
-    X: npt.NDArray[Any], rows: Indices, weight: Array, mean: Array, columns: Indices, total: Array
-) -> tuple[Array, Array]:
-    """Add Σ w (x_c − mean_c)(x − mean) to ``total``; return Σ w (x − mean)² and Σ w (x − mean)."""
+    X: npt.NDArray[Any], rows: Indices, weight: Array, mean: Array,
+    wanted: Sequence[tuple[Indices, Indices | None]], totals: Sequence[Array],
+) -> tuple[Array, Array]:  # fmt: skip
+    """Add Σ w (x_c − mean_c)(x − mean) to totals; return Σ w (x − mean)² and Σ w (x − mean)."""
     d = X.shape[1]
     scatter, drift = np.zeros(d), np.zeros(d)
     size = min(rows.size, max(64, _TILE_NUMBERS // d))
     tile = np.empty((size, d))
-    table, whole = read_only(X), columns.size == d
+    table = read_only(X)
     for low in range(0, rows.size, size):
         part = slice(low, low + size)
         centred = tile[: rows[part].size]
         _centre(table, rows[part], weight[part], mean, centred, scatter, drift)
-        if columns.size == 0:
-            continue
-        # The transposes of row-major arrays are what BLAS takes, and are changed in place.
-        if whole:
-            dsyrk(1.0, centred.T, beta=1.0, c=total.T, overwrite_c=1)
-        else:
-            dgemm(1.0, centred.T, centred[:, columns].T, trans_b=1, beta=1.0, c=total.T,
-                  overwrite_c=1)  # fmt: skip
-    if whole:
-        _mirror(total)
+        for (columns, others), total in zip(wanted, totals, strict=True):
+            if columns.size == 0:
+                continue
+            # The transposes of row-major arrays are what BLAS takes, and are changed in place.
+            if columns.size == d and others is None:
+                dsyrk(1.0, centred.T, beta=1.0, c=total.T, overwrite_c=1)
+            else:
+                right = centred if others is None else centred[:, others]
+                dgemm(1.0, right.T, centred[:, columns].T, trans_b=1, beta=1.0, c=total.T,
+                      overwrite_c=1)  # fmt: skip
+    for (columns, others), total in zip(wanted, totals, strict=True):
+        if columns.size == d and others is None:
+            _mirror(total)
     return scatter, drift
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .._jit import kernel
 from ..rows import read_only
 from ._units import check_finite, class_shares, unit_of
-from .base import Array, Mask, Moments
+from .base import Array, Indices, Mask, TableMoments
 
 # Rows whose sums are added up among themselves first: rounding grows with the number of terms in a
 # row of additions, and n rows are then n/1024 + 1024 of them.
@@ -104,7 +104,7 @@ def _centre(X, positive, low, means, inverse, out):  # type: ignore[no-untyped-d
             centred[j] = (np.float64(row[j]) - mean[j]) * inverse[j]
 
 
-class DenseMoments(Moments):
+class DenseMoments(TableMoments):
     """Moments computed from a dense array on demand.
 
     Parameters
@@ -217,6 +217,15 @@ class DenseMoments(Moments):
         for row, difference in zip(rows_of_h, delta[index], strict=True):
             row += difference * delta
         return rows_of_h.T
+
+    def _centred_rows(self, rows: slice, columns: Indices) -> Array:
+        part = self._X[rows][:, columns].astype(np.float64)
+        part -= np.where(self.positive[rows, None], *self._means[:, columns])
+        part /= self._unit[columns]
+        return part
+
+    def _remainders(self, columns: Indices) -> Array:
+        return self._second_pass[1][:, columns]
 
     @cached_property
     def _second_pass(self) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._jit import kernel
 from ..rows import CSR, as_table, read_only
 from ._units import check_finite, class_shares, unit_of
-from .base import Array, Indices, Mask, Moments
+from .base import Array, Indices, Mask, TableMoments
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
 _NEAR = 32.0
@@ -87,7 +87,17 @@ def _products(table, positive, weight, place, shift, factors):  # type: ignore[n
     return products, sums
 
 
-class SparseMoments(Moments):
+@kernel
+def _fill(table, first, place, dense):  # type: ignore[no-untyped-def]
+    """Copy rows from ``first`` on to a dense array, each column to its place."""
+    for i in range(dense.shape[0]):
+        for p in range(table.indptr[first + i], table.indptr[first + i + 1]):
+            column = place[table.indices[p]]
+            if column >= 0:
+                dense[i, column] = table.data[p]
+
+
+class SparseMoments(TableMoments):
     """Moments computed from a CSR matrix on demand; nothing of size n × d is made.
 
     Parameters
@@ -212,6 +222,18 @@ class SparseMoments(Moments):
         for row, difference in zip(rows_of_h, delta[index], strict=True):
             row += difference * delta
         return rows_of_h.T
+
+    def _centred_rows(self, rows: slice, columns: Indices) -> Array:
+        place = np.full(self.n_features, -1, np.int64)
+        place[columns] = np.arange(columns.size)
+        positive = self.positive[rows]
+        dense = np.zeros((positive.size, columns.size))
+        _fill(self._table, rows.start, place, dense)
+        dense -= np.where(positive[:, None], *self._near[:, columns])
+        return dense
+
+    def _remainders(self, columns: Indices) -> Array:
+        return np.zeros((2, columns.size))
 
     def _centred_products(self, index: Indices, on_positive: float, on_negative: float) -> Array:
         """Σ w (x_c − mean_c)(x − mean) of each class times its factor, of shape (q, d)."""

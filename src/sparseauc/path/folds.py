@@ -1,78 +1,103 @@
-"""Cross-validating the path: training moments of every fold, validation AUC of every model."""
+"""Which rows train and which validate: splits, checked and brought together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from ..metrics import fast_auc
-from ..moments import ClassMoments, Moments, class_moments
-from .path import SparseAUCPath, path_of_moments
+from ..moments import ClassMoments
+from ..moments.chunked import Partition
 
 Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
-
-# Up to this many columns all of H is gathered fold by fold, so that each row is read once and the
-# moments of a training set are merged from those of its folds. With more columns, or as many folds
-# as make up more than ten such tables, H would fill the memory, and rows of it are computed as they
-# are needed.
-_WHOLE, _TABLES = 1500, 10
+Split = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]
 
 
-class FoldResult(NamedTuple):
-    """What a fold says of all models.
+@dataclass(frozen=True)
+class SplitPlan:
+    """Which parts of the rows train and which rows validate each split.
 
     Attributes
     ----------
-    aucs : ndarray of shape (n_alphas, n_ks)
-    binormal_aucs : ndarray of shape (n_alphas, n_ks)
-        What the AUC would be if scores were normal with their means and variances in each class,
-        Φ((mean₊ − mean₋) / √(var₊ + var₋)). It tells models apart where few rows give many of them
-        the same AUC.
-    scores : ndarray of shape (n_validation, n_alphas, n_ks)
-        Scores of the validation rows, zero midway between the class means of the training rows.
+    partitions : list of Partition
+        Parts whose moments are gathered.
+    training : list of list of int
+        The parts that make up the training rows of each split.
+    everything : list of int
+        The parts that make up all rows.
+    rounds : list of int16 ndarrays of shape (n,)
+        Number of the split that validates a row, −1 for none: a row is validated once a round.
+    weight : float64 ndarray of shape (n,) or None
+        What rows count in training and validation, once each by default.
     """
 
-    aucs: Array
-    binormal_aucs: Array
-    scores: Array
+    partitions: list[Partition]
+    training: list[list[int]]
+    everything: list[int]
+    rounds: list[npt.NDArray[np.int16]]
+    weight: Array | None
+
+    @classmethod
+    def from_splits(cls, splits: list[Split], n: int, weight: Array | None) -> SplitPlan:
+        """Bring splits that validate every row once together: each row is then read once."""
+        partitions: list[Partition] = []
+        training: list[list[int]] = []
+        everything: list[int] = []
+        rounds = []
+        first = 0
+        for run in runs_of_splits(splits, n):
+            validated = np.full(n, -1, np.int16)
+            for number, (_, test) in enumerate(run, start=len(training)):
+                validated[test] = number
+            rounds.append(validated)
+            if len(run) > 1:
+                part = validated - np.int16(len(training)) if training else validated
+                partitions.append(Partition(part, len(run), weight))
+                parts = list(range(first, first + len(run)))
+                everything = everything or parts
+                training += [[other for other in parts if other != own] for own in parts]
+            else:
+                times = np.bincount(run[0][0], minlength=n)
+                # A row drawn twice, as bootstrap splits draw, counts twice.
+                repeated = None if times.max() <= 1 else times.astype(np.float64)
+                weights = weight if repeated is None else repeated
+                if repeated is not None and weight is not None:
+                    weights = repeated * weight
+                partitions.append(
+                    Partition(np.where(times > 0, 0, -1).astype(np.int16), 1, weights)
+                )
+                training.append([first])
+            first += partitions[-1].n_parts
+        if not everything:
+            partitions.append(Partition(np.zeros(n, np.int16), 1, weight))
+            everything = [first]
+        return cls(partitions, training, everything, rounds, weight)
+
+    @property
+    def n_repeats(self) -> float:
+        """How often a row is validated on average, and 1 at least."""
+        validated = sum(np.count_nonzero(numbers >= 0) for numbers in self.rounds)
+        return max(1.0, validated / self.rounds[0].size)
+
+    def training_weights(self, split: int) -> Array:
+        """What each row counts in the training rows of a split, 0 for those left out."""
+        first = 0
+        for partition in self.partitions:
+            last = first + partition.n_parts
+            chosen = [part - first for part in self.training[split] if first <= part < last]
+            if chosen:
+                inside: Array = np.isin(partition.part, chosen).astype(np.float64)
+                return inside if partition.weight is None else inside * partition.weight
+            first = last
+        raise IndexError(f"there is no split {split}")
 
 
-def training_moments(
-    X: Any, positive: Mask, weight: Array | None, splits: list[Split]
-) -> Iterator[Moments]:
-    """Moments of the training rows of each split in turn.
-
-    Nothing of the validation rows enters them. So training folds are merged, and the validation
-    fold is not subtracted from the whole: a column that varies in that fold only would be left with
-    a rounding error for its difference, and no variance, as if it told the classes apart.
-    """
-    n, d = X.shape
-    for repeat in _partitions(splits, n):
-        if len(repeat) > 1 and d <= _WHOLE and len(repeat) * d**2 <= _TABLES * _WHOLE**2:
-            columns = np.arange(d)
-            parts = [
-                class_moments(
-                    X[test], positive[test], None if weight is None else weight[test]
-                ).summary(columns)
-                for _, test in repeat
-            ]
-            yield from _all_but_one(parts, None)
-            continue
-        for train, _ in repeat:
-            # A row drawn twice, as bootstrap splits draw, counts twice.
-            times = np.bincount(train, minlength=n).astype(np.float64)
-            yield class_moments(X, positive, times if weight is None else times * weight)
-
-
-def _partitions(splits: list[Split], n: int) -> Iterator[list[Split]]:
+def runs_of_splits(splits: list[Split], n: int) -> Iterator[list[Split]]:
     """Runs of splits that validate every row once and train on all others; else one each."""
     run: list[Split] = []
     seen = np.zeros(n, np.bool_)
@@ -97,7 +122,7 @@ def _partitions(splits: list[Split], n: int) -> Iterator[list[Split]]:
     yield from ([earlier] for earlier in run)
 
 
-def _all_but_one(parts: list[ClassMoments], others: ClassMoments | None) -> Iterator[ClassMoments]:
+def all_but_one(parts: list[ClassMoments], others: ClassMoments | None) -> Iterator[ClassMoments]:
     """For each part the sum of the others, and of ``others``, by halves: K log K sums for K."""
     if len(parts) == 1:
         assert others is not None
@@ -106,48 +131,8 @@ def _all_but_one(parts: list[ClassMoments], others: ClassMoments | None) -> Iter
     middle = len(parts) // 2
     left, right = parts[:middle], parts[middle:]
     outside = [] if others is None else [others]
-    yield from _all_but_one(left, ClassMoments.merge([*outside, *right]))
-    yield from _all_but_one(right, ClassMoments.merge([*outside, *left]))
-
-
-def run_fold(
-    X: Any,
-    positive: Mask,
-    weight: Array | None,
-    split: Split,
-    moments: Moments,
-    ks: Indices,
-    alphas: Array,
-    **restrictions: Any,
-) -> FoldResult:
-    """Fit all models on the training moments and score the validation rows with each."""
-    path: SparseAUCPath = path_of_moments(moments, ks, alphas, **restrictions)
-    used, coefficients = path.matrix()
-    test = split[1]
-    means = np.array(moments.means)[:, used]
-    scores = np.asarray(X[test][:, used] @ coefficients - means.mean(axis=0) @ coefficients)
-    mask = positive[test]
-    counted = None if weight is None else weight[test]
-    aucs = np.array([fast_auc(column, mask, counted) for column in scores.T])
-    (mean, variance), (mean_negative, variance_negative) = (
-        _mean_and_variance(scores[side], None if counted is None else counted[side])
-        for side in (mask, ~mask)
-    )
-    gap = mean - mean_negative
-    spread = np.sqrt(variance + variance_negative)
-    # Without spread any gap is complete separation, and none, as without columns, is chance.
-    apart = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
-    distance = np.divide(gap, spread, out=apart, where=spread > 0)
-    shape = alphas.size, ks.size
-    return FoldResult(
-        aucs.reshape(shape), ndtr(distance).reshape(shape), scores.reshape(test.size, *shape)
-    )
-
-
-def _mean_and_variance(scores: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Of each column, with weights."""
-    mean = np.average(scores, axis=0, weights=weight)
-    return mean, np.average((scores - mean) ** 2, axis=0, weights=weight)
+    yield from all_but_one(left, ClassMoments.merge([*outside, *right]))
+    yield from all_but_one(right, ClassMoments.merge([*outside, *left]))
 
 
 def check_splits(splits: list[Split], positive: Mask, weight: Array | None) -> None:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..moments import Moments, class_moments
+from ..moments import class_moments
+from ..moments.base import NotGathered, Quadratic
 from ..moments.gram import StandardisedGram
-from ..solvers.exchange import Solution, exchange_path
+from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
+from ..solvers.restrictions import Restrictions
+from ..solvers.working_set import FIRST, HRows, exchange_path
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -79,30 +82,37 @@ class SparseAUCPath:
 
 
 def path_of_moments(
-    moments: Moments,
+    moments: Quadratic,
     ks: Indices,
     alphas: Array,
+    restrictions: Restrictions,
     *,
-    fixed: Indices,
-    excluded: Indices,
-    labels: Indices | None = None,
+    first: int = FIRST,
 ) -> SparseAUCPath:
-    """Compute the path from class moments; ``ks`` ascending, ``labels`` the columns' groups."""
-    k_max = int(ks[-1])
-    # Twice the columns of the largest support: room for it and for candidates to come and go.
-    gram = StandardisedGram(moments, capacity=max(2 * k_max, k_max + 32))
-    solutions = []
+    """Compute the path from moments; ``ks`` ascending, ``first`` the working set's first size.
+
+    Raises ``NotGathered`` with all that is missing of H, where another pass must gather it.
+    """
+    gram = StandardisedGram(moments)
+    rows = HRows(gram)
+    solutions: list[list[Solution]] = []
+    missing = NotGathered()
     for alpha in alphas.tolist():
-        if labels is not None:
-            columns = {"fixed": fixed, "excluded": excluded}
-            solutions.append(
-                [exchange_groups(gram, labels, k, alpha, **columns) for k in ks.tolist()]
-            )
+        try:
+            if restrictions.groups is not None:
+                solutions.append(
+                    [exchange_groups(gram, k, alpha, restrictions) for k in ks.tolist()]
+                )
+                continue
+            found = exchange_path(gram, int(ks[-1]), alpha, restrictions, rows, first=first)
+        except NotGathered as more:
+            missing |= more
             continue
-        found = exchange_path(gram, k_max, alpha, fixed=fixed, excluded=excluded, wanted=ks)
-        first = found[0].support.size
+        least = found[0].support.size
         # Beyond the last support found, more columns explain nothing more.
-        solutions.append([found[min(k - first, len(found) - 1)] for k in ks.tolist()])
+        solutions.append([found[min(k - least, len(found) - 1)] for k in ks.tolist()])
+    if missing.rows or missing.block:
+        raise missing
     return SparseAUCPath(ks, alphas, gram.scale, solutions)
 
 
@@ -162,7 +172,7 @@ def sparse_auc_path(
         raise ValueError("alphas is empty: give at least one ridge")
     for alpha in ridges[~(ridges >= 0) | np.isinf(ridges)][:1]:
         raise ValueError(f"alphas holds {alpha}: a ridge is a finite number of 0 or more")
-    return path_of_moments(moments, sizes, ridges, fixed=fixed, excluded=excluded)
+    return path_of_moments(moments, sizes, ridges, Restrictions(fixed, excluded))
 
 
 def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from .._jit import kernel
 from ..moments import ClassMoments, ClassPart, Moments, class_moments
-from ..moments.gram import BATCH
-from ..path.folds import _all_but_one
+from ..moments.base import NotGathered
+from ..path.folds import all_but_one
 from ..rows import as_table
 
 Array = npt.NDArray[np.float64]
@@ -30,8 +30,9 @@ Result = TypeVar("Result")
 
 # Bytes of products kept at a time; as many labels as that suffices for are fitted together.
 _BUDGET = 2**30
-# Columns that a short path asks for, roughly, for that reckoning.
-_COLUMNS_ASKED = 6 * BATCH
+# Columns of the working set of a label, and those that a short path asks for, roughly.
+WORKING_SET = 60
+_COLUMNS_ASKED = WORKING_SET + 40
 # All folds take part: none is left out for validation.
 NO_FOLD = -1
 
@@ -61,14 +62,6 @@ class LabelledRows:
     n_folds: int
     n_features: int
     quick: bool
-
-
-class NotGathered(Exception):
-    """A model asks for columns of H that have not been gathered yet."""
-
-    def __init__(self, columns: Indices) -> None:
-        super().__init__(f"columns {columns.tolist()} of H have not been gathered yet")
-        self.columns = columns
 
 
 def fit_each_against_rest(
@@ -117,7 +110,7 @@ def fit_each_against_rest(
                         results[model] = fit(moments)
                         pending.remove(model)
                     except NotGathered as missing:
-                        asked[label].update(missing.columns.tolist())
+                        asked[label] |= missing.rows
             store.gather(asked)
         store.forget()
     return results
@@ -157,7 +150,7 @@ class _Store:
         """
         parts = [self._merged(parts, left_out) for parts in self._parts]
         folds = [fold for fold in range(self._rows.n_folds) if fold != left_out]
-        for label, others in enumerate(_all_but_one(parts, None)):
+        for label, others in enumerate(all_but_one(parts, None)):
             yield _AgainstRest(self, label, folds, parts[label].positive, others.positive)
 
     def _merged(self, parts: list[ClassPart], left_out: int) -> ClassMoments:
@@ -172,7 +165,7 @@ class _Store:
         """Σ (x_c − origin_c) x over a label's rows and over all, (q, d) each, and the origins."""
         missing = [c for c in columns.tolist() if (label, c) not in self._own]
         if missing and not self._rows.quick:
-            raise NotGathered(np.array(missing, np.int64))
+            raise NotGathered(rows=missing)
         self.gather({label: set(missing)})
         shape = columns.size, self._rows.n_features
         own, every = np.empty(shape), np.empty(shape)

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..moments import class_moments
 from ..path.path import check_sizes, path_of_moments
+from ..solvers.restrictions import Restrictions
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -270,8 +271,7 @@ def _supports_of_pair(
             class_moments(X, positive, only_half),
             ks,
             np.array([alpha]),
-            fixed=fixed,
-            excluded=excluded,
+            Restrictions(fixed, excluded),
         )
         supports.append([solution.support for solution in path.solutions[0]])
     return supports

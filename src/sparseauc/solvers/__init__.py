@@ -11,8 +11,8 @@ from typing import Any
 
 from ._epochs import EpochRecord, SolverResult
 from .batched import GridResult, sht_auc_grid, sto_iht_grid
-from .exchange import exchange_path
 from .sht_auc import sht_auc
+from .working_set import exchange_path
 
 _BASELINES = ("fsauc", "hsg_ht", "mean_difference", "opauc", "solam", "spam", "sto_iht")
 

@@ -152,7 +152,7 @@ class _Rounding:
     """
 
     def __init__(self, gram: StandardisedGram, alpha: float, columns: Indices, depth: int) -> None:
-        unit, magnitude = gram.moments.rounding()
+        unit, magnitude = gram.quadratic.rounding()
         data = np.maximum(magnitude / gram.scale, np.sqrt(gram.diagonal))[columns]
         self.unit = unit + 4 * (depth + 3) * EPS
         self.magnitude: Array = np.sqrt(data**2 + alpha)
@@ -363,9 +363,9 @@ def lower_bound(
     >>> from sparseauc.datasets import make_outbreak
     >>> from sparseauc.moments import class_moments
     >>> from sparseauc.moments.gram import StandardisedGram
-    >>> from sparseauc.solvers.exchange import exchange_path
+    >>> from sparseauc.solvers import exchange_path
     >>> X, y = make_outbreak(n=500, d=100, k=5, mu=1.0, random_state=0)
-    >>> gram = StandardisedGram(class_moments(X, y), capacity=100)
+    >>> gram = StandardisedGram(class_moments(X, y))
     >>> found = exchange_path(gram, 5, alpha=1.0)[-1].objective
     >>> lower_bound(gram, 5, alpha=1.0) <= found
     True
@@ -522,7 +522,7 @@ def _root(
     # A column without variance explains nothing, takes no place and would leave no diagonal to take
     # out of H. One whose variance is as small as rounding might explain something.
     usable = gram.diagonal > 0
-    unknown = gram.moments.varies & ~usable
+    unknown = gram.quadratic.varies & ~usable
     unknown[barred] = False
     if unknown.any():
         return None, _Node(0.0, included[:0], included[:0], None)

@@ -1,302 +1,42 @@
-"""Cross-validating the path on rows that are read in chunks, in a small number of readings.
+"""Validation AUCs of many models at once, in one pass over the rows, wherever they are.
 
-Training moments of all splits are gathered together (``moments/chunked.py``). For validation AUCs
-the rows of the rarer class are fetched first, a few columns of them, and scored by every model;
-then one reading counts, for every other row, how many of those scores lie below its own. So AUCs
-are exact, and nothing of size n × models is ever kept. Where even the rarer class has too many rows
-for that, some hundred rows divide the scores of a model into cells, and only pairs that fall into
-one cell are not told apart: they count one half.
+The rows of the rarer class are fetched first, a few columns of them, and scored by every model;
+then one pass counts, for every other row, how many of those scores lie below its own. So AUCs are
+exact, and nothing of size n × models is ever kept. Where even the rarer class has too many rows
+for that, some hundred rows divide the scores of a model into bins, and only pairs that fall into
+one bin are not told apart: they count one half.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from scipy.special import ndtr
-from sklearn.utils.parallel import Parallel, delayed
 
 from .._jit import kernel
 from ..chunks import Chunks, Pass
 from ..moments import Moments
-from ..moments.chunked import (
-    ChunkedMoments,
-    GatheredMoments,
-    Partition,
-)
-from .folds import FoldResult, Split, _partitions
-from .path import SparseAUCPath, path_of_moments
+from .folds import SplitPlan
+from .path import SparseAUCPath
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-Result = TypeVar("Result")
 
 # Rows of a fold that divide the scores of a model where the rarer class is too large to be kept.
 _DIVIDERS = 512
 # Numbers scored at a time.
 _TILE_NUMBERS = 2**20
 _ROWS_AT_A_TIME = 256
-# Memory for paths that are computed at the same time, and wait for one another.
-_TASK_BYTES = 2**28
-# Of the columns of H gathered first, there should be some more than the largest support has.
-_LIKELY = 3
-
-
-def path_of_chunks(
-    chunks: Chunks, positive: Mask, weight: Array | None, ks: Indices, alphas: Array, **rest: Any
-) -> tuple[SparseAUCPath, ChunkedMoments]:
-    """Compute the path of rows read in chunks, and their moments."""
-    everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
-    gathered = GatheredMoments(chunks, positive, [everything])
-    moments = gathered.merged()
-    _gather_first(gathered, moments, ks, rest)
-    task = partial(path_of_moments, moments, ks, alphas, **rest)
-    return solve_together(gathered, [task])[0], moments
-
-
-def _gather_first(
-    gathered: GatheredMoments, moments: Moments, ks: Indices, restrictions: dict[str, Any]
-) -> None:
-    """Gather what paths are likely to ask for; those of groups ask for all columns."""
-    if restrictions["labels"] is not None:
-        gathered.gather_all()
-    gathered.gather_likely(moments, _LIKELY * int(ks[-1]), restrictions["fixed"])
-
-
-def solve_together(
-    gathered: GatheredMoments,
-    tasks: Sequence[Callable[[], Result]],
-    *,
-    n_jobs: int | None = None,
-    task_bytes: int = 0,
-) -> list[Result]:
-    """Do tasks that ask for columns of H, reading the rows once for what all of them lack.
-
-    Tasks run in threads, ``n_jobs`` at a time. One that lacks columns waits until all have come as
-    far as they can, so the readings do not depend on which was quicker.
-
-    Parameters
-    ----------
-    gathered : GatheredMoments
-    tasks : sequence of callables
-    n_jobs : int, optional
-    task_bytes : int
-        Memory of a task, which bounds how many are under way at the same time.
-    """
-    if gathered.at_hand.all():
-        return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)() for task in tasks))
-    together = max(1, _TASK_BYTES // max(1, task_bytes))
-    results: list[Result] = []
-    for first in range(0, len(tasks), together):
-        group = tasks[first : first + together]
-        meeting = _Meeting(gathered, len(group), effective_n_jobs(n_jobs))
-        gathered.supply = meeting.ask
-        try:
-            with ThreadPoolExecutor(len(group)) as threads:
-                results += threads.map(meeting.attend, group)
-        finally:
-            gathered.supply = gathered.gather
-    return results
-
-
-class _Meeting:
-    """Where tasks wait for one another, so that what they lack is read at once."""
-
-    def __init__(self, gathered: GatheredMoments, tasks: int, at_a_time: int) -> None:
-        self._gathered = gathered
-        self._busy = tasks
-        self._asked: list[Indices] = []
-        self._error: BaseException | None = None
-        self._readings = 0
-        self._change = threading.Condition()
-        self._seats = threading.Semaphore(at_a_time)
-
-    def attend(self, task: Callable[[], Result]) -> Result:
-        """Do a task; whoever waits for it goes on when it is done or has failed."""
-        try:
-            with self._seats:
-                return task()
-        finally:
-            with self._change:
-                self._busy -= 1
-                self._read_if_all_wait()
-
-    def ask(self, columns: Indices) -> None:
-        """Wait for columns of H."""
-        self._seats.release()
-        with self._change:
-            reading = self._readings
-            self._asked.append(columns)
-            self._read_if_all_wait()
-            self._change.wait_for(lambda: self._readings > reading)
-        self._seats.acquire()
-        if self._error is not None:
-            raise self._error
-
-    def _read_if_all_wait(self) -> None:
-        if not self._asked or len(self._asked) < self._busy:
-            return
-        try:
-            self._gathered.gather(np.concatenate(self._asked))
-        except BaseException as error:
-            self._error = error
-        self._asked.clear()
-        self._readings += 1
-        self._change.notify_all()
 
 
 @dataclass(frozen=True)
-class SplitPlan:
-    """Which parts of the rows train and which rows validate each split.
-
-    Attributes
-    ----------
-    partitions : list of Partition
-        Parts whose moments are gathered.
-    training : list of list of int
-        The parts that make up the training rows of each split.
-    everything : list of int
-        The parts that make up all rows.
-    rounds : list of int16 ndarrays of shape (n,)
-        Number of the split that validates a row, −1 for none: a row is validated once a round.
-    weight : float64 ndarray of shape (n,) or None
-        What rows count in training and validation, once each by default.
-    """
-
-    partitions: list[Partition]
-    training: list[list[int]]
-    everything: list[int]
-    rounds: list[npt.NDArray[np.int16]]
-    weight: Array | None
-
-    @classmethod
-    def of(cls, splits: list[Split], n: int, weight: Array | None) -> SplitPlan:
-        """Bring splits that validate every row once together: each row is then read once."""
-        partitions: list[Partition] = []
-        training: list[list[int]] = []
-        everything: list[int] = []
-        rounds = []
-        first = 0
-        for run in _partitions(splits, n):
-            validated = np.full(n, -1, np.int16)
-            for number, (_, test) in enumerate(run, start=len(training)):
-                validated[test] = number
-            rounds.append(validated)
-            if len(run) > 1:
-                part = validated - np.int16(len(training)) if training else validated
-                partitions.append(Partition(part, len(run), weight))
-                parts = list(range(first, first + len(run)))
-                everything = everything or parts
-                training += [[other for other in parts if other != own] for own in parts]
-            else:
-                times = np.bincount(run[0][0], minlength=n)
-                # A row drawn twice, as bootstrap splits draw, counts twice.
-                repeated = None if times.max() <= 1 else times.astype(np.float64)
-                weights = weight if repeated is None else repeated
-                if repeated is not None and weight is not None:
-                    weights = repeated * weight
-                partitions.append(
-                    Partition(np.where(times > 0, 0, -1).astype(np.int16), 1, weights)
-                )
-                training.append([first])
-            first += partitions[-1].n_parts
-        if not everything:
-            partitions.append(Partition(np.zeros(n, np.int16), 1, weight))
-            everything = [first]
-        return cls(partitions, training, everything, rounds, weight)
-
-
-class ChunkedFolds(NamedTuple):
-    """What cross-validation on chunks found.
-
-    Attributes
-    ----------
-    results : list of FoldResult
-        One a split, without scores.
-    path : SparseAUCPath
-        On all rows, for all ridges.
-    moments : ChunkedMoments
-        Of all rows.
-    out_of_fold : callable
-        Reads the rows once more for the scores of the model at ``(alpha, k)``, by their places in
-        the grid: each row by the model fitted without it.
-    auc_error : float
-        The most by which a validation AUC may be off, 0 where all are exact.
-    """
-
-    results: list[FoldResult]
-    path: SparseAUCPath
-    moments: ChunkedMoments
-    out_of_fold: Callable[[int, int], Array]
-    auc_error: float
-
-
-def cross_validate_chunks(
-    chunks: Chunks,
-    positive: Mask,
-    plan: SplitPlan,
-    ks: Indices,
-    alphas: Array,
-    *,
-    n_jobs: int | None = None,
-    **restrictions: Any,
-) -> ChunkedFolds:
-    """Fit all models of every split and on all rows, and judge them on the validation rows."""
-    gathered = GatheredMoments(chunks, positive, plan.partitions)
-    training = [gathered.merged(parts) for parts in plan.training]
-    moments = gathered.merged(plan.everything)
-    _gather_first(gathered, moments, ks, restrictions)
-    # Where columns are still to be gathered, ridges are tasks of their own: the more ask at once,
-    # the fewer the readings.
-    ridges = [alphas] if gathered.at_hand.all() else [alphas[[a]] for a in range(alphas.size)]
-    found = solve_together(
-        gathered,
-        [
-            partial(path_of_moments, m, ks, some, **restrictions)
-            for m in (*training, moments)
-            for some in ridges
-        ],
-        n_jobs=n_jobs,
-        # Rows of H that a path keeps, and as many numbers for the support of the largest k.
-        task_bytes=3 * int(ks[-1]) * chunks.shape[1] * 8,
-    )
-    paths = [
-        replace(
-            found[first],
-            alphas=alphas,
-            solutions=[
-                row for path in found[first : first + len(ridges)] for row in path.solutions
-            ],
-        )
-        for first in range(0, len(found), len(ridges))
-    ]
-    models = [_Models.of(path, m) for path, m in zip(paths, training, strict=False)]
-    aucs, binormal, error = _judge(chunks, positive, plan, models)
-    shape = alphas.size, ks.size
-    results = [
-        FoldResult(a.reshape(shape), b.reshape(shape), np.empty((0, *shape)))
-        for a, b in zip(aucs, binormal, strict=True)
-    ]
-
-    def out_of_fold(at_alpha: int, at_k: int) -> Array:
-        chosen = [model.only(at_alpha * ks.size + at_k) for model in models]
-        used, narrowed = _narrow(chosen)
-        return np.concatenate(chunks.run(_OutOfFold(narrowed), *plan.rounds, columns=used))
-
-    return ChunkedFolds(results, paths[-1], moments, out_of_fold, error)
-
-
-@dataclass(frozen=True)
-class _Models:
+class Models:
     """Coefficients of many models, one below the other, without their zeros.
 
     Attributes
@@ -314,7 +54,8 @@ class _Models:
     middle: Array
 
     @classmethod
-    def of(cls, path: SparseAUCPath, moments: Moments) -> _Models:
+    def from_path(cls, path: SparseAUCPath, moments: Moments) -> Models:
+        """All models of a path, with the midpoints of the moments they were found from."""
         used, coefficients = path.matrix()
         matrix = sp.csr_array(coefficients.T)
         middle = np.array(moments.means)[:, used].mean(axis=0) @ coefficients
@@ -323,11 +64,11 @@ class _Models:
     def __len__(self) -> int:
         return self.middle.size
 
-    def only(self, number: int) -> _Models:
+    def only(self, number: int) -> Models:
         """One model on its own."""
         part = slice(self.starts[number], self.starts[number + 1])
         ends = np.array([0, part.stop - part.start])
-        return _Models(ends, self.columns[part], self.values[part], self.middle[[number]])
+        return Models(ends, self.columns[part], self.values[part], self.middle[[number]])
 
     def scores(self, X: Any) -> Array:
         """Scores of rows by all models, (n_models, n), zero midway between the classes.
@@ -341,23 +82,23 @@ class _Models:
         return scores
 
 
-def _narrow(models: Sequence[_Models]) -> tuple[Indices, list[_Models]]:
+def narrow(models: Sequence[Models]) -> tuple[Indices, list[Models]]:
     """Columns that any model uses, and the models with columns counted among these."""
     used = np.unique(np.concatenate([model.columns for model in models]))
     return used, [
-        _Models(m.starts, np.searchsorted(used, m.columns), m.values, m.middle) for m in models
+        Models(m.starts, np.searchsorted(used, m.columns), m.values, m.middle) for m in models
     ]
 
 
-def _judge(
+def validate(
     chunks: Chunks,
     positive: Mask,
     plan: SplitPlan,
-    models: Sequence[_Models],
+    models: Sequence[Models],
 ) -> tuple[list[Array], list[Array], float]:
     """AUC and binormal AUC of all models of each split, and how far the AUCs may be off."""
     rounds, weight = plan.rounds, plan.weight
-    used, narrowed = _narrow(models)
+    used, narrowed = narrow(models)
     rarer = positive if 2 * np.count_nonzero(positive) <= positive.size else ~positive
     validating = [
         validated == number
@@ -439,9 +180,7 @@ class _Tally(NamedTuple):
 class _Count(Pass[list[_Tally]]):
     """Score validation rows and count."""
 
-    def __init__(
-        self, models: Sequence[_Models], dividers: Sequence[Array], weighted: bool
-    ) -> None:
+    def __init__(self, models: Sequence[Models], dividers: Sequence[Array], weighted: bool) -> None:
         self._models = models
         self._dividers = dividers
         self._weighted = weighted
@@ -502,7 +241,7 @@ class _Exact(_Count):
 
     def __init__(
         self,
-        models: Sequence[_Models],
+        models: Sequence[Models],
         dividers: Sequence[Array],
         weighted: bool,
         before: Sequence[Array],
@@ -579,10 +318,10 @@ def _binormal(tally: _Tally) -> Array:
     return np.asarray(ndtr(distance))
 
 
-class _OutOfFold(Pass[list[Array]]):
+class OutOfFold(Pass[list[Array]]):
     """Score each row by the models of the splits that validate it, NaN where none does."""
 
-    def __init__(self, models: Sequence[_Models]) -> None:
+    def __init__(self, models: Sequence[Models]) -> None:
         self._models = models
 
     def add(

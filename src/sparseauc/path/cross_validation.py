@@ -1,0 +1,185 @@
+"""Cross-validating the path over k and ridge: one way for arrays, files, clusters and devices.
+
+Moments of the training rows of every split come from ``training_moments``: gathered in chunks and
+merged from the folds, or referring to a wide table in memory. All models of a split are found from
+its moments alone, and judged on its validation rows (``validation``). Nothing of a validation row
+enters the choice of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from ..chunks import Chunks, chunks_in_memory
+from ..moments import Moments, class_moments
+from ..moments.base import NotGathered
+from ..moments.chunked import GatheredMoments, Partition, SolverMoments
+from ..solvers.restrictions import Restrictions
+from .folds import SplitPlan
+from .path import SparseAUCPath, path_of_moments
+from .validation import Models, OutOfFold, narrow, validate
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Result = TypeVar("Result")
+
+# Tables in memory with more columns than this are wide: H of every fold would fill the memory.
+_WIDE = 1500
+# Numbers in a table from which on several threads of BLAS are worth their while.
+_LARGE = 2**25
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """What cross-validation found.
+
+    Attributes
+    ----------
+    aucs, binormal_aucs : ndarrays of shape (n_splits, n_alphas, n_ks)
+        Validation AUC of every model; and what it would be if scores were normal with their means
+        and variances in each class, Φ((mean₊ − mean₋) / √(var₊ + var₋)), which tells models apart
+        where few rows give many of them the same AUC.
+    auc_error : float
+        The most by which a validation AUC may be off, 0 where all are exact.
+    moments : Moments
+        Of all rows.
+    path_at : callable
+        The path on all rows at one of the ridges, by its index.
+    out_of_fold : callable
+        The scores of all rows by the model at ``(alpha, k)``, by their indices: each row by the
+        models fitted without it.
+    """
+
+    aucs: Array
+    binormal_aucs: Array
+    auc_error: float
+    moments: Moments
+    path_at: Callable[[int], SparseAUCPath]
+    out_of_fold: Callable[[int, int], Array]
+
+
+def cross_validate(
+    table: Any,
+    positive: Mask,
+    plan: SplitPlan,
+    ks: Indices,
+    alphas: Array,
+    restrictions: Restrictions,
+    *,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> CrossValidation:
+    """Fit all models of every split, and judge them on its validation rows.
+
+    Parameters
+    ----------
+    table : ndarray, CSR matrix or Chunks
+    positive : bool ndarray of shape (n,)
+    plan : SplitPlan
+    ks, alphas : ndarrays, ascending
+    restrictions : Restrictions
+    n_jobs : int, optional
+        Training sets at the same time, in threads. The answer does not depend on it.
+    verbose : int, default=0
+        Above 0, joblib's progress.
+    """
+    chunks = table if isinstance(table, Chunks) else chunks_in_memory(table)
+    training, everything = training_moments(table, chunks, positive, plan)
+    read_again = isinstance(everything, SolverMoments) and not everything.gathered.whole
+    # Where H takes passes over the rows, those for the final fit are made along with the others.
+    fitted = [*training, everything] if read_again else training
+    run = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
+    # Small products are quicker on one thread: others would only wait for each other.
+    small = chunks.shape[0] * chunks.shape[1] < _LARGE
+    with threadpool_limits(1 if small else None, user_api="blas"):
+        paths = find_paths(run, fitted, ks, alphas, restrictions)
+        models = [Models.from_path(path, m) for path, m in zip(paths, training, strict=False)]
+        aucs, binormal, error = validate(chunks, positive, plan, models)
+    shape = len(training), alphas.size, ks.size
+
+    def path_at(at_alpha: int) -> SparseAUCPath:
+        if read_again:
+            found = paths[-1]
+            return replace(found, alphas=alphas[[at_alpha]], solutions=[found.solutions[at_alpha]])
+        return find_paths(run, [everything], ks, alphas[[at_alpha]], restrictions)[0]
+
+    def out_of_fold(at_alpha: int, at_k: int) -> Array:
+        chosen = [model.only(at_alpha * ks.size + at_k) for model in models]
+        used, narrowed = narrow(chosen)
+        return np.concatenate(chunks.run(OutOfFold(narrowed), *plan.rounds, columns=used))
+
+    return CrossValidation(
+        np.reshape(aucs, shape), np.reshape(binormal, shape), error, everything, path_at,
+        out_of_fold,
+    )  # fmt: skip
+
+
+def training_moments(
+    table: Any, chunks: Chunks, positive: Mask, plan: SplitPlan
+) -> tuple[list[Moments], Moments]:
+    """Moments of the training rows of each split, and of all rows.
+
+    Training folds are merged, and the validation fold is not subtracted from the whole: a column
+    that varies in that fold only would be left with a rounding error for its difference, and no
+    variance, as if it told the classes apart.
+    """
+    if table is not chunks and chunks.shape[1] > _WIDE:
+        splits = range(len(plan.training))
+        return (
+            [class_moments(table, positive, plan.training_weights(split)) for split in splits],
+            class_moments(table, positive, plan.weight),
+        )
+    gathered = GatheredMoments(chunks, positive, plan.partitions)
+    sets: list[Moments] = [SolverMoments(gathered, parts) for parts in plan.training]
+    return sets, SolverMoments(gathered, plan.everything)
+
+
+def find_paths(
+    run: Parallel,
+    training: Sequence[Moments],
+    ks: Indices,
+    alphas: Array,
+    restrictions: Restrictions,
+) -> list[SparseAUCPath]:
+    """Find the paths of several training sets, gathering at once what all of them lack of H."""
+    while True:
+        found = run(
+            delayed(_path_or_missing)(moments, ks, alphas, restrictions) for moments in training
+        )
+        missing = NotGathered()
+        for result in found:
+            if isinstance(result, NotGathered):
+                missing |= result
+        if not (missing.rows or missing.block):
+            return list(found)
+        moments = training[0]
+        assert isinstance(moments, SolverMoments)
+        moments.gathered.gather(missing)
+
+
+def _path_or_missing(
+    moments: Moments, ks: Indices, alphas: Array, restrictions: Restrictions
+) -> SparseAUCPath | NotGathered:
+    try:
+        return path_of_moments(moments, ks, alphas, restrictions)
+    except NotGathered as missing:
+        return missing
+
+
+def path_of_chunks(
+    chunks: Chunks, positive: Mask, weight: Array | None, ks: Indices, alphas: Array,
+    restrictions: Restrictions,
+) -> tuple[SparseAUCPath, Moments]:  # fmt: skip
+    """Find the path of rows read in chunks, and their moments."""
+    everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
+    gathered = GatheredMoments(chunks, positive, [everything])
+    moments = SolverMoments(gathered, [0])
+    return find_paths(Parallel(), [moments], ks, alphas, restrictions)[0], moments

@@ -1,0 +1,468 @@
+"""The best lists of all lengths among any number of columns, by way of a working set.
+
+Columns are exchanged (``exchange``) within a *working set* W of the columns that differ most
+between the classes, with all of H on W in memory. Then the exact gain of every exchange with every
+column outside W is computed from the rows of H of the chosen columns. Columns that would help join
+W, and the search goes on until none would. So a home for data answers two questions only: H
+restricted to some columns, and some rows of H.
+
+Lists of all lengths are searched in stages. A stage has a *ceiling*, well above the lengths it
+settles: what is best at more columns leads down to lists that growing does not find. The stages
+are the same whatever lengths are asked for, so the list of k columns does not depend on them.
+
+Most columns outside W are ruled out at little cost. Let a = |g_j| be half the gradient, h = H_jj +
+alpha, q what the support leaves of column j, and l² = w_i²/M_ii the cost of doing without i. With
+t² = T_ji²/M_ii ≤ h − q, column j can only take the place of i if
+
+    a + |t| l > l √(q + t²),        hence        a > l (√h − √(h − q)),
+
+and q may be replaced by what all supports of a stage together leave of the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from .._jit import kernel
+from ..moments.base import NotGathered
+from ..moments.gram import Gram, StandardisedGram
+from .exchange import (
+    MIN_RELATIVE_GAIN,
+    Found,
+    Solution,
+    State,
+    dependence_tolerance,
+    depends,
+    eliminate,
+    join,
+    kick,
+    make_state,
+    nothing_found,
+    offer,
+    remove,
+    settle_known,
+    solve_on,
+    sweep,
+)
+from .restrictions import Restrictions
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+# Columns of the working set at first, and as multiples of a stage's ceiling.
+FIRST, _PER_CEILING = 500, 3
+# Columns that join the working set after a check: at most, and at least where so many were near.
+_MOST_ADDED, _LEAST_ADDED = 100, 20
+# The first ceiling; each is half as much again as the one before.
+_FIRST_CEILING = 6
+# Up to this ceiling a stage settles the lower half of its lengths, and members are kicked out in
+# turn; above it, three quarters.
+_HIGH = 48
+# Columns checked at a time, so that no copy of all rows is made.
+_TILE = 8192
+# Columns that differ by no more than this, on the standardised scale, are equal.
+_EQUAL = 1e-12
+# What is explained is taken for this at least, where gains are compared with it.
+_LEAST_EXPLAINED = 1e-12
+# Columns are ruled out where rounding could not have done so.
+_NEARLY = 0.999999
+# Cost of doing without a column where none may leave.
+_NONE_MAY_LEAVE = 1e150
+# Numbers of rows of H that are kept whatever the lengths of the lists: 128 MiB.
+_KEPT_NUMBERS = 2**24
+
+
+def stages(k_max: int) -> Iterator[tuple[range, int]]:
+    """Lengths of lists, and the ceiling of the sweeps that settle them, until k_max is reached."""
+    first, ceiling = 0, _FIRST_CEILING
+    while first <= k_max:
+        last = ceiling // 2 if ceiling <= _HIGH else 3 * ceiling // 4
+        yield range(first, last + 1), ceiling
+        first, ceiling = last + 1, -(-3 * ceiling // 2)
+
+
+class HRows:
+    """Rows of H that were asked for, kept for the next check."""
+
+    def __init__(self, gram: StandardisedGram) -> None:
+        self._gram = gram
+        self._rows = np.empty((0, gram.n_features))
+        self._place: dict[int, int] = {}
+
+    def get(self, columns: Indices) -> Array:
+        """Rows of H, of shape (q, d)."""
+        missing = np.array([j for j in columns.tolist() if j not in self._place], np.int64)
+        if missing.size:
+            limit = max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size)
+            if self._rows.shape[0] + missing.size > limit:
+                self._rows, self._place, missing = self._rows[:0], {}, columns
+            first = self._rows.shape[0]
+            self._rows = np.concatenate([self._rows, self._gram.rows(missing)])
+            self._place |= {j: first + i for i, j in enumerate(missing.tolist())}
+        return self._rows[[self._place[j] for j in columns.tolist()]]
+
+
+def exchange_path(
+    gram: StandardisedGram,
+    k_max: int,
+    alpha: float = 0.0,
+    restrictions: Restrictions | None = None,
+    rows: HRows | None = None,
+    *,
+    first: int = FIRST,
+) -> list[Solution]:
+    """Best supports of every size up to ``k_max``, each such that no single exchange improves it.
+
+    Parameters
+    ----------
+    gram : StandardisedGram
+        The data.
+    k_max : int
+        Largest number of columns.
+    alpha : float, default=0.0
+        Ridge, on the standardised scale.
+    restrictions : Restrictions, optional
+        Columns in every support, and in none. A fixed column that is constant, or without a ridge
+        depends linearly on those before it, adds nothing and takes no place: its coefficient is 0.
+    rows : HRows, optional
+        Rows of H that ridges share.
+    first : int
+        Columns of the working set at first.
+
+    Returns
+    -------
+    list of Solution
+        One for each k, from the number of fixed columns to ``k_max``; shorter when fewer columns
+        carry everything there is to explain, or all others depend on them.
+    """
+    restrictions = restrictions or Restrictions()
+    search = _Search(gram, alpha, restrictions, rows or HRows(gram), first)
+    supports: list[Indices] = []
+    for sizes, ceiling in stages(k_max):
+        supports += search.settle(sizes, ceiling)
+        if search.exhausted:
+            break
+    if search.missing.rows:
+        raise search.missing
+    supports = search.replace_by_first_of_equals(supports[: k_max + 1 - search.lowest])
+    path = [search.solve(support) for support in supports]
+    explained = [solution.objective < dependence_tolerance(gram.precision) for solution in path]
+    if any(explained):  # nothing is left for more columns
+        path = path[: explained.index(True) + 1]
+    for k in range(1, len(path)):
+        # Where linear dependence bars the way up, what is best at k may have no successor.
+        if path[k].objective > path[k - 1].objective:
+            path[k] = path[k - 1]
+    return path
+
+
+class _Solved(NamedTuple):
+    """A support with its minimiser, to compute the gains of exchanges from.
+
+    Attributes
+    ----------
+    places : int64 ndarray of shape (k,)
+        The columns of the support among those of the union.
+    M, w : ndarrays of shape (k, k) and (k,)
+    free : int64 ndarray
+        Positions of columns that may leave.
+    explained : float
+    least_loss : float
+        Square root of what it costs at least to do without a column.
+    """
+
+    places: Indices
+    M: Array
+    w: Array
+    free: Indices
+    explained: float
+    least_loss: float
+
+    @classmethod
+    def from_union(
+        cls, H: Array, delta: Array, fixed: Mask, places: Indices, alpha: float
+    ) -> _Solved:
+        """Solve on a support, given H and δ of a union of several."""
+        M: Array = np.empty((places.size, places.size))
+        M[:] = np.linalg.inv(H[np.ix_(places, places)] + alpha * np.eye(places.size))
+        w = -M @ delta[places]
+        free = np.flatnonzero(~fixed[places])
+        losses = w[free] ** 2 / M.diagonal()[free]
+        least = float(np.sqrt(losses.min())) if free.size else _NONE_MAY_LEAVE
+        return cls(places, M, w, free, float(-delta[places] @ w), least)
+
+
+@kernel
+def _exchange_gains(T, rows, g, h, enough, w, M, free, joins):  # type: ignore[no-untyped-def]
+    """Gain of the best exchange of a support with each column, or of its joining.
+
+    Parameters
+    ----------
+    T, rows : ndarrays of shape (k, c)
+        M H and H of the support with c columns.
+    g, h, enough : ndarrays of shape (c,)
+        Half the gradient, H_jj + alpha, and what must be left of a column for it to join.
+    w, M, free
+        As of ``_Solved``.
+    joins : bool
+        Whether columns may join without another leaving.
+    """
+    q = h.copy()
+    for p in range(w.size):
+        for j in range(q.size):
+            q[j] -= T[p, j] * rows[p, j]
+    gains = np.full(q.size, -np.inf)
+    if joins:
+        for j in range(q.size):
+            if q[j] > enough[j]:
+                gains[j] = g[j] * g[j] / q[j]
+    for p in free:
+        inverse = 1.0 / M[p, p]
+        shift = w[p] * inverse
+        loss = w[p] * shift
+        for j in range(q.size):
+            left = q[j] + T[p, j] * T[p, j] * inverse
+            numerator = g[j] - T[p, j] * shift
+            if left > enough[j]:
+                gains[j] = max(gains[j], numerator * numerator / left - loss)
+    return gains
+
+
+class _Search:
+    """The search for one ridge: its working set, and the best supports found within it.
+
+    Attributes
+    ----------
+    lowest : int
+        Size of the smallest support: the number of fixed columns that count.
+    missing : NotGathered
+        Rows of H that checks lacked; what was found is not final while there are any.
+    exhausted : bool
+        Whether no column is left that adds anything to the largest support found.
+    """
+
+    def __init__(
+        self, gram: StandardisedGram, alpha: float, restrictions: Restrictions, rows: HRows,
+        first: int,
+    ) -> None:  # fmt: skip
+        self._gram, self._alpha, self._rows, self._first = gram, alpha, rows, first
+        self.missing = NotGathered()
+        self._fixed, self._excluded = restrictions.masks(gram.n_features)
+        usable = ~self._excluded & (gram.diagonal > 0)
+        self._usable = usable
+        worth = np.full(gram.n_features, -1.0)
+        np.divide(gram.delta**2, gram.diagonal + alpha, out=worth, where=usable)
+        worth[self._fixed] = np.inf
+        # By worth, the first of equals first; none that is excluded or constant.
+        self._by_worth = np.argsort(-worth, kind="stable")[: np.count_nonzero(usable | self._fixed)]
+        self._W = np.empty(0, np.int64)
+        self._H = np.empty((0, 0))
+        self._place = np.full(gram.n_features, -1, np.int64)
+        self._ceiling = 0
+        self._state: State | None = None
+        self._found: Found | None = None
+        self.lowest, self.exhausted = 0, False
+
+    @property
+    def _whole(self) -> bool:
+        """Whether all columns there are to choose from are in the working set."""
+        return self._W.size == self._by_worth.size
+
+    def settle(self, sizes: range, ceiling: int) -> list[Indices]:
+        """Find the best supports of some sizes; fewer where columns run out."""
+        self._widen(ceiling)
+        found, thorough = self._sweep(ceiling), False
+        while True:
+            within = [k for k in sizes if found.explained[min(k, ceiling)] > -np.inf]
+            supports = [self._W[found.supports[k, :k]] for k in within if k >= self.lowest]
+            self.exhausted = not within or within[-1] < sizes[-1]
+            helpful = self._check(found, supports)
+            if helpful.size:
+                self._add(helpful)
+                found = self._sweep(ceiling)
+            elif thorough or not self._escape(ceiling):
+                break
+            else:
+                thorough = True
+        return [np.sort(support) for support in supports]
+
+    def _check(self, found: Found, supports: list[Indices]) -> Indices:
+        """Columns outside the working set that would better what was found."""
+        if self._whole:
+            return np.empty(0, np.int64)
+        if self.exhausted:
+            last = int(np.flatnonzero(found.explained > -np.inf)[-1])
+            supports = [*supports, self._W[found.supports[last, :last]]]
+        try:
+            return self._find_helpful(supports, joins=self.exhausted)
+        except NotGathered as missing:
+            # Go on as if nothing helped, to learn what else will be asked for.
+            self.missing |= missing
+            return np.empty(0, np.int64)
+
+    def _sweep(self, ceiling: int) -> Found:
+        """Search within the working set."""
+        d = self._W.size
+        top = min(ceiling, d)
+        gram = Gram(self._gram.delta[self._W], self._H, self._gram.precision)
+        fixed = self._fixed[self._W]
+        state = make_state(gram, self._alpha, ceiling + 1, fixed, self._excluded[self._W])
+        found = nothing_found(ceiling)
+        for column in np.flatnonzero(fixed).tolist():
+            if state.q[column] > state.floor[column]:
+                join(state, column)
+                if depends(state):
+                    remove(state, column)
+        self.lowest = int(state.counts[0])
+        earlier = self._found
+        if earlier is None:
+            offer(state, found)
+        else:
+            # Go on from what was found among fewer columns, or up to a lower ceiling.
+            known = earlier.explained.size
+            found.explained[:known] = earlier.explained
+            found.supports[:known, : known - 1] = earlier.supports
+            found.grow[:known] = found.shrink[:known] = earlier.explained > -np.inf
+            settle_known(state, found)
+        sweep(state, found, self.lowest, top)
+        self._state, self._found = state, found
+        return found
+
+    def _escape(self, ceiling: int) -> bool:
+        """Search further from where single exchanges end; say whether anything was bettered."""
+        state, found, lowest = self._state, self._found, self.lowest
+        assert state is not None
+        assert found is not None
+        top = min(ceiling, self._W.size)
+        before = found.explained.copy()
+        if eliminate(state, found, lowest, top):
+            sweep(state, found, lowest, top)
+        for size in (2 * ceiling // 3, ceiling // 2, 2 * ceiling // 5) if ceiling <= _HIGH else ():
+            while size >= lowest and kick(state, found, size):
+                sweep(state, found, lowest, top)
+        return bool((found.explained > before).any())
+
+    def _widen(self, ceiling: int) -> None:
+        """Take in columns by their worth alone."""
+        wanted = min(max(self._first, _PER_CEILING * ceiling), self._by_worth.size)
+        wanted = max(wanted, int(np.count_nonzero(self._fixed)))
+        if (more := wanted - self._W.size) > 0:
+            outside = self._by_worth[self._place[self._by_worth] < 0]
+            self._add(outside[:more])
+
+    def _add(self, columns: Indices) -> None:
+        # At the end: places of earlier columns stay what they are.
+        new, old = np.sort(columns), self._W.size
+        self._W = np.concatenate([self._W, new])
+        H = np.empty((self._W.size, self._W.size))
+        H[:old, :old] = self._H
+        try:
+            H[old:] = self._gram.block(new, self._W)
+        except NotGathered as missing:
+            raise self.missing | missing from None
+        H[:old, old:] = H[old:, :old].T
+        self._H = H
+        self._place[new] = np.arange(old, self._W.size)
+
+    def solve(self, support: Indices) -> Solution:
+        """Minimise on a support."""
+        place = self._place[support]
+        block = self._H[np.ix_(place, place)] if place.min(initial=0) >= 0 else None
+        if block is None:
+            block = self._gram.block(support, support)
+        return solve_on(block, self._gram.delta[support], support, self._alpha)
+
+    def _find_helpful(self, supports: list[Indices], *, joins: bool) -> Indices:
+        """Columns outside the working set that would better a support, most helpful first.
+
+        Parameters
+        ----------
+        supports : list of ndarrays of int64
+        joins : bool
+            Whether columns may join the last support without another leaving.
+        """
+        gram, alpha = self._gram, self._alpha
+        union = np.unique(np.concatenate(supports))
+        if union.size == 0 and not joins:
+            return union
+        rows = self._rows.get(union)
+        H, delta, fixed = rows[:, union], gram.delta[union], self._fixed[union]
+        tolerance = dependence_tolerance(gram.precision)
+        try:
+            factor = np.linalg.cholesky(H + alpha * np.eye(union.size))
+        except np.linalg.LinAlgError:
+            factor = None  # the union depends linearly: nothing can be said of what it leaves
+        places = [np.searchsorted(union, support) for support in supports]
+        solved = [_Solved.from_union(H, delta, fixed, place, alpha) for place in places]
+        weights = np.zeros((len(solved), union.size))
+        for weight, one in zip(weights, solved, strict=True):
+            weight[one.places] = one.w
+        columns = np.flatnonzero(self._usable & (self._place < 0))
+        worth = np.full(columns.size, -np.inf)
+        for low in range(0, columns.size, _TILE):
+            tile = columns[low : low + _TILE]
+            part = rows[:, tile]
+            h = gram.diagonal[tile] + alpha
+            explained = h
+            if factor is not None:
+                half = scipy.linalg.solve_triangular(factor, part, lower=True, check_finite=False)
+                explained = np.clip(np.einsum("uc,uc->c", half, half), 0.0, h)
+            hidden = np.sqrt(h) - np.sqrt(explained)
+            gradients = gram.delta[tile] + weights @ part
+            for number, one in enumerate(solved):
+                last = joins and number == len(solved) - 1
+                possible = np.abs(gradients[number]) > _NEARLY * one.least_loss * hidden
+                if last:
+                    possible[:] = True
+                if 1.0 - one.explained < tolerance or not possible.any():
+                    continue
+                chosen = np.flatnonzero(possible)
+                some = part[one.places[:, None], chosen]
+                gains = _exchange_gains(
+                    one.M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
+                    one.w, one.M, one.free, last,
+                )  # fmt: skip
+                gains /= max(one.explained, _LEAST_EXPLAINED)
+                worth[low + chosen] = np.maximum(worth[low + chosen], gains)
+        if not (worth > MIN_RELATIVE_GAIN).any():
+            return np.empty(0, np.int64)
+        order = np.argsort(-worth, kind="stable")
+        helpful = int(np.count_nonzero(worth > MIN_RELATIVE_GAIN))
+        near = int(np.count_nonzero(worth > -np.inf))
+        return columns[order[: min(max(helpful, min(near, _LEAST_ADDED)), _MOST_ADDED)]]
+
+    def replace_by_first_of_equals(self, supports: list[Indices]) -> list[Indices]:
+        """Put the first of equal columns in place of the one found: which it was is rounding."""
+        delta, diagonal = self._gram.delta, self._gram.diagonal
+        used = np.unique(np.concatenate(supports))
+        place = self._place
+        equals: dict[int, list[int]] = {}
+        for column in used.tolist():
+            alike = np.abs(np.abs(delta) - abs(delta[column])) <= _EQUAL
+            alike &= np.abs(diagonal - diagonal[column]) <= _EQUAL
+            alike &= self._usable
+            if np.count_nonzero(alike) > 1:
+                twins = np.flatnonzero(alike)
+                if (place[twins] >= 0).all():
+                    row = self._H[place[column], place[twins]]
+                else:
+                    row = self._rows.get(np.array([column]))[0][twins]
+                # Either sign: what is turned round serves as well.
+                alike[twins] = np.abs(row) >= diagonal[column] - _EQUAL
+            equals[column] = np.flatnonzero(alike).tolist()
+        tidied = []
+        for support in supports:
+            chosen = set(support.tolist())
+            for column in support[~self._fixed[support]].tolist():
+                earlier = (j for j in equals[column] if j < column and j not in chosen)
+                if (first := next(earlier, None)) is not None:
+                    chosen.remove(column)
+                    chosen.add(first)
+            tidied.append(np.array(sorted(chosen), np.int64))
+        return tidied
