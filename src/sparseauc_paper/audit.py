@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from scipy.stats import t as student
+
 from sparseauc.tabular.report.elements import Element, Listing, Note
 
 from . import plan, printed
@@ -201,16 +203,28 @@ class Effect:
     change: Mean
     without: float
 
-    def is_clear(self, n_effects: int = 1) -> bool:
-        """Whether it is more than chance, and more than chance would make of this many effects.
-
-        Bonferroni: of all effects that are called clear, none is so by accident but for a
-        probability of 5 %. Fewer than ten values make nothing clear.
-        """
+    @property
+    def p_value(self) -> float:
+        """Probability of so large a change by chance; 1 from fewer than ten values, or if tiny."""
         change = self.change
-        if change.n < FEWEST or not abs(change.mean) >= _SEEN:
-            return False
-        return abs(change.mean) > change.half_width(0.05 / n_effects)
+        if change.n < FEWEST or abs(change.mean) < _SEEN or not change.se > 0:
+            return 1.0
+        return float(2 * student.sf(abs(change.mean) / change.se, change.df))
+
+
+def clear_effects(found: Sequence[Effect]) -> list[Effect]:
+    """Effects that are more than chance; of those named, one in twenty is so by accident.
+
+    Benjamini and Hochberg: the most of the smallest p-values of which the i-th of n is below
+    0.05·i/n.
+    """
+    ranked = sorted(found, key=lambda effect: effect.p_value)
+    kept = [
+        place
+        for place, effect in enumerate(ranked, start=1)
+        if effect.p_value <= 0.05 * place / len(ranked)
+    ]
+    return ranked[: max(kept, default=0)]
 
 
 def effects(request: Request, outcomes: Outcomes) -> list[Effect]:
@@ -290,7 +304,7 @@ def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
     import pandas as pd
 
     measured = effects(request, outcomes)
-    clear = [e for e in measured if e.is_clear(len(measured))]
+    clear = clear_effects(measured)
     lines = []
     for discrepancy in DISCREPANCIES:
         switches = [s for s in SWITCHES if discrepancy.number in s.discrepancies]
@@ -356,7 +370,7 @@ def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> L
         f"What each switch does to each method: {where} data",
         "Mean change when the switch is turned on, ± half of its 95 % interval (Student's t over "
         "draws), in brackets the mean without it. Pairs share their draw. ● marks what is more "
-        "than chance even among so many effects (Bonferroni).",
+        "than chance even among so many effects (false discovery rate 5 %).",
         pd.DataFrame(lines),
         digits=0,
     )
@@ -397,13 +411,16 @@ def _what_moves(found: Sequence[Effect], clear: Sequence[Effect]) -> str:
     if not clear:
         return (
             f"None of {len(found)} measured effects is more than chance would make of so many at "
-            "this number of draws."
+            "this number of draws (false discovery rate 5 %)."
         )
     named = "; ".join(
         f"{effect.switch.title}: {_in_words(effect)}"
         for effect in sorted(clear, key=lambda e: -abs(e.change.mean))
     )
-    return f"More than chance would make of {len(found)} effects, the largest first: {named}."
+    return (
+        f"More than chance would make of {len(found)} effects (false discovery rate 5 %), the "
+        f"largest first: {named}."
+    )
 
 
 def impossible_jaccards() -> list[tuple[str, str, float, float]]:

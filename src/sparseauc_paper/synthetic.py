@@ -66,6 +66,8 @@ def compute_synthetic(settings: Mapping[str, Any]) -> dict[str, Any]:
     data = outbreak(*draw)
     positive = data.y > 0
     split = outer_split(protocol, positive, draw, settings["fold"])
+    if positive[split.test].all() or not positive[split.test].any():
+        raise ValueError("all test rows are of one class: this split has no AUC")
     inner = inner_splits(protocol, positive, split.train, (*draw, settings["fold"]))
     seed = ("fit", *draw, settings["fold"], method.key)
 

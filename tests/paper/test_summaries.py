@@ -5,15 +5,16 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 from tiny import TINY
 
 from sparseauc.tabular.report.elements import Comparison, Figure, Note
 from sparseauc_paper import plan, printed
-from sparseauc_paper.audit import effects
+from sparseauc_paper.audit import Effect, clear_effects, effects
 from sparseauc_paper.methods import METHODS, PAPER_METHODS
 from sparseauc_paper.plan import EXPERIMENTS, Request, find_experiments, tasks_of
-from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED
+from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED, SWITCHES
 from sparseauc_paper.report import correlation_with_paper, make_report
 from sparseauc_paper.store import Outcome
 from sparseauc_paper.summaries import (
@@ -285,6 +286,25 @@ def test_effects_are_differences_of_pairs():
     assert ("one_fewer", "synthetic", "spam-l2") not in found
     # The second permutation is measured against the hold-out that it spoils.
     assert found["permute_twice", "colon", "sht-auc"].mean == pytest.approx(0.0)
+
+
+def test_clear_effects_are_those_of_benjamini_and_hochberg():
+    rng = np.random.default_rng(0)
+
+    def effect(mean, n=12):
+        values = mean + rng.normal(0, 0.01, n)
+        change = mean_of({(i, 0): v for i, v in enumerate(values)})
+        return Effect(SWITCHES[0], "synthetic", "sht-auc", "F1", change, 0.5)
+
+    found = [effect(0.05), effect(-0.03), effect(0.2, n=9), *(effect(0.0) for _ in range(40))]
+    p = [e.p_value for e in found]
+    accepted = false_discovery_control(p) <= 0.05
+    assert clear_effects(found) == sorted(
+        (e for e, yes in zip(found, accepted, strict=True) if yes), key=lambda e: e.p_value
+    )
+    assert accepted[:2].all()
+    assert found[2].p_value == 1.0  # nine values tell nothing
+    assert clear_effects([]) == []
 
 
 def test_find_experiments():

@@ -23,9 +23,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 # Below this the printed ρ⁻ may exceed the printed ρ⁺, and nothing printed makes sense.
 _LEAST_ROWS = 10
 
@@ -49,7 +46,7 @@ def restricted_convexity(n: float, d: int, s: int, r: float, deviation: float = 
     r : float
         Share of positives, at most 1/2.
     deviation : float, default=1.0
-        λ = λ_min(Σ^½), see ``least_deviation``.
+        λ = λ_min(Σ^½).
 
     Returns
     -------
@@ -242,30 +239,6 @@ def tolerance(sigma: float, kappa: float) -> float:
     return sigma / (1 - kappa) if kappa < 1 else math.inf
 
 
-def least_deviation(covariance: npt.ArrayLike | None = None) -> float:
-    """λ = λ_min(Σ^½) of Theorem 2, after checking that it allows Σ; 1 for independent columns.
-
-    Examples
-    --------
-    >>> round(least_deviation([[1.0, 0.5], [0.5, 1.0]]), 3)
-    0.707
-    """
-    if covariance is None:
-        return 1.0
-    sigma = np.asarray(covariance, np.float64)
-    if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1] or not np.array_equal(sigma, sigma.T):
-        raise ValueError("covariance must be a symmetric matrix")
-    for column in np.flatnonzero(~(sigma.diagonal() <= 1 + 1e-12))[:1]:
-        raise ValueError(
-            f"column {column} has variance {sigma[column, column]:g}, but Theorem 2 is for "
-            "variances of at most 1: divide the columns by their deviations"
-        )
-    least = float(np.linalg.eigvalsh(sigma)[0])
-    if least < -1e-9:
-        raise ValueError(f"covariance has the negative eigenvalue {least:g}")
-    return math.sqrt(max(least, 0.0))
-
-
 @dataclass(frozen=True)
 class GaussianConstants:
     """All constants of Theorems 1 and 2 for one design.
@@ -327,7 +300,7 @@ def gaussian_constants(
     k_star: int,
     r: float,
     b: float,
-    covariance: npt.ArrayLike | None = None,
+    deviation: float = 1.0,
 ) -> GaussianConstants:
     """Compute the constants of Theorems 1 and 2 for rows from one N(0, Σ), as printed.
 
@@ -345,8 +318,8 @@ def gaussian_constants(
         Share of positives, in (0, 1/2].
     b : float
         Rows of a block, at most n.
-    covariance : array-like of shape (d, d), optional
-        Σ with variances of at most 1; independent columns of variance 1 by default.
+    deviation : float, default=1.0
+        λ = λ_min(Σ^½), at most 1; 1 for independent columns of variance 1.
 
     Returns
     -------
@@ -370,9 +343,9 @@ def gaussian_constants(
         raise ValueError(f"k must be below d, got k={k} and d={d}")
     if not b <= n:
         raise ValueError(f"a block has at most all n rows, got b={b} and n={n}")
-    if covariance is not None and np.shape(covariance)[:1] != (d,):
-        raise ValueError(f"covariance must have shape ({d}, {d}), got {np.shape(covariance)}")
-    s, deviation = 2 * k + k_star, least_deviation(covariance)
+    if not 0 <= deviation <= 1:
+        raise ValueError(f"deviation must be between 0 and 1, got {deviation}")
+    s = 2 * k + k_star
     return GaussianConstants(
         n=n,
         d=d,

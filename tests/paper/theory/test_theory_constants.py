@@ -16,7 +16,6 @@ from sparseauc_paper.theory.constants import (
     expansion_of_lemma,
     expansion_of_theorem,
     gaussian_constants,
-    least_deviation,
     restricted_convexity,
     restricted_smoothness,
     rows_needed,
@@ -73,20 +72,10 @@ def test_constants_are_those_printed(design, lam):
     assert_allclose(constants.kappa, printed_kappa(constants.condition, k, k_star))
 
 
-def test_least_deviation_is_that_of_the_root_of_the_covariance():
-    rng = np.random.default_rng(0)
-    factor = rng.normal(size=(6, 6))
-    sigma = factor @ factor.T
-    sigma /= sigma.diagonal().max()
-    sigma = (sigma + sigma.T) / 2
-    values, vectors = np.linalg.eigh(sigma)
-    root = (vectors * np.sqrt(values)) @ vectors.T
-    assert_allclose(least_deviation(sigma), np.linalg.eigvalsh(root)[0], rtol=1e-6)
-    constants = gaussian_constants(1e6, 6, 2, 1, 0.3, 10, sigma)
-    assert constants.deviation == least_deviation(sigma)
-    assert_allclose(constants.rho_minus, printed_rho_minus(1e6, 6, 2, 1, 0.3, constants.deviation))
-    assert least_deviation() == least_deviation(np.eye(4)) == 1.0
-    assert least_deviation(np.ones((3, 3))) == pytest.approx(0, abs=1e-6)
+def test_dependent_columns():
+    constants = gaussian_constants(1e6, 6, 2, 1, 0.3, 10, deviation=0.4)
+    assert_allclose(constants.rho_minus, printed_rho_minus(1e6, 6, 2, 1, 0.3, 0.4))
+    assert constants.rho_plus == gaussian_constants(1e6, 6, 2, 1, 0.3, 10).rho_plus
 
 
 # ------------------------------------------------------------------------- limits and monotonicity
@@ -319,27 +308,13 @@ def test_slips_say_something_of_everything():
         ({"n": 5}, "n must be 10"),
         ({"b": 2000}, "at most all n rows"),
         ({"b": 0}, "rows of a block"),
-        ({"covariance": np.eye(3)}, "shape"),
+        ({"deviation": 1.5}, "deviation"),
     ],
 )
 def test_designs_that_make_no_sense_are_refused(change, message):
     design = {"n": 1000, "d": 1000, "k": 20, "k_star": 20, "r": 0.05, "b": 50}
     with pytest.raises(ValueError, match=message):
         gaussian_constants(**(design | change))
-
-
-@pytest.mark.parametrize(
-    ("sigma", "message"),
-    [
-        (np.ones((2, 3)), "symmetric"),
-        (np.array([[1.0, 0.2], [0.3, 1.0]]), "symmetric"),
-        (np.diag([1.0, 1.5]), "column 1 has variance 1.5"),
-        (np.array([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalue"),
-    ],
-)
-def test_covariances_that_the_theorem_excludes_are_refused(sigma, message):
-    with pytest.raises(ValueError, match=message):
-        least_deviation(sigma)
 
 
 def test_other_bad_input():
