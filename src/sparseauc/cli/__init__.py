@@ -21,6 +21,7 @@ from .export import export_command
 from .fit import fit_command
 from .predict import predict_command
 from .show import show_command
+from .validate import validate_command
 
 __all__ = ["app"]
 
@@ -42,6 +43,7 @@ def _add(name: str, command: Callable[..., None]) -> None:
 _add("fit", fit_command)
 _add("predict", predict_command)
 _add("show", show_command)
+_add("validate", validate_command)
 _add("compare", compare_command)
 _add("export", export_command)
 

@@ -100,13 +100,16 @@ def short_list(card: ScoreCard) -> Table:
     return table
 
 
-def operating_table(points: Sequence[Mapping[str, Any]]) -> Table:
+def operating_table(
+    points: Sequence[Mapping[str, Any]], title: str = "Thresholds, on rows not used for fitting"
+) -> Table:
     """One line for each threshold, in per cent with 95 % limits; within 80 characters."""
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.title = "Thresholds, on rows not used for fitting: per cent with 95 % limits"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
+    table.title = f"{escape(printable(title))}: per cent with 95 % limits"
     table.title_justify, table.title_style = "left", "bold"
     rates = {
         "sensitivity": "sensi-\ntivity",

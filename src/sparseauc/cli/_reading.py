@@ -1,12 +1,15 @@
-"""From a file to a table to fit, as the commands that fit do it."""
+"""Reading tables for commands, and saying what was read."""
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import sys
 from pathlib import Path
 
-from ..tabular.reading import DataError, Rules, Table, read_source, training_table
+from ..tabular.reading import DataError, Rules, Source, Table, read_source, training_table
+from ..tabular.reading.scoring import written_columns
+from ..tabular.scorecard import ScoreCard
 from ._options import delimiter_of
 
 
@@ -29,3 +32,32 @@ def read_table(
             raise
         command = shlex.join(["sparseauc", *sys.argv[1:], *error.options])
         raise DataError(f"{error}\nTry: {command}") from None
+
+
+def read_new_rows(
+    path: Path,
+    card: ScoreCard,
+    delimiter: str | None,
+    encoding: str | None,
+    max_gib: float,
+    *named: str | None,
+) -> Source:
+    """Read a table for a model: its columns as the card knows them, those named as text."""
+    others = (card.target, card.summary.get("ids"), *named)
+    return read_source(
+        path,
+        delimiter=delimiter_of(delimiter),
+        encoding=encoding,
+        as_text=written_columns(card) | {str(name) for name in others if name},
+        most_bytes=int(max_gib * 2**30),
+    )
+
+
+def made_by(table: Path) -> dict[str, str]:
+    """What a report says of how it was made: the command, and which file it was."""
+    facts = {"command": shlex.join(["sparseauc", *sys.argv[1:]])}
+    if table.is_file():  # not what was piped in
+        with table.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        facts = {"sha256 of the data": digest, **facts}
+    return facts

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -83,7 +80,7 @@ def fit_command(
             from ..tabular.fitting import FitSettings, fit_table
             from ..tabular.model_files import model_bytes
             from ..tabular.reading import Rules
-            from ._reading import read_table
+            from ._reading import made_by, read_table
 
             rules = Rules(
                 target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
@@ -101,7 +98,7 @@ def fit_command(
             if out is not None:
                 outputs.stage(out, model_bytes(summary.model, card))
             if report is not None:
-                outputs.stage(report, report_page(summary, _facts(table)).encode())
+                outputs.stage(report, report_page(summary, made_by(table)).encode())
         written = outputs.commit()
 
     if as_json:
@@ -119,13 +116,3 @@ def report_page(summary: FitSummary, facts: Mapping[str, str]) -> str:
     from ..tabular.report.html import render
 
     return render(build_model_report(summary, facts))
-
-
-def _facts(table: Path) -> dict[str, str]:
-    """What a report says of how it was made: the command, and which file it was."""
-    facts = {"command": shlex.join(["sparseauc", *sys.argv[1:]])}
-    if table.is_file():  # not what was piped in
-        with table.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        facts = {"sha256 of the data": digest, **facts}
-    return facts

@@ -95,19 +95,12 @@ def predict_command(
     with Outputs(out, force=force, inputs=(model, table)) as outputs:
         check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
         with progress(quiet, f"Reading {table.name}"):
-            from ..tabular.reading import read_source
-            from ..tabular.reading.scoring import term_values, written_columns
+            from ..tabular.reading.scoring import term_values
             from ._models import card_of
+            from ._reading import read_new_rows
 
             card = card_of(model, notes)
-            named = {str(name) for name in (card.target, ids, card.summary.get("ids")) if name}
-            source = read_source(
-                table,
-                delimiter=options.delimiter_of(delimiter),
-                encoding=encoding,
-                as_text=written_columns(card) | named,
-                most_bytes=int(max_gib * 2**30),
-            )
+            source = read_new_rows(table, card, delimiter, encoding, max_gib, ids)
             found = term_values(source, card)
             scores = _scores(card, found.values, source)
             _check_missing(scores, source, missing)
@@ -264,18 +257,13 @@ def _judged(
 ) -> dict[str, float] | None:
     """AUC with its interval, where the new rows have the outcome too."""
     from ..metrics import auc_confidence_interval
-    from ..tabular.reading.columns import labels_as_text, texts
-    from ..tabular.reading.training import label_key
+    from ..tabular.validation import known_outcome
 
-    if card.target in source.frame.column_names:
-        labels = texts(source.frame.column(card.target))
-    elif source.target is not None:
-        labels = labels_as_text(source.target.tolist())
-    else:
+    outcome = known_outcome(source, card)
+    if outcome is None:
         return None
-    known = np.array([label is not None for label in labels]) & ~np.isnan(scores)
-    wanted = label_key(card.positive)
-    positive = np.array([label_key(label) == wanted for label in labels[known]], np.bool_)
+    known = outcome[0] & ~np.isnan(scores)
+    positive = outcome[1][known]
     if min(np.count_nonzero(positive), np.count_nonzero(~positive)) < 2:
         return None
     interval = auc_confidence_interval(positive, scores[known])

@@ -18,6 +18,7 @@ from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
 from .cautions import find_cautions
 from .reading import Table
+from .reading.columns import dense_column
 from .scorecard import ScoreCard, make_card, steps_of, without_gaps
 
 if TYPE_CHECKING:
@@ -156,6 +157,7 @@ class FitSummary:
             "operating_points": [point.as_dict() for point in self.operating_points],
             "calibration": getattr(self.classifier, "calibration_", None),
             "chosen": self.columns.to_dict(orient="records"),
+            "distributions": self._distributions(),
             "auc_by_k": self.auc_by_k(),
             "stability_pairs": None if self.stability is None else self.stability.n_pairs,
             "permutation": None
@@ -173,6 +175,22 @@ class FitSummary:
             "notes": list(self.notes),
             "seconds": round(self.seconds, 3),
         }
+
+    def _distributions(self) -> dict[str, dict[str, float]]:
+        """Mean, standard deviation and missing share of each chosen column, for later rows."""
+        table = self.table
+        found = {}
+        for j in np.flatnonzero(self.classifier.coef_[0]).tolist():
+            values = dense_column(table.X, j)
+            known = values[~np.isnan(values)]
+            if known.size:
+                found[table.inputs[j].name] = {
+                    "rows": int(known.size),
+                    "mean": float(known.mean()),
+                    "std": float(known.std()),
+                    "missing": 1 - known.size / values.size,
+                }
+        return found
 
     def card(self) -> ScoreCard:
         """The model as a score card, with this summary on it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Secti
 from .model_words import class_names, count_columns, describe_method, significant_text
 
 if TYPE_CHECKING:
+    from ...operating_points import OperatingPoint
     from ..summary import FitSummary
 
 Array = npt.NDArray[np.float64]
@@ -395,6 +396,16 @@ def _curves(summary: FitSummary) -> Figure:
 
 
 def _operating_points(summary: FitSummary) -> Listing:
+    return points_listing(
+        summary.operating_points,
+        "What calling every row above a threshold positive comes to, on the scores of nested "
+        "cross-validation, with exact 95 % intervals. PPV and NPV hold where events are as common "
+        "as here. `sparseauc predict --threshold` takes any of them.",
+    )
+
+
+def points_listing(points: Sequence[OperatingPoint], caption: str) -> Listing:
+    """Thresholds and what they come to, as a table."""
     import pandas as pd
 
     def shown(rate: Any) -> str:
@@ -410,16 +421,10 @@ def _operating_points(summary: FitSummary) -> Listing:
             "NPV": shown(one.npv),
             "Flagged per 1000": round(one.flagged_per_1000),
         }
-        for one in summary.operating_points
+        for one in points
     )
     return Listing(
-        "operating-points",
-        "Operating points",
-        "What calling every row above a threshold positive comes to, on the scores of nested "
-        "cross-validation, with exact 95 % intervals. PPV and NPV hold where events are as common "
-        "as here. `sparseauc predict --threshold` takes any of them.",
-        frame,
-        significant={"Score above": 4},
+        "operating-points", "Operating points", caption, frame, significant={"Score above": 4}
     )
 
 
@@ -513,7 +518,7 @@ def _probability(summary: FitSummary) -> list[Element]:
         f"prediction, with exact binomial intervals. {slopes}, Brier score {brier:.3f}. Right: net "
         "benefit of acting on rows whose probability reaches a threshold, beside acting on all or "
         "on none; the highest line at the threshold that fits your costs is the best policy.",
-        [_calibration(p, positive, names[0]), _decision(p, positive)],
+        [calibration_panel(p, positive, names[0]), _decision(p, positive)],
     )
     return [
         Note(
@@ -527,7 +532,8 @@ def _probability(summary: FitSummary) -> list[Element]:
     ]
 
 
-def _calibration(p: Array, positive: Any, name: str) -> Panel:
+def calibration_panel(p: Array, positive: Any, name: str) -> Panel:
+    """Predicted probability against the share of events, in bins."""
     bins = calibration_bins(p, positive)
     share = bins.share
     text = [

@@ -1,0 +1,114 @@
+"""``sparseauc validate``: a model on rows of another place or year."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import _options as options
+
+if TYPE_CHECKING:
+    from ..tabular.validation import Validation
+
+
+def validate_command(
+    model: options.ModelFile,
+    table: options.TableFile,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=options.CHECKS,
+            help="Column of groups to judge one by one, such as the site.",
+        ),
+    ] = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    max_gib: options.MaxGib = 2.0,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+            help="Report to write, such as validation.html.",
+        ),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Judge MODEL on the rows of TABLE, which has the outcome: does it keep what it promised?
+
+    Example: sparseauc validate model.skops next_year.csv --by site --report validation.html
+    """
+    from ._listing import operating_table, print_notes, print_table
+    from ._output import Outputs, check_suffix
+    from ._progress import progress
+
+    notes: list[str] = []
+    with Outputs(report, force=force, inputs=(model, table)) as outputs:
+        check_suffix(report, "--report", (".html", ".htm"))
+        with progress(quiet, f"Reading {table.name}"):
+            from ..tabular.validation import validate_model
+            from ._models import card_of
+            from ._reading import made_by, read_new_rows
+
+            card = card_of(model, notes)
+            source = read_new_rows(table, card, delimiter, encoding, max_gib, by)
+            found = validate_model(card, source, by)
+            if report is not None:
+                from ..tabular.report.html import render
+                from ..tabular.report.validation_report import build_validation_report
+
+                page = render(build_validation_report(found, made_by(table)))
+                outputs.stage(report, page.encode())
+        written = outputs.commit()
+
+    if as_json:
+        typer.echo(json.dumps({**found.to_dict(), "written": written}, ensure_ascii=False))
+    elif not quiet:
+        print_notes([*notes, *found.notes], found.warnings)
+        for line in _lines(found):
+            typer.echo(line)
+        points = [point.as_dict() for point in found.points]
+        print_table(operating_table(points, f"The model's thresholds on {found.source}"))
+        for name in written:
+            typer.echo(f"Written: {name}")
+
+
+def _lines(found: Validation) -> Iterable[str]:
+    from .._text import printable
+
+    card, one = found.card, found.interval
+    yield printable(
+        f"{found.source}: {found.positive.size} rows, {int(found.positive.sum())} with "
+        f"{card.target} = {card.positive}"
+    )
+    yield f"AUC {one.auc:.3f} (95 % interval {one.low:.3f} to {one.high:.3f})"
+    if found.promised is not None:
+        before = found.promised
+        tested = "" if found.pvalue is None else f"; difference p = {found.pvalue:.2g}"
+        yield (
+            f"Promised by nested cross-validation: {before.auc:.3f} ({before.low:.3f} to "
+            f"{before.high:.3f}){tested}"
+        )
+    if found.calibration is not None:
+        how = found.calibration
+        yield (
+            f"Calibration: intercept {how.intercept:+.2f} ± {1.96 * how.intercept_error:.2f} (0 is "
+            f"ideal), slope {how.slope:.2f} ± {1.96 * how.slope_error:.2f} (1 is ideal); "
+            f"observed {100 * how.observed:.1f} %, predicted {100 * how.expected:.1f} %"
+        )
+    for group in found.groups:
+        area = (
+            "too few rows of a class"
+            if group.interval is None
+            else f"AUC {group.interval.auc:.3f} ({group.interval.low:.3f} to "
+            f"{group.interval.high:.3f})"
+        )
+        yield printable(f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive")

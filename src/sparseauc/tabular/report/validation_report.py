@@ -1,0 +1,319 @@
+"""The report on a model that meets new rows, with a checklist for whoever publishes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...plotting import ROCBandDisplay
+from ..cautions import as_sentence
+from ..scorecard import ScoreCard
+from ..validation import Validation
+from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Section, Series
+from .model_report import calibration_panel, points_listing
+
+_BY_AUTHORS = "to be stated by the authors"
+
+
+def build_validation_report(found: Validation, facts: Mapping[str, str] | None = None) -> Report:
+    """Tell how a model fares on rows it has not seen, beside what it promised.
+
+    Parameters
+    ----------
+    found : Validation
+        From :func:`~sparseauc.tabular.validation.validate_model`.
+    facts : dict of str to str, optional
+        How it was made: the command, the file's hash.
+
+    Returns
+    -------
+    Report
+    """
+    sections = [
+        Section("reliance", "Before you rely on it", [_cautions(found)]),
+        Section("ranking", "How well it ranks", _ranking(found)),
+    ]
+    if found.calibration is not None:
+        sections.append(Section("probability", "Probabilities", _probabilities(found)))
+    sections += [
+        Section("columns", "Columns, beside training", [_columns(found)]),
+        Section("reporting", "For a publication", _reporting(found)),
+    ]
+    one, events, rows = found.interval, int(found.positive.sum()), found.positive.size
+    glance = {"AUC (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
+    if found.promised is not None:
+        before = found.promised
+        glance["Promised"] = f"{before.auc:.3f} ({before.low:.3f}–{before.high:.3f})"
+    glance |= {"Rows": str(rows), f"Events ({_event(found.card)})": str(events)}
+    return Report(
+        title=f"Validation of the score for {_event(found.card)} on {found.source}",
+        lead=_lead(found),
+        sections=sections,
+        facts=dict(facts or {}),
+        glance=glance,
+    )
+
+
+def _event(card: ScoreCard) -> str:
+    return f"{card.target} = {card.positive}"
+
+
+def _lead(found: Validation) -> str:
+    if found.promised is None:
+        return "The model says nothing of the AUC to expect."
+    if found.pvalue is None or found.pvalue >= 0.05:
+        return (
+            "The AUC on these rows agrees with that of nested cross-validation, as far as the "
+            "number of rows can tell."
+        )
+    worse = "lower" if found.interval.auc < found.promised.auc else "higher"
+    return f"The AUC on these rows is {worse} than nested cross-validation promised."
+
+
+def _cautions(found: Validation) -> Note:
+    if found.warnings:
+        return Note("\n\n".join(as_sentence(text) for text in found.warnings), "caution")
+    return Note(
+        "Nothing stood out. Checked: the AUC beside the one promised, whether it excludes chance, "
+        "columns whose mean has moved, and values that are missing or outside the range of "
+        "training.",
+        "finding",
+    )
+
+
+def _ranking(found: Validation) -> list[Element]:
+    elements: list[Element] = [
+        Figure(
+            "roc",
+            "ROC curve",
+            "With its pointwise 95 % band of binomial limits (Clopper and Pearson).",
+            [
+                lambda ax: ROCBandDisplay.from_predictions(
+                    found.positive.astype(np.int64), found.scores, ax=ax
+                )
+            ],
+        ),
+        points_listing(
+            found.points,
+            "The thresholds that the model came with, judged on these rows with exact 95 % "
+            "intervals. PPV and NPV hold where events are as common as here.",
+        ),
+    ]
+    if found.groups:
+        elements += [_forest(found), _groups(found)]
+    return elements
+
+
+def _forest(found: Validation) -> Figure:
+    """AUC of each group with its interval, beside that of all rows."""
+    judged = [one for one in found.groups if one.interval is not None]
+    names = [*(one.name for one in judged), "all rows"]
+    intervals = [*(one.interval for one in judged if one.interval is not None), found.interval]
+    areas = [one.auc for one in intervals]
+    reach = (
+        [one.auc - one.low for one in intervals],
+        [one.high - one.auc for one in intervals],
+    )
+    text = [
+        f"{name}: {one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"
+        for name, one in zip(names, intervals, strict=True)
+    ]
+    places = [float(place) for place in range(len(names))]
+    series = [
+        Series("AUC, 95 % interval", places, areas, error=reach, style="points", text=text),
+        Series("all rows", [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
+    ]
+    return Figure(
+        "groups",
+        "Groups one by one",
+        "AUC within each group with DeLong's 95 % interval; groups with fewer than two rows of a "
+        "class are left out.",
+        [Panel("", "", "AUC", series, x_names=names)],
+    )
+
+
+def _groups(found: Validation) -> Listing:
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {
+            "Group": one.name,
+            "Rows": one.rows,
+            "Events": one.positives,
+            "AUC (95 % interval)": "–"
+            if one.interval is None
+            else f"{one.interval.auc:.3f} ({one.interval.low:.3f}–{one.interval.high:.3f})",
+        }
+        for one in found.groups
+    )
+    return Listing("group-aucs", "The same as a table", "", frame)
+
+
+def _probabilities(found: Validation) -> list[Element]:
+    how = found.calibration
+    assert how is not None
+    slope = (
+        f"slope {how.slope:.2f} ± {1.96 * how.slope_error:.2f} (1 is ideal; below 1 probabilities "
+        "are too extreme)"
+        if np.isfinite(how.slope)
+        else "no slope, as the score separates the classes"
+    )
+    return [
+        Figure(
+            "calibration",
+            "Calibration",
+            f"Predicted probability against what was observed, in bins. Intercept "
+            f"{how.intercept:+.2f} ± {1.96 * how.intercept_error:.2f} (0 is ideal; above 0 events "
+            f"are more common than predicted), {slope}. Observed {100 * how.observed:.1f} %, "
+            f"predicted {100 * how.expected:.1f} %.",
+            [
+                calibration_panel(
+                    found.card.probabilities(found.scores), found.positive, _event(found.card)
+                )
+            ],
+        )
+    ]
+
+
+def _columns(found: Validation) -> Listing:
+    import pandas as pd
+
+    def percent(share: float | None) -> str:
+        return "–" if share is None else f"{100 * share:.0f} %"
+
+    frame = pd.DataFrame(
+        {
+            "Column": one.name,
+            "Mean has moved by (SD)": "–" if one.mean_shift is None else f"{one.mean_shift:+.2f}",
+            "Outside the training range": one.outside,
+            "Missing": percent(one.missing),
+            "Missing in training": percent(one.missing_before),
+        }
+        for one in found.columns
+    )
+    return Listing(
+        "shift",
+        "Do the columns look as they did in training?",
+        "How far the mean of each chosen column lies from that of training, in standard deviations "
+        "of training, and how many values lie outside its range.",
+        frame,
+    )
+
+
+# --------------------------------------------------------------------------------- for publication
+
+
+def _reporting(found: Validation) -> list[Element]:
+    import pandas as pd
+
+    items = checklist(found)
+    frame = pd.DataFrame(items, columns=["Topic", "What is known"])
+    return [
+        Code("Methods paragraph", methods_paragraph(found)),
+        Listing(
+            "checklist",
+            "Checklist",
+            "Topics that the reporting guidelines TRIPOD+AI (prediction models) and REMARK (tumour "
+            "markers) ask for, with what the model file and this table answer. The guidelines "
+            "themselves have the full wording.",
+            frame,
+        ),
+    ]
+
+
+def checklist(found: Validation) -> list[tuple[str, str]]:
+    """Topics of TRIPOD+AI and REMARK, and what the card and the new rows know of each."""
+    card, about = found.card, found.card.summary
+    known = about.get("auc") is not None
+    rows = about.get("rows")
+    gaps = about.get("imputation")
+    settings: Mapping[str, Any] = about.get("settings") or {}
+    n, events = found.positive.size, int(found.positive.sum())
+    shown = ", ".join(term.name for term in card.terms)
+    return [
+        ("Title and purpose", _BY_AUTHORS),
+        ("Source of data, development", f"{about.get('source') or _BY_AUTHORS}"),
+        ("Source of data, validation", found.source),
+        ("Participants, setting, dates, eligibility", _BY_AUTHORS),
+        ("Outcome", f"{_event(card)} against {card.negative}; how it was assessed: {_BY_AUTHORS}"),
+        ("Candidate predictors", f"{about.get('columns_tried') or len(card.columns)} columns"),
+        ("Measurement and blinding of predictors", _BY_AUTHORS),
+        (
+            "Sample size, development",
+            _BY_AUTHORS if rows is None else f"{rows} rows, {about.get('positives')} events",
+        ),
+        ("Sample size, validation", f"{n} rows, {events} events"),
+        (
+            "Missing data",
+            "rows with missing values are not scored"
+            if gaps is None
+            else f"imputed by the {gaps} of the training rows",
+        ),
+        (
+            "Type of model and its building",
+            "linear score of a limited number of columns, chosen together for a quadratic "
+            "surrogate of the AUC"
+            + (f"; ridge {about['alpha']:g}" if "alpha" in about else "")
+            + (f"; rule {settings['rule']}" if "rule" in settings else ""),
+        ),
+        (
+            "Internal validation",
+            "nested cross-validation, all choices repeated in every fold"
+            if known
+            else "none in the model file",
+        ),
+        ("The full model", f"{shown}; intercept {card.intercept:.4g}"),
+        (
+            "Discrimination",
+            f"AUC {found.interval.auc:.3f} ({found.interval.low:.3f}–{found.interval.high:.3f})",
+        ),
+        (
+            "Calibration",
+            "no probabilities"
+            if found.calibration is None
+            else f"intercept {found.calibration.intercept:+.2f}, "
+            f"slope {found.calibration.slope:.2f}",
+        ),
+        ("Thresholds and their consequences", f"{len(found.points)} operating points above"),
+        (
+            "Heterogeneity between groups",
+            f"{len(found.groups)} groups" if found.groups else "not looked at (`--by`)",
+        ),
+        ("Updating of the model", "none: coefficients and thresholds as they were"),
+        ("Fairness, ethics, funding, registration", _BY_AUTHORS),
+        ("Limitations and interpretation", _BY_AUTHORS),
+        ("Availability", f"model file, sparseauc {card.version}, sha256 {card.digest()[:16]}…"),
+    ]
+
+
+def methods_paragraph(found: Validation) -> str:
+    """A paragraph for the Methods section, with what is known filled in."""
+    card, about = found.card, found.card.summary
+    n, events = found.positive.size, int(found.positive.sum())
+    text = (
+        f"We evaluated a linear score of {len(card.terms)} columns "
+        f"({', '.join(term.name for term in card.terms)}), developed with sparseauc {card.version}"
+    )
+    if about.get("rows") is not None:
+        text += f" on {about['rows']} rows with {about['positives']} events"
+    text += (
+        f", on {n} rows of {found.source} with {events} events ({_event(card)}). Coefficients and "
+        "thresholds were not changed. Discrimination was measured by the area under the ROC curve "
+        "with DeLong's 95 % interval"
+    )
+    if found.promised is not None:
+        text += ", and compared with that of nested cross-validation in development"
+    if found.calibration is not None:
+        text += (
+            "; calibration by the intercept of the log odds at a slope of one and by the slope of "
+            "a logistic regression on the predicted log odds"
+        )
+    text += (
+        ". Sensitivity, specificity and predictive values have exact (Clopper–Pearson) 95 % "
+        "intervals."
+    )
+    if about.get("imputation") is not None:
+        text += f" Missing values were imputed by the {about['imputation']} of the training rows."
+    return text

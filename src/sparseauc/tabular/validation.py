@@ -1,0 +1,350 @@
+"""A model on rows of another place or year: does it keep what it promised?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import norm
+
+from ..curves import fit_logistic
+from ..metrics import AUCInterval, auc_confidence_interval
+from ..operating_points import OperatingPoint, judge_threshold
+from .model_files import ModelFileError
+from .reading import DataError
+from .reading.columns import labels_as_text, texts
+from .reading.scoring import term_values
+from .reading.source import Source, unknown_column
+from .reading.training import label_key
+from .scorecard import ScoreCard
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+# A mean that has moved by so many standard deviations of training is worth a warning, and one that
+# has moved by so many of its standard errors is no accident.
+MOVED, CERTAIN = 0.25, 3.0
+
+
+@dataclass(frozen=True)
+class CalibrationCheck:
+    """How probabilities fare on new rows.
+
+    Attributes
+    ----------
+    observed, expected : float
+        Share of positives, and the mean of their probabilities.
+    intercept : float
+        What is to be added to the log odds for the two to agree; 0 is ideal.
+    slope : float
+        Of the logistic regression of the outcome on the predicted log odds; 1 is ideal, below 1
+        probabilities are too extreme. NaN where the score separates the classes.
+    intercept_error, slope_error : float
+        Their standard errors.
+    """
+
+    observed: float
+    expected: float
+    intercept: float
+    intercept_error: float
+    slope: float
+    slope_error: float
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """The rows of one place; ``interval`` is None with fewer than two rows of a class."""
+
+    name: str
+    rows: int
+    positives: int
+    interval: AUCInterval | None
+
+
+@dataclass(frozen=True)
+class ColumnShift:
+    """A chosen column in the new rows beside training.
+
+    Attributes
+    ----------
+    name : str
+    missing, missing_before : float
+        Shares of missing values; the latter None where the model does not know.
+    mean_shift : float, optional
+        Mean of the new rows minus that of training, in standard deviations of training.
+    outside : int
+        New values outside the range of training.
+    moved : bool
+        Whether the mean has moved by more than ``MOVED``, beyond what chance allows.
+    """
+
+    name: str
+    missing: float
+    missing_before: float | None
+    mean_shift: float | None
+    outside: int
+    moved: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """What a model does on rows it has not seen.
+
+    Attributes
+    ----------
+    card : ScoreCard
+    source : str
+        Name of the table.
+    scores, positive : ndarray
+        Of the rows that have a score and an outcome.
+    interval : AUCInterval
+    promised : AUCInterval, optional
+        AUC by nested cross-validation, from the card.
+    pvalue : float, optional
+        Of the difference of the two, which are of different rows.
+    calibration : CalibrationCheck, optional
+        Where the card makes probabilities.
+    points : sequence of OperatingPoint
+        The card's thresholds, judged on these rows.
+    groups : sequence of GroupResult
+    columns : sequence of ColumnShift
+    notes, warnings : tuple of str
+    """
+
+    card: ScoreCard = field(repr=False)
+    source: str
+    scores: Floats = field(repr=False)
+    positive: Mask = field(repr=False)
+    interval: AUCInterval
+    promised: AUCInterval | None
+    pvalue: float | None
+    calibration: CalibrationCheck | None
+    points: Sequence[OperatingPoint] = field(repr=False)
+    groups: Sequence[GroupResult] = field(repr=False)
+    columns: Sequence[ColumnShift] = field(repr=False)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What can be told in JSON."""
+        return {
+            "source": self.source,
+            "target": self.card.target,
+            "positive": self.card.positive,
+            "rows": int(self.positive.size),
+            "positives": int(self.positive.sum()),
+            "auc": asdict(self.interval),
+            "promised": None if self.promised is None else asdict(self.promised),
+            "pvalue": self.pvalue,
+            "calibration": None if self.calibration is None else _json(asdict(self.calibration)),
+            "operating_points": [point.as_dict() for point in self.points],
+            "groups": [asdict(one) for one in self.groups],
+            "columns": [asdict(one) for one in self.columns],
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+        }
+
+
+def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Validation:
+    """Judge a model on a table that has the outcome.
+
+    Parameters
+    ----------
+    card : ScoreCard
+        Of the model.
+    source : Source
+        The table, its columns read as the card knows them.
+    by : str, optional
+        Column that says which rows belong to which group, such as a site.
+
+    Returns
+    -------
+    Validation
+
+    Raises
+    ------
+    DataError
+        If the table lacks columns or the outcome, or has too few rows of a class.
+    ModelFileError
+        If the card's summary is not sound.
+    """
+    found = term_values(source, card)
+    try:
+        scores = card.scores(found.values)
+    except ValueError as error:
+        raise DataError(f"{source.name}: {error}") from None
+    outcome = known_outcome(source, card)
+    if outcome is None:
+        raise DataError(f"{source.name} has no column {card.target!r}, the outcome to judge by")
+    known, positive = outcome
+    judged = known & ~np.isnan(scores)
+    counts = {card.positive: int((positive & judged).sum())}
+    counts[card.negative] = int(judged.sum()) - counts[card.positive]
+    for label, count in counts.items():
+        if count < 2:
+            raise DataError(f"{source.name}: {count} rows with a score are {label!r}: 2 are needed")
+    notes = [*source.notes, *found.notes]
+    if not judged.all():
+        notes.append(f"{int((~judged).sum())} rows lack the outcome or a score: left out")
+    values, kept, truth = found.values[judged], scores[judged], positive[judged]
+    interval = auc_confidence_interval(truth, kept)
+    try:
+        promised = _promised(card)
+        points = [
+            judge_threshold(truth, kept, float(point["threshold"]), str(point["name"]))
+            for point in card.summary.get("operating_points")
+            or [{"threshold": 0, "name": "default"}]
+        ]
+        columns = _shifts(card, values)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError("the model's summary is not sound") from error
+    pvalue = None
+    if promised is not None:
+        error_of_both = np.hypot(promised.standard_error, interval.standard_error)
+        if error_of_both > 0:
+            z = abs(interval.auc - promised.auc) / error_of_both
+            pvalue = float(2 * norm.sf(z))
+    check = None if card.calibration is None else _check_calibration(card, kept, truth)
+    groups = [] if by is None else _by_group(source, by, judged, kept, truth)
+    return Validation(
+        card, source.name, kept, truth, interval, promised, pvalue, check, points, groups, columns,
+        tuple(notes), (*found.warnings, *_warnings(interval, promised, pvalue, columns)),
+    )  # fmt: skip
+
+
+def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
+    """Which rows of a table have the outcome, and which of them are positive; None without it."""
+    if card.target in source.frame.column_names:
+        labels = texts(source.frame.column(card.target))
+    elif source.target is not None:
+        labels = labels_as_text(source.target.tolist())
+    else:
+        return None
+    wanted = label_key(card.positive)
+    known = np.array([label is not None for label in labels], np.bool_)
+    positive = np.array(
+        [label is not None and label_key(label) == wanted for label in labels], np.bool_
+    )
+    return known, positive
+
+
+def _promised(card: ScoreCard) -> AUCInterval | None:
+    kept = card.summary.get("auc")
+    if kept is None:
+        return None
+    names = ("auc", "standard_error", "low", "high", "confidence")
+    return AUCInterval(**{name: float(kept[name]) for name in names})
+
+
+def _check_calibration(card: ScoreCard, scores: Floats, positive: Mask) -> CalibrationCheck:
+    how = card.calibration
+    assert how is not None
+    log_odds = how.slope * scores + how.intercept
+    observed, expected = float(positive.mean()), float(expit(log_odds).mean())
+    # The mean rises with what is added: one root, and these ends enclose it.
+    ends = -log_odds.max() - 50, 50 - log_odds.min()
+    added = float(brentq(lambda a: expit(log_odds + a).mean() - observed, *ends))
+    p = expit(log_odds + added)
+    information = float(np.sum(p * (1 - p)))
+    error = 1 / np.sqrt(information) if information > 0 else np.nan
+    slope, intercept = fit_logistic(log_odds, positive) if log_odds.std() > 0 else (np.nan, np.nan)
+    slope_error = np.nan
+    if np.isfinite(slope):
+        p = expit(slope * log_odds + intercept)
+        spread = log_odds - np.average(log_odds, weights=np.maximum(p * (1 - p), 1e-300))
+        information = float(np.sum(p * (1 - p) * spread**2))
+        slope_error = 1 / np.sqrt(information) if information > 0 else np.nan
+    return CalibrationCheck(
+        observed, expected, added, float(error), float(slope), float(slope_error)
+    )
+
+
+def _by_group(
+    source: Source, by: str, judged: Mask, scores: Floats, positive: Mask
+) -> list[GroupResult]:
+    names = source.frame.column_names
+    if by not in names:
+        raise unknown_column(by, names, f"{source.name}, --by")
+    of_row = np.array(
+        ["missing" if name is None else str(name) for name in texts(source.frame.column(by))]
+    )[judged]
+    found = []
+    for name in np.unique(of_row).tolist():
+        here = of_row == name
+        rows, positives = int(here.sum()), int(positive[here].sum())
+        enough = min(positives, rows - positives) >= 2
+        interval = auc_confidence_interval(positive[here], scores[here]) if enough else None
+        found.append(GroupResult(name, rows, positives, interval))
+    return found
+
+
+def _shifts(card: ScoreCard, values: Floats) -> list[ColumnShift]:
+    """Compare the columns with what the card knows of training."""
+    before: Mapping[str, Any] = card.summary.get("distributions") or {}
+    shifts = []
+    for j, term in enumerate(card.terms):
+        column = values[:, j]
+        present = column[~np.isnan(column)]
+        known = before.get(term.name)
+        shift, moved = None, False
+        if known is not None and present.size and float(known["std"]) > 0:
+            shift = float((present.mean() - float(known["mean"])) / float(known["std"]))
+            error = np.sqrt(1 / present.size + 1 / max(1, int(known["rows"])))
+            moved = abs(shift) > max(MOVED, CERTAIN * error)
+        of = card.types.get(term.column)
+        outside = 0
+        if term.level is None and of is not None and of.low is not None and of.high is not None:
+            outside = int(np.count_nonzero((present < of.low) | (present > of.high)))
+        shifts.append(
+            ColumnShift(
+                name=term.name,
+                missing=1 - present.size / column.size,
+                missing_before=None if known is None else float(known["missing"]),
+                mean_shift=shift,
+                outside=outside,
+                moved=moved,
+            )
+        )
+    return shifts
+
+
+def _warnings(
+    interval: AUCInterval,
+    promised: AUCInterval | None,
+    pvalue: float | None,
+    columns: Sequence[ColumnShift],
+) -> list[str]:
+    told = []
+    if interval.low <= 0.5:
+        told.append(
+            f"The 95 % interval of the AUC, {interval.low:.2f} to {interval.high:.2f}, includes "
+            "0.5: these rows do not show that the model ranks better than chance."
+        )
+    if promised is not None and pvalue is not None and pvalue < 0.05:
+        if interval.auc < promised.auc:
+            told.append(
+                f"The AUC is lower than nested cross-validation promised ({interval.auc:.3f}, "
+                f"{promised.auc:.3f}; p = {pvalue:.2g})."
+            )
+        else:
+            told.append(
+                f"The AUC is higher than nested cross-validation promised ({interval.auc:.3f}, "
+                f"{promised.auc:.3f}; p = {pvalue:.2g}): make sure that none of these rows was "
+                "used for fitting."
+            )
+    told += [
+        f"{one.name!r} has moved: its mean lies {one.mean_shift:+.1f} standard deviations from "
+        "that of training. Check the unit and the way it is measured."
+        for one in columns
+        if one.moved
+    ]
+    return told
+
+
+def _json(content: dict[str, float]) -> dict[str, float | None]:
+    return {key: None if np.isnan(value) else value for key, value in content.items()}
