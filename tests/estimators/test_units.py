@@ -91,6 +91,19 @@ def test_equal_weights_are_none_however_large(weight, home):
     assert_allclose(path.coef(3, 1.0), expected.coef_[0], rtol=1e-9)
 
 
+@pytest.mark.parametrize("weight", [5e-324, 1e-250, 1e200, np.finfo(np.float64).max])
+def test_rows_that_weigh_too_much_to_be_merged_are_refused(weight):
+    X, y, _ = table(1)
+    weights = np.full(y.size, weight)
+    model = SparseAUCClassifier(k=3)
+    if 1e-270 < weight < 1e270:
+        expected = SparseAUCClassifier(k=3).fit(X, y).coef_
+        assert_allclose(model.partial_fit(X, y, sample_weight=weights).coef_, expected, rtol=1e-9)
+    else:
+        with pytest.raises(ValueError, match="multiply all weights"):
+            model.partial_fit(X, y, sample_weight=weights)
+
+
 def test_parts_of_huge_and_of_ordinary_weight_are_merged_by_weight():
     X, y, rng = table(2)
     weight = np.where(np.arange(y.size) < 25, 2.0**300, 1.0) * rng.choice([1.0, 2.0], y.size)

@@ -22,7 +22,7 @@ from ..chunks import (
     mapped_chunks,
 )
 from ..moments import ClassMoments, Moments, class_moments
-from ..moments.chunked import SolverMoments, chunked_moments
+from ..moments.chunked import SolverMoments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
 from ..path.path import SparseAUCPath, path_of_moments
@@ -244,7 +244,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         weight = None
         if sample_weight is not None:
             weight = check_weights(sample_weight, positive)
-        part = chunked_moments(chunks_in_memory(X), positive, weight).summary(range(X.shape[1]))
+        part = class_moments(chunks_in_memory(X), positive, weight).summary(range(X.shape[1]))
         gathered = part if first else self.moments_ + part
         self._forget()
         self.moments_ = gathered
@@ -360,9 +360,10 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 )
             path = self._certified(path, moments, k, restrictions)
         coef = path.coef(k, float(self.alpha)).astype(dtype, copy=False)
+        self._set_fitted(coef, *(mean.astype(dtype) for mean in moments.means))
         self.objective_ = moments.loss(coef)
         self.scale_ = path.scale
-        return self._set_fitted(coef, *(mean.astype(dtype) for mean in moments.means))
+        return self
 
     def _forget(self) -> None:
         """Drop what earlier rows left, so that nothing of it is taken for new."""

@@ -29,6 +29,8 @@ Mask = npt.NDArray[np.bool_]
 
 # Version of the file layout written by ``ClassMoments.save``.
 _FORMAT = 1
+# Total weights whose products with squares of ordinary numbers keep their digits.
+_LIGHTEST = 2.0**-900
 # Weights summed in another order differ by rounding: a remainder this small is none.
 _ROUNDING = 1e-9
 # Numbers converted to double precision at a time.
@@ -255,6 +257,12 @@ class Moments(Quadratic):
         """Numbers without rows; ``columns`` names the columns of H to take along."""
         index = np.unique(self._check_columns(columns))
         unit = self.weight_unit
+        for weight in self.weights:
+            if weight and not _LIGHTEST < weight * unit < 1 / _LIGHTEST:
+                raise ValueError(
+                    "weights this large or small leave no numbers to merge: multiply all weights, "
+                    "of these rows and others, by a constant"
+                )
         parts = zip(self.weights, self.means, self.scatters, self.cross(index), strict=True)
         positive, negative = (
             ClassPart(weight * unit, mean, scatter * unit, cross * unit)

@@ -456,10 +456,12 @@ def _moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> Class
     mean += origin
     cross = np.zeros((columns.size, d))
     scatter, drift = _add_dense(X, rows, weight, mean, [(columns, None)], [cross])
-    # What rounding left of the deviations' sum, which is zero in exact arithmetic.
-    scatter -= drift**2 / total
-    if columns.size:
-        cross -= np.outer(drift[columns] / total, drift)
+    # What rounding left of the deviations' sum, which is zero in exact arithmetic. Columns that are
+    # too large to square are refused later, by name.
+    with np.errstate(over="ignore", invalid="ignore"):
+        scatter -= drift**2 / total
+        if columns.size:
+            cross -= np.outer(drift[columns] / total, drift)
     return ClassPart(total, mean, np.maximum(scatter, 0.0), cross)
 
 
