@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..metrics import delong_test
 from ..selection.confidence import comparable_scores, pool_folds
-from .methods import METHODS
+from .methods import METHODS, Method
 from .reading import DataError, Table
 
 Floats = npt.NDArray[np.float64]
@@ -111,7 +111,7 @@ def compare_methods(
                 if progress:
                     progress(f"{name}, fold {number + 1} of {len(folds_of_rows)}", done, steps)
                 done += 1
-                model = fit_method(name, table, train, seed + repeat)
+                model = fit_method(METHODS[name], table, train, seed + repeat)
                 parts.append(comparable_scores(model, table.X, positive, train, test))
                 used.append(_columns_used(model))
             judged.append(pool_folds(parts, [test for _, test in folds_of_rows], positive))
@@ -158,9 +158,8 @@ def _folds(y: Any, groups: Any, folds: int, seed: int) -> Any:
     return kind(min(folds, fewest), shuffle=True, random_state=seed)
 
 
-def fit_method(name: str, table: Table, train: npt.NDArray[np.intp], seed: int) -> Any:
+def fit_method(method: Method, table: Table, train: npt.NDArray[np.intp], seed: int) -> Any:
     """Tune and fit a method to training rows; convergence is its own affair."""
-    method = METHODS[name]
     X, y = table.X[train], table.y[train]
     groups = None if table.groups is None else table.groups[train]
     inner = _folds(y, groups, 5, 1000 + seed)
@@ -186,7 +185,7 @@ def fit_method(name: str, table: Table, train: npt.NDArray[np.intp], seed: int) 
             search = GridSearchCV(pipeline, tuned, scoring="roc_auc", cv=inner)
             return search.fit(X, y, groups=groups).best_estimator_
         except ValueError as error:
-            raise DataError(f"{name}: {error}") from error
+            raise DataError(f"{method.key}: {error}") from error
 
 
 def _columns_used(model: Any) -> int:

@@ -428,6 +428,8 @@ def _panel(ax: Axes, panel: Panel, slots: dict[str, int]) -> Readings:
     elif ticks := _log_ticks(panel, placed):
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_xticks([], minor=True)
+    elif not panel.x_log:
+        ax.locator_params(axis="x", nbins=6)  # long numbers would touch in narrow panels
     ax.set(
         title=_plain(panel.title), xlabel=_plain(panel.x_label), ylabel=_plain(panel.y_label),
         xlim=panel.x_range, ylim=panel.y_range,
