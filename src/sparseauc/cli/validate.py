@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._text import printable
 from . import _options as options
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def validate_command(
     elif not quiet:
         print_notes([*notes, *found.notes], found.warnings)
         for line in _lines(found):
-            typer.echo(line)
+            typer.echo(printable(line))
         points = [point.as_dict() for point in found.points]
         print_table(operating_table(points, f"The model's thresholds on {found.source}"))
         for name in written:
