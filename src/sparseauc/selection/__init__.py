@@ -9,6 +9,7 @@ from .confidence import (
     optimism_bootstrap,
     permutation_test,
 )
+from .replacements import replacements
 from .stability import StabilityResult, stability_selection
 from .table import column_table
 
@@ -22,6 +23,7 @@ __all__ = [
     "nested_scores",
     "optimism_bootstrap",
     "permutation_test",
+    "replacements",
     "sparse_auc_path",
     "stability_selection",
 ]

@@ -1,0 +1,121 @@
+"""A fitted short list and the rows it is asked about, checked and brought to moments."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..estimators import SparseAUCClassifier
+from ..estimators._base import check_finite
+from ..moments import class_moments
+from ..moments.gram import StandardisedGram
+from ..solvers.exchange import dependence_tolerance
+from .table import _column, _positive_rows
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class FittedList(NamedTuple):
+    """What questions about a list need.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (n, d)
+    positive : bool ndarray of shape (n,)
+    gram : StandardisedGram
+        Of these rows.
+    support : int64 ndarray of shape (k,)
+        The chosen columns, ascending.
+    alpha : float
+        Ridge on the standardised scale.
+    fixed, excluded : int64 ndarrays
+        Columns in every list, and in none.
+    names : ndarray of shape (d,)
+        Names of the columns, or their numbers.
+    """
+
+    X: Any
+    positive: Mask
+    gram: StandardisedGram
+    support: Indices
+    alpha: float
+    fixed: Indices
+    excluded: Indices
+    names: npt.NDArray[Any]
+
+    @classmethod
+    def from_model(cls, model: Any, X: Any, y: npt.ArrayLike) -> FittedList:
+        """Check a classifier and rows against each other."""
+        if not isinstance(model, SparseAUCClassifier):
+            raise ValueError(
+                "model must be a SparseAUCClassifier or SparseAUCClassifierCV, got "
+                f"{type(model).__name__}"
+            )
+        check_is_fitted(model)
+        support = np.flatnonzero(model.coef_[0])
+        if support.size == 0:
+            raise ValueError("the model chose no column: all that it could choose are constant")
+        if model.groups is not None:
+            raise ValueError(
+                "this model chose groups of columns, which no single column can stand in for: "
+                "fit one without groups"
+            )
+        X = validate_data(
+            model, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+        )  # fmt: skip
+        check_finite(model, X)
+        positive = _positive_rows(model, X, y)
+        return cls(
+            X,
+            positive,
+            StandardisedGram(class_moments(X, positive)),
+            support,
+            float(getattr(model, "alpha_", getattr(model, "alpha", 0.0))),
+            model._named_columns("always_include"),
+            model._named_columns("exclude"),
+            getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
+        )
+
+    def values(self, columns: Indices) -> Array:
+        """Some columns, dense and in double precision."""
+        return np.column_stack([_column(self.X, j) for j in columns.tolist()])
+
+
+def exchange_table(
+    gram: StandardisedGram, support: Indices, alpha: float, excluded: Indices
+) -> tuple[float, Array]:
+    """Objective of a list, and after each exchange of a chosen column with another, (k, d).
+
+    Infinity where the other column is chosen already, excluded, constant, or depends linearly on
+    those that stay. ``solvers.exchange`` derives the formula.
+    """
+    rows = gram.rows(support)
+    ridged = rows[:, support] + alpha * np.eye(support.size)
+    try:
+        M = np.linalg.inv(ridged)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "on these rows the chosen columns depend on each other linearly: give the rows of the "
+            "fit, or fit with a ridge (alpha)"
+        ) from None
+    w = -M @ gram.delta[support]
+    T = M @ rows
+    whole = gram.diagonal + alpha
+    left = whole - np.einsum("kd,kd->d", T, rows)
+    gradient = gram.delta + w @ rows
+    cost = w / M.diagonal()
+    room = left + T**2 / M.diagonal()[:, None]
+    possible = room > dependence_tolerance(gram.precision) * whole
+    possible[:, gram.diagonal <= 0] = False
+    possible[:, support] = False
+    possible[:, excluded] = False
+    before = float(1.0 + gram.delta[support] @ w)
+    gain = np.zeros(T.shape)
+    np.divide((gradient - T * cost[:, None]) ** 2, room, out=gain, where=possible)
+    return before, np.where(possible, before + (w * cost)[:, None] - gain, np.inf)

@@ -1,0 +1,140 @@
+"""Stand-ins for chosen columns against trying every exchange by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from sparseauc import MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import fold_standard_error
+from sparseauc.selection import replacements
+
+
+def naive_fit(X, y, columns, alpha):
+    """Coefficients of standardised columns and the least loss with ridge, from the definition."""
+    Z = StandardScaler().fit_transform(X[:, columns])
+    high, low = Z[y > 0], Z[y <= 0]
+    delta = low.mean(axis=0) - high.mean(axis=0)
+    H = np.cov(high.T, bias=True) + np.cov(low.T, bias=True) + np.outer(delta, delta)
+    w = -np.linalg.solve(np.atleast_2d(H) + alpha * np.eye(len(columns)), delta)
+    return w, 1 + delta @ w
+
+
+def naive_auc_change(X, y, before, after, alpha, splits):
+    changes = []
+    for train, test in splits:
+        aucs = []
+        for columns in (before, after):
+            w, _ = naive_fit(X[train], y[train], columns, alpha)
+            scores = StandardScaler().fit(X[train][:, columns]).transform(X[test][:, columns]) @ w
+            aucs.append(roc_auc_score(y[test], scores))
+        changes.append(aucs[1] - aucs[0])
+    return np.array(changes)
+
+
+@pytest.fixture(scope="module")
+def outbreak():
+    data = make_outbreak(n=300, d=9, k=3, mu=0.7, r=0.3, correlation=0.6, random_state=1)
+    data.X[:] *= 10.0 ** np.arange(-4, 5)
+    return data
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 10), st.data())
+def test_every_exchange_as_by_hand(seed, d, data):
+    k = data.draw(st.integers(1, d - 1))
+    alpha = data.draw(st.sampled_from([0.0, 0.1, 10.0]))
+    X, y = make_outbreak(n=80, d=d, k=1, mu=1.0, r=0.4, correlation=0.5, random_state=seed)
+    model = SparseAUCClassifier(k=k, alpha=alpha).fit(X, y)
+    chosen = model.get_support(indices=True)
+    table = replacements(model, X, y, n_best=d, cv=3)
+    assert len(table) == k * (d - k)
+    splits = list(StratifiedKFold(3).split(X, y))
+    _, objective = naive_fit(X, y, chosen, alpha)
+    for row in table.itertuples():
+        after = [*chosen[chosen != row.column], row.stand_in]
+        assert row.objective_change == pytest.approx(
+            naive_fit(X, y, after, alpha)[1] - objective, abs=1e-10
+        )
+        changes = naive_auc_change(X, y, chosen, after, alpha, splits)
+        assert row.auc_change == pytest.approx(changes.mean(), abs=1e-9)
+        assert row.correlation == pytest.approx(
+            np.corrcoef(X[:, [row.column, row.stand_in]].T)[0, 1]
+        )
+
+
+def test_changes_of_auc_and_their_error(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=3).fit(X, y)
+    chosen = model.get_support(indices=True)
+    table = replacements(model, X, y, n_best=2, cv=4)
+    assert table["column"].tolist() == np.repeat(chosen, 2).tolist()
+    splits = list(StratifiedKFold(4).split(X, y))
+    for row in table.itertuples():
+        after = [*chosen[chosen != row.column], row.stand_in]
+        changes = naive_auc_change(X, y, chosen, after, 1.0, splits)
+        assert row.auc_change == pytest.approx(changes.mean(), abs=1e-12)
+        assert row.standard_error == pytest.approx(fold_standard_error(changes), abs=1e-12)
+    for _, part in table.groupby("column"):
+        assert part["objective_change"].is_monotonic_increasing
+
+
+def test_a_copy_takes_the_place_for_nothing(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=3).fit(X, y)
+    column = int(model.get_support(indices=True)[1])
+    twice = np.column_stack([X, -3.0 * X[:, column]])
+    model = SparseAUCClassifier(k=3).fit(twice, y)
+    row = replacements(model, twice, y, n_best=1).set_index("column").loc[column]
+    assert row["stand_in"] == 9
+    assert row["correlation"] == pytest.approx(-1)
+    assert row["auc_change"] == pytest.approx(0, abs=1e-12)
+    assert row["objective_change"] == pytest.approx(0, abs=1e-12)
+
+
+def test_names_sparse_tables_and_cross_validated_models(outbreak):
+    X, y = outbreak
+    names = [f"gene {j}" for j in range(9)]
+    frame = pd.DataFrame(X, columns=names)
+    model = SparseAUCClassifierCV(ks=[3], exclude=["gene 8"]).fit(frame, y)
+    table = replacements(model, frame, y)
+    assert set(table["column"]) == set(model.get_feature_names_out())
+    assert "gene 8" not in set(table["stand_in"])
+    assert (table.groupby("column").size() == 5).all()
+    plain = SparseAUCClassifier(k=3, alpha=model.alpha_).fit(X, y)
+    pd.testing.assert_frame_equal(
+        replacements(plain, sp.csr_matrix(X), y), replacements(plain, X, y), rtol=1e-9
+    )
+
+
+def test_no_stand_in_where_all_are_chosen_or_constant(outbreak):
+    X, y = outbreak
+    assert replacements(SparseAUCClassifier(k=9).fit(X, y), X, y).empty
+    constant = np.column_stack([X[:, :2], np.ones(300)])
+    table = replacements(SparseAUCClassifier(k=1).fit(constant, y), constant, y)
+    assert len(table) == 1
+    assert 2 not in set(table["stand_in"])
+
+
+def test_refusals(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=3).fit(X, y)
+    with pytest.raises(ValueError, match="SparseAUCClassifierCV, got MeanDifferenceClassifier"):
+        replacements(MeanDifferenceClassifier(k=3).fit(X, y), X, y)
+    with pytest.raises(ValueError, match="without groups"):
+        replacements(SparseAUCClassifier(k=3, groups=range(9)).fit(X, y), X, y)
+    with pytest.raises(ValueError, match="n_best == 0"):
+        replacements(model, X, y, n_best=0)
+    with pytest.raises(ValueError, match="8 features"):
+        replacements(model, X[:, :8], y)
+    with pytest.raises(ValueError, match="y has 5, the model knows"):
+        replacements(model, X, np.where(y > 0, 5, -1))
+    free = SparseAUCClassifier(k=2, alpha=0.0).fit(X, y)
+    with pytest.raises(ValueError, match="depend on each other linearly"):
+        replacements(free, np.zeros_like(X), y)
