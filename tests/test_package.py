@@ -53,7 +53,7 @@ def test_help_and_version_import_no_scientific_library(arguments):
         f"sys.argv = ['sparseauc', *{arguments!r}]\n"
         "try:\n    main()\n"
         "finally:\n"
-        "    heavy = ('scipy', 'sklearn', 'numba', 'pandas', 'pyarrow', 'matplotlib')\n"
+        "    heavy = ('numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'pyarrow', 'matplotlib')\n"
         "    print([name for name in heavy if name in sys.modules], file=sys.stderr)\n"
     )
     command = [sys.executable, "-c", code]

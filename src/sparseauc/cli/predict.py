@@ -8,13 +8,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import numpy.typing as npt
 import typer
 
 from . import _options as options
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from ..tabular.reading import Source
     from ..tabular.scorecard import ScoreCard
 
@@ -150,6 +151,8 @@ def _scores(
 
 def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMissing) -> None:
     """Refuse rows without a score, unless empty scores were asked for."""
+    import numpy as np
+
     from ..tabular.reading import DataError
 
     rows = np.flatnonzero(np.isnan(scores))
@@ -188,6 +191,8 @@ def _threshold(card: ScoreCard, threshold: float | None, sensitivity: float | No
 
 def _probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[float | None]:
     """Probability of each row to be positive, by the map fitted to out-of-fold scores."""
+    import numpy as np
+
     if card.calibration is None:
         raise typer.BadParameter(
             "--probabilities: the model was fitted without cross-validation, so no probabilities "
@@ -205,6 +210,8 @@ def _columns(
     threshold: float,
 ) -> dict[str, list[Any]]:
     """Names of rows, scores and predicted classes."""
+    import numpy as np
+
     from ..tabular.reading.columns import labels_as_text, texts
     from ..tabular.reading.source import unknown_column
 
@@ -256,6 +263,8 @@ def _judged(
     source: Source, card: ScoreCard, scores: npt.NDArray[np.float64]
 ) -> dict[str, float] | None:
     """AUC with its interval, where the new rows have the outcome too."""
+    import numpy as np
+
     from ..metrics import auc_confidence_interval
     from ..tabular.validation import known_outcome
 
