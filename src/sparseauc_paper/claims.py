@@ -171,6 +171,9 @@ def _best_of(
     }
     if not changes:
         return None
+    # A rival with too few values to be judged is none, as long as there are others.
+    most = max(change.n for change in changes.values())
+    changes = {rival: c for rival, c in changes.items() if c.n >= min(FEWEST, most)}
     nearest = min(changes, key=lambda rival: changes[rival].mean)
     change = changes[nearest]
     missing = [METHODS[rival].name for rival in others if rival not in changes]

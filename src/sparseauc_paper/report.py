@@ -21,7 +21,7 @@ from .markers import marker_table
 from .methods import METHODS, PAPER_METHODS
 from .plan import Request
 from .protocols import PROTOCOLS
-from .summaries import Outcomes, mean_of, signed
+from .summaries import FEWEST, Outcomes, mean_of, signed
 from .theory.slips import SLIPS
 
 TITLE = "Stochastic Hard Thresholding Algorithms for AUC Maximization, run again"
@@ -178,7 +178,7 @@ def _about_order(request: Request, outcomes: Outcomes) -> list[Note]:
 def correlation_with_paper(request: Request, protocol: str, outcomes: Outcomes) -> float:
     """Spearman correlation of our order of the seven methods with the printed one.
 
-    Over the k* for which all of them have results; NaN if there is none.
+    Over the k* for which all of them have results; NaN where one has fewer than ten in all.
     """
     values = summaries.table1_values(request, protocol, outcomes)
     columns = [
@@ -186,7 +186,8 @@ def correlation_with_paper(request: Request, protocol: str, outcomes: Outcomes) 
         for column in printed.AUC["sht-auc"]
         if all(mean_of(values.get((method, column), {})).n for method in PAPER_METHODS)
     ]
-    if not columns:
+    counts = [sum(mean_of(values[m, c]).n for c in columns) for m in PAPER_METHODS]
+    if min(counts) < FEWEST:
         return float("nan")
     ours = [np.mean([mean_of(values[m, c]).mean for c in columns]) for m in PAPER_METHODS]
     theirs = [np.mean([printed.AUC[m][c].mean for c in columns]) for m in PAPER_METHODS]

@@ -2,9 +2,8 @@
 
 Their iterates are combinations of the rows, and of the start: w = Σ c_i x_i. All that a step needs
 of w are its scores u = K c, where K holds the products of the rows with each other; a step along
-row i adds a multiple of K's row i to u. w itself is written out once at the end. With 40 rows of
-7129 columns that is a hundredfold saving, and the answers are those of the solvers in
-``sparseauc.baselines`` but for rounding.
+row i adds a multiple of K's row i to u. w itself is written out once at the end. The answers are
+those of the solvers in ``sparseauc.baselines`` but for rounding, as long as a run stays bounded.
 """
 
 from __future__ import annotations
