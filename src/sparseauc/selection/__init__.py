@@ -9,17 +9,20 @@ from .confidence import (
     optimism_bootstrap,
     permutation_test,
 )
-from .replacements import replacements
+from .near_equal import NearEqualLists, near_equal_lists
 from .stability import StabilityResult, stability_selection
+from .stand_ins import replacements
 from .table import column_table
 
 __all__ = [
+    "NearEqualLists",
     "NestedScores",
     "OptimismResult",
     "PermutationResult",
     "SparseAUCPath",
     "StabilityResult",
     "column_table",
+    "near_equal_lists",
     "nested_scores",
     "optimism_bootstrap",
     "permutation_test",

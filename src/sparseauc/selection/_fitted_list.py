@@ -88,14 +88,13 @@ class FittedList(NamedTuple):
 
 
 def exchange_table(
-    gram: StandardisedGram, support: Indices, alpha: float, excluded: Indices
+    gram: StandardisedGram, rows: Array, support: Indices, alpha: float, excluded: Indices
 ) -> tuple[float, Array]:
     """Objective of a list, and after each exchange of a chosen column with another, (k, d).
 
     Infinity where the other column is chosen already, excluded, constant, or depends linearly on
-    those that stay. ``solvers.exchange`` derives the formula.
+    those that stay. ``rows`` are those of H of the list. ``solvers.exchange`` derives the formula.
     """
-    rows = gram.rows(support)
     ridged = rows[:, support] + alpha * np.eye(support.size)
     try:
         M = np.linalg.inv(ridged)

@@ -89,7 +89,10 @@ def replacements(
     splits = list(splitter.split(fitted.X, positive))
     check_splits(splits, positive, None)
 
-    objective, after = exchange_table(fitted.gram, support, fitted.alpha, fitted.excluded)
+    gram = fitted.gram
+    objective, after = exchange_table(
+        gram, gram.rows(support), support, fitted.alpha, fitted.excluded
+    )
     order = np.argsort(after, axis=1, kind="stable")[:, :n_best]
     pairs = [
         (place, j)

@@ -1,0 +1,296 @@
+"""Other lists that are as good: all of them where that can be settled, else as many as are found.
+
+Lists are enumerated depth first. Let some columns be chosen, B and v what they leave of H + alpha I
+and δ on the m columns that may follow, and u = −B⁻¹v. Whatever r of these follow, the objective
+falls by at most
+
+    −v·u − λ Σ u_j²   over all but the r largest u_j²,   λ the least eigenvalue of H + alpha I,
+
+for wᵀ(B − λI)w ≥ 2uᵀ(B − λI)w − uᵀ(B − λI)u, and what is left separates by columns. Where that is
+not enough to come near the best list, none of the lists in question is looked at.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_scalar
+
+from .._jit import kernel
+from ..solvers.exchange import dependence_tolerance, solve_on
+from ..solvers.working_set import HRows
+from ._fitted_list import Array, FittedList, Indices, exchange_table
+
+# Columns among which all lists are enumerated at most, and operations that may take: seconds.
+_MOST_COLUMNS, _MOST_OPERATIONS = 300, 5e9
+# Objectives, which are 1 without columns, are known this well.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class NearEqualLists:
+    """Lists of the same length that are nearly as good as the best.
+
+    Attributes
+    ----------
+    lists : list of tuples
+        Names of the columns of each list, or their numbers. The best list comes first, then always
+        the one that differs most from all before it.
+    objectives : ndarray of shape (n_lists,)
+        Loss with ridge of each.
+    complete : bool
+        True if these are all such lists; False if they are at least these.
+    share : ndarray of shape (n_features,)
+        Share of the lists that each column is in.
+    names : ndarray of shape (n_features,)
+    """
+
+    lists: list[tuple[Any, ...]]
+    objectives: Array = field(repr=False)
+    complete: bool
+    share: Array = field(repr=False)
+    names: npt.NDArray[Any] = field(repr=False)
+
+    @property
+    def in_all(self) -> list[Any]:
+        """Columns in every list."""
+        return list(self.names[self.share == 1].tolist())
+
+    @property
+    def in_most(self) -> list[Any]:
+        """Columns in more than half of the lists, though not in all."""
+        return list(self.names[(self.share > 0.5) & (self.share < 1)].tolist())
+
+    @property
+    def in_none(self) -> list[Any]:
+        """Columns in no list."""
+        return list(self.names[self.share == 0].tolist())
+
+
+def near_equal_lists(
+    model: Any, X: Any, y: npt.ArrayLike, *, within: float = 0.01, most: int = 1000
+) -> NearEqualLists:
+    """Find lists of the same length whose objective is within a share of the best.
+
+    Up to some dozens of columns all lists are settled, by enumeration with bounds. Otherwise, and
+    where there are more than ``most``, lists are found by exchanges of one column at a time, the
+    best first.
+
+    Parameters
+    ----------
+    model : SparseAUCClassifier or SparseAUCClassifierCV
+        Fitted, without ``groups``. Columns that it must include are in all lists, and those that
+        it excludes in none.
+    X : array-like, sparse matrix or frame of shape (n, d)
+        The rows of the fit. Each counts once.
+    y : array-like of shape (n,)
+    within : float, default=0.01
+        Lists count whose loss with ridge is at most ``1 + within`` times the least found.
+    most : int, default=1000
+        Lists returned at most.
+
+    Returns
+    -------
+    NearEqualLists
+
+    Notes
+    -----
+    Lists whose columns depend on each other linearly are left out: shorter lists are as good.
+
+    Examples
+    --------
+    >>> from sparseauc import SparseAUCClassifier
+    >>> from sparseauc.datasets import make_outbreak
+    >>> from sparseauc.selection import near_equal_lists
+    >>> X, y = make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
+    >>> found = near_equal_lists(SparseAUCClassifier(k=2).fit(X, y), X, y, within=0.1)
+    >>> len(found.lists), found.complete
+    (3, True)
+    """
+    check_scalar(within, "within", Real, min_val=0.0)
+    check_scalar(most, "most", Integral, min_val=1)
+    fitted = FittedList.from_model(model, X, y)
+    start = _objective(fitted, fitted.support)
+    supports = _all_lists(fitted, start * (1 + within), most)
+    complete = supports is not None
+    if supports is None:
+        supports = _lists_by_exchanges(fitted, start, within, most)
+    objectives = np.array([_objective(fitted, support) for support in supports])
+    near = np.flatnonzero(objectives <= objectives.min() * (1 + within) + _ROUNDING)
+    members = np.zeros((near.size, fitted.names.size), np.bool_)
+    for row, place in enumerate(near.tolist()):
+        members[row, supports[place]] = True
+    order = _diverse_first(members, objectives[near])
+    return NearEqualLists(
+        [tuple(fitted.names[member].tolist()) for member in members[order]],
+        objectives[near][order],
+        complete,
+        members.mean(axis=0),
+        fitted.names,
+    )
+
+
+def _objective(fitted: FittedList, support: Indices) -> float:
+    """Loss with ridge of a list."""
+    gram = fitted.gram
+    block = gram.block(support, support)
+    return solve_on(block, gram.delta[support], support, fitted.alpha).objective
+
+
+def _all_lists(fitted: FittedList, cutoff: float, most: int) -> list[Indices] | None:
+    """All lists that reach a cutoff, None where that takes too long or there are more."""
+    gram, k = fitted.gram, fitted.support.size
+    usable = gram.diagonal > 0
+    usable[fitted.excluded] = False
+    # Fixed columns that the model could not use are no part of its list.
+    fixed = np.intersect1d(fitted.fixed, fitted.support)
+    usable[fixed] = False
+    free = np.flatnonzero(usable)
+    if fixed.size + free.size > _MOST_COLUMNS:
+        return None
+    worth = gram.delta[free] ** 2 / (gram.diagonal[free] + fitted.alpha)
+    columns = np.concatenate([fixed, free[np.argsort(-worth, kind="stable")]])
+    P = gram.block(columns, columns) + fitted.alpha * np.eye(columns.size)
+    least = max(float(np.linalg.eigvalsh(P)[0]) - _ROUNDING * columns.size, 0.0)
+    floor = dependence_tolerance(gram.precision) * P.diagonal()
+    found = np.empty((most + 1, k), np.int64)
+    count = _enumerate(
+        P, gram.delta[columns], floor, fixed.size, k, cutoff + _ROUNDING, least, found,
+        _MOST_OPERATIONS,
+    )  # fmt: skip
+    if not 0 <= count <= most:
+        return None
+    return [np.sort(columns[row]) for row in found[:count]]
+
+
+@kernel
+def _enumerate(P, delta, floor, n_fixed, k, cutoff, least, found, operations):  # type: ignore[no-untyped-def]
+    """Write all lists of k columns, the first ``n_fixed`` among them, that reach a cutoff.
+
+    Returns their number, which ends at that of the rows of ``found``; −1 if it takes too long.
+    """
+    m = delta.size
+    blocks, vectors = np.empty((k + 1, m, m)), np.empty((k + 1, m))
+    objective = np.ones(k + 1)
+    blocks[0] = P
+    vectors[0] = delta
+    chosen = np.full(k + 1, -1, np.int64)
+    depth = 0
+    count = 0
+    while depth >= 0:
+        chosen[depth] += 1
+        j = chosen[depth]
+        if j > m - k + depth or (depth < n_fixed and j > depth):
+            depth -= 1
+            continue
+        B, v = blocks[depth], vectors[depth]
+        r = k - depth
+        if depth >= n_fixed:
+            # What the columns from j on can do at most; later ones can do no more.
+            size = m - j
+            operations -= size**3 / 3.0 + 1000.0
+            if operations < 0:
+                return -1
+            rest = B[j:, j:].copy()
+            definite = True
+            for i in range(size):
+                definite &= rest[i, i] > floor[j + i]
+            if definite and size > 0:
+                low = _largest_gain(rest, v[j:], r, least)
+                if objective[depth] - low > cutoff:
+                    depth -= 1
+                    continue
+        if B[j, j] <= floor[j]:
+            continue
+        now = objective[depth] - v[j] * v[j] / B[j, j]
+        if depth == k - 1:
+            if now <= cutoff:
+                found[count] = chosen[:k]
+                count += 1
+                if count == found.shape[0]:
+                    return count
+            continue
+        for i in range(j + 1, m):
+            share = B[i, j] / B[j, j]
+            vectors[depth + 1, i] = v[i] - share * v[j]
+            for h in range(j + 1, m):
+                blocks[depth + 1, i, h] = B[i, h] - share * B[j, h]
+        objective[depth + 1] = now
+        chosen[depth + 1] = j
+        depth += 1
+    return count
+
+
+@kernel
+def _largest_gain(B, v, r, least):  # type: ignore[no-untyped-def]
+    """Most by which r columns can lower the objective; infinity where B is not definite."""
+    m = v.size
+    # B = LDLᵀ, in place, and u = −B⁻¹v along with it.
+    u = v.copy()
+    for i in range(m):
+        if B[i, i] <= 0.0:
+            return np.inf
+        for j in range(i + 1, m):
+            share = B[j, i] / B[i, i]
+            u[j] -= share * u[i]
+            for h in range(j, m):
+                B[h, j] -= share * B[h, i]
+    gain = 0.0
+    for i in range(m):
+        gain += u[i] * u[i] / B[i, i]
+        u[i] = -u[i] / B[i, i]
+    for i in range(m - 1, -1, -1):
+        for j in range(i + 1, m):
+            u[i] -= B[j, i] / B[i, i] * u[j]
+    if r < m:
+        squares = np.sort(u * u)
+        gain -= least * squares[: m - r].sum()
+    return gain
+
+
+def _lists_by_exchanges(
+    fitted: FittedList, start: float, within: float, most: int
+) -> list[Indices]:
+    """Lists near the best one, from list to list by exchanges of one column, the best first."""
+    rows = HRows(fitted.gram)
+    best = start
+    first = tuple(fitted.support.tolist())
+    seen, waiting = {first}, [(start, first)]
+    done: list[Indices] = []
+    while waiting and len(done) < most:
+        objective, columns = heapq.heappop(waiting)
+        if objective > best * (1 + within):
+            break
+        support = np.array(columns, np.int64)
+        done.append(support)
+        _, after = exchange_table(
+            fitted.gram, rows.get(support), support, fitted.alpha, fitted.excluded
+        )
+        after[np.isin(support, fitted.fixed)] = np.inf
+        best = min(best, float(after.min()))
+        for place, j in np.argwhere(after <= best * (1 + within)).tolist():
+            other = tuple(sorted([*columns[:place], *columns[place + 1 :], j]))
+            if other not in seen:
+                seen.add(other)
+                heapq.heappush(waiting, (float(after[place, j]), other))
+    return done
+
+
+def _diverse_first(members: npt.NDArray[np.bool_], objectives: Array) -> Indices:
+    """Order lists: the best, then always the one that differs most from all before it."""
+    best_first = np.argsort(objectives, kind="stable")
+    ordered = members[best_first].astype(np.float64)
+    shared = np.full(best_first.size, -1.0)
+    order: list[int] = []
+    place = 0
+    for _ in range(best_first.size):
+        order.append(place)
+        shared = np.maximum(shared, ordered @ ordered[place])
+        shared[order] = np.inf
+        place = int(np.argmin(shared))
+    return best_first[order]

@@ -1,0 +1,128 @@
+"""Lists that are nearly as good against all lists there are."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.datasets import make_outbreak
+from sparseauc.moments import class_moments
+from sparseauc.moments.gram import StandardisedGram
+from sparseauc.selection import near_equal, near_equal_lists
+from sparseauc.solvers.exchange import solve_on
+
+
+def naive_lists(X, y, k, alpha, within, fixed=(), excluded=()):
+    """Every list within the share of the best, with its objective."""
+    gram = StandardisedGram(class_moments(X, y))
+    objectives = {}
+    for columns in combinations(range(X.shape[1]), k):
+        if set(fixed) <= set(columns) and not set(excluded) & set(columns):
+            support = np.array(columns)
+            block = gram.block(support, support)
+            objectives[columns] = solve_on(block, gram.delta[support], support, alpha).objective
+    best = min(objectives.values())
+    return {c: value for c, value in objectives.items() if value <= best * (1 + within) + 1e-10}
+
+
+def problem(seed, d, n=60):
+    data = make_outbreak(n=n, d=d, k=2, mu=0.7, r=0.4, correlation=0.6, random_state=seed)
+    return data.X, data.y
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(3, 11), st.data())
+def test_all_lists_as_by_brute_force(seed, d, data):
+    X, y = problem(seed, d)
+    k = data.draw(st.integers(1, min(5, d)))
+    alpha = data.draw(st.sampled_from([0.0, 0.1, 1.0, 10.0]))
+    within = data.draw(st.sampled_from([0.0, 0.01, 0.05, 0.3]))
+    fixed, excluded = [((), ()), ([0], [1]), ((), [2])][
+        data.draw(st.integers(0, 2 if k < d - 1 else 0))
+    ]
+    model = SparseAUCClassifier(k, alpha, always_include=fixed, exclude=excluded).fit(X, y)
+    found = near_equal_lists(model, X, y, within=within)
+    expected = naive_lists(X, y, k, alpha, within, fixed, excluded)
+    assert found.complete
+    assert dict(zip(found.lists, found.objectives, strict=True)) == pytest.approx(expected)
+    shares = [np.mean([j in one for one in expected]) for j in range(d)]
+    np.testing.assert_allclose(found.share, shares)
+    assert found.in_all == [j for j in range(d) if shares[j] == 1]
+    assert found.in_most == [j for j in range(d) if 0.5 < shares[j] < 1]
+    assert found.in_none == [j for j in range(d) if shares[j] == 0]
+
+
+def test_exchanges_find_most_of_them(monkeypatch):
+    monkeypatch.setattr(near_equal, "_MOST_COLUMNS", 0)
+    hit = total = 0
+    for seed in range(20):
+        X, y = problem(seed, 12)
+        model = SparseAUCClassifier(k=3).fit(X, y)
+        found = near_equal_lists(model, X, y, within=0.03)
+        expected = naive_lists(X, y, 3, 1.0, 0.03)
+        assert not found.complete
+        assert set(found.lists) <= set(expected)
+        hit += len(found.lists)
+        total += len(expected)
+    assert hit >= 0.97 * total
+
+
+def test_the_best_comes_first_then_what_differs_most():
+    X, y = problem(3, 10)
+    found = near_equal_lists(SparseAUCClassifier(k=3).fit(X, y), X, y, within=0.1)
+    assert found.objectives[0] == found.objectives.min()
+    lists = [set(one) for one in found.lists]
+    assert len(lists) > 5
+    for place in range(1, len(lists)):
+        shared = [max(len(one & other) for other in lists[:place]) for one in lists[place:]]
+        assert shared[0] == min(shared)
+
+
+def test_more_lists_than_wanted_are_not_complete():
+    X, y = problem(3, 10)
+    model = SparseAUCClassifier(k=3).fit(X, y)
+    everything = near_equal_lists(model, X, y, within=10.0)
+    assert len(everything.lists) == 120
+    assert everything.complete
+    some = near_equal_lists(model, X, y, within=10.0, most=119)
+    assert len(some.lists) == 119
+    assert not some.complete
+    assert some.objectives[0] == everything.objectives[0]
+
+
+def test_copies_are_told_apart_only_without_each_other():
+    X, y = problem(0, 5)
+    X = np.column_stack([X, X[:, 0] * 2.0, np.ones(len(X))])
+    model = SparseAUCClassifier(k=2, alpha=0.0).fit(X, y)
+    found = near_equal_lists(model, X, y, within=10.0)
+    assert found.complete
+    assert (0, 5) not in found.lists
+    assert 6 in found.in_none
+    assert len(found.lists) == 14  # of 15 pairs of columns that vary
+
+
+def test_names_and_a_worse_list_than_the_best():
+    X, y = problem(1, 8)
+    names = [f"gene {j}" for j in range(8)]
+    frame = pd.DataFrame(X, columns=names)
+    model = SparseAUCClassifierCV(ks=[3]).fit(frame, y)
+    found = near_equal_lists(model, frame, y)
+    assert tuple(model.get_feature_names_out()) in found.lists
+    # Asked about other rows, where its list is not the best.
+    other, labels = problem(77, 8)
+    plain = SparseAUCClassifier(k=3).fit(X, y)
+    there = near_equal_lists(plain, other, labels, within=0.0)
+    assert set(there.lists) == set(naive_lists(other, labels, 3, 1.0, 0.0))
+
+
+def test_refusals():
+    X, y = problem(0, 6)
+    model = SparseAUCClassifier(k=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"within == -0\.1"):
+        near_equal_lists(model, X, y, within=-0.1)
+    with pytest.raises(ValueError, match="most == 0"):
+        near_equal_lists(model, X, y, most=0)
