@@ -23,7 +23,7 @@ from ..moments.base import NotGathered
 from ..moments.chunked import GatheredMoments, Partition, SolverMoments
 from ..solvers.restrictions import Restrictions
 from .folds import SplitPlan
-from .path import SparseAUCPath, path_of_moments
+from .path import PathSearch, SparseAUCPath
 from .validation import Models, OutOfFold, narrow, validate
 
 Array = npt.NDArray[np.float64]
@@ -150,10 +150,9 @@ def find_paths(
     restrictions: Restrictions,
 ) -> list[SparseAUCPath]:
     """Find the paths of several training sets, gathering at once what all of them lack of H."""
+    searches = [PathSearch(moments, ks, restrictions) for moments in training]
     while True:
-        found = run(
-            delayed(_path_or_missing)(moments, ks, alphas, restrictions) for moments in training
-        )
+        found = run(delayed(_path_or_missing)(search, alphas) for search in searches)
         missing = NotGathered()
         for result in found:
             if isinstance(result, NotGathered):
@@ -165,11 +164,9 @@ def find_paths(
         moments.gathered.gather(missing)
 
 
-def _path_or_missing(
-    moments: Moments, ks: Indices, alphas: Array, restrictions: Restrictions
-) -> SparseAUCPath | NotGathered:
+def _path_or_missing(search: PathSearch, alphas: Array) -> SparseAUCPath | NotGathered:
     try:
-        return path_of_moments(moments, ks, alphas, restrictions)
+        return search.run(alphas)
     except NotGathered as missing:
         return missing
 

@@ -81,6 +81,54 @@ class SparseAUCPath:
         return self.solutions[int(at_alpha[0])][int(at_k[0])]
 
 
+class PathSearch:
+    """The search for the path of one set of moments, ridge by ridge.
+
+    What was found and what was computed of H is kept: after ``NotGathered`` the search goes on.
+
+    Parameters
+    ----------
+    moments : Quadratic
+    ks : ndarray of int64, ascending
+    restrictions : Restrictions
+    first : int
+        Columns of the working set at first.
+    """
+
+    def __init__(
+        self, moments: Quadratic, ks: Indices, restrictions: Restrictions, *, first: int = FIRST
+    ) -> None:
+        self.moments, self._ks, self._restrictions, self._first = moments, ks, restrictions, first
+        self._gram = StandardisedGram(moments)
+        self._rows = HRows(self._gram)
+        self._found: dict[float, list[Solution]] = {}
+
+    def run(self, alphas: Array) -> SparseAUCPath:
+        """Find the path; raise ``NotGathered`` with all that is missing of H for any ridge."""
+        missing = NotGathered()
+        for alpha in alphas.tolist():
+            if alpha not in self._found:
+                try:
+                    self._found[alpha] = self._solve(alpha)
+                except NotGathered as more:
+                    missing |= more
+        if missing.rows or missing.block:
+            raise missing
+        solutions = [self._found[alpha] for alpha in alphas.tolist()]
+        return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions)
+
+    def _solve(self, alpha: float) -> list[Solution]:
+        ks, restrictions = self._ks.tolist(), self._restrictions
+        if restrictions.groups is not None:
+            return [exchange_groups(self._gram, k, alpha, restrictions) for k in ks]
+        found = exchange_path(
+            self._gram, ks[-1], alpha, restrictions, self._rows, first=self._first
+        )
+        least = found[0].support.size
+        # Beyond the last support found, more columns explain nothing more.
+        return [found[min(k - least, len(found) - 1)] for k in ks]
+
+
 def path_of_moments(
     moments: Quadratic,
     ks: Indices,
@@ -89,31 +137,8 @@ def path_of_moments(
     *,
     first: int = FIRST,
 ) -> SparseAUCPath:
-    """Compute the path from moments; ``ks`` ascending, ``first`` the working set's first size.
-
-    Raises ``NotGathered`` with all that is missing of H, where another pass must gather it.
-    """
-    gram = StandardisedGram(moments)
-    rows = HRows(gram)
-    solutions: list[list[Solution]] = []
-    missing = NotGathered()
-    for alpha in alphas.tolist():
-        try:
-            if restrictions.groups is not None:
-                solutions.append(
-                    [exchange_groups(gram, k, alpha, restrictions) for k in ks.tolist()]
-                )
-                continue
-            found = exchange_path(gram, int(ks[-1]), alpha, restrictions, rows, first=first)
-        except NotGathered as more:
-            missing |= more
-            continue
-        least = found[0].support.size
-        # Beyond the last support found, more columns explain nothing more.
-        solutions.append([found[min(k - least, len(found) - 1)] for k in ks.tolist()])
-    if missing.rows or missing.block:
-        raise missing
-    return SparseAUCPath(ks, alphas, gram.scale, solutions)
+    """Compute the path from moments; see ``PathSearch``."""
+    return PathSearch(moments, ks, restrictions, first=first).run(alphas)
 
 
 def sparse_auc_path(

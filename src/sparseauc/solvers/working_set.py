@@ -74,8 +74,8 @@ _LEAST_EXPLAINED = 1e-12
 _NEARLY = 0.999999
 # Cost of doing without a column where none may leave.
 _NONE_MAY_LEAVE = 1e150
-# Numbers of rows of H that are kept whatever the lengths of the lists: 128 MiB.
-_KEPT_NUMBERS = 2**24
+# Numbers of rows of H that are kept whatever the lengths of the lists: 64 MiB.
+_KEPT_NUMBERS = 2**23
 
 
 def stages(k_max: int) -> Iterator[tuple[range, int]]:
@@ -365,7 +365,9 @@ class _Search:
         try:
             H[old:] = self._gram.block(new, self._W)
         except NotGathered as missing:
-            raise self.missing | missing from None
+            # Columns that help will be chosen: their rows are asked for along with their block.
+            likely = NotGathered(rows=new.tolist() if old else ())
+            raise self.missing | missing | likely from None
         H[:old, old:] = H[old:, :old].T
         self._H = H
         self._place[new] = np.arange(old, self._W.size)
