@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
@@ -458,7 +457,9 @@ def test_a_rare_column_is_no_oracle(seed, n_folds):
 
 @pytest.fixture(scope="module")
 def searched(outbreak):
-    return SparseAUCClassifierCV(ks=[1, 3, 5, 10], alphas=[0.1, 10.0], cv=4).fit(*outbreak)
+    return SparseAUCClassifierCV(
+        ks=[1, 3, 5, 10], alphas=[0.1, 10.0], cv=4, coefficients="auc"
+    ).fit(*outbreak)
 
 
 def test_cv_results_are_a_table(searched):
@@ -466,20 +467,21 @@ def test_cv_results_are_a_table(searched):
     table = pd.DataFrame(results)
     assert len(table) == 8
     assert set(table.columns) == {
-        "param_k", "param_alpha", "params", "mean_test_score", "std_test_score", "rank_test_score",
-        "mean_test_binormal_auc",
+        "param_k", "param_alpha", "param_coefficients", "params", "mean_test_score",
+        "std_test_score", "standard_error_test_score", "rank_test_score",
         *(f"split{i}_test_score" for i in range(4)),
     }  # fmt: skip
     splits = table[[f"split{i}_test_score" for i in range(4)]].to_numpy()
     assert_allclose(table["mean_test_score"], splits.mean(axis=1))
     assert_allclose(table["std_test_score"], splits.std(axis=1))
+    assert_allclose(table["standard_error_test_score"], splits.std(axis=1, ddof=1) / 2)
     expected = table["mean_test_score"].rank(ascending=False, method="min")
     assert_array_equal(table["rank_test_score"], expected)
     assert table["rank_test_score"].min() == 1
     for parameters, k, alpha in zip(
         results["params"], results["param_k"], results["param_alpha"], strict=True
     ):
-        assert parameters == {"k": k, "alpha": alpha}
+        assert parameters == {"k": k, "alpha": alpha, "coefficients": "auc"}
     best = table.iloc[searched.best_index_]
     assert (best["param_k"], best["param_alpha"]) == (searched.k_, searched.alpha_)
     assert best["mean_test_score"] == searched.best_score_
@@ -517,70 +519,6 @@ def test_out_of_fold_scores_reproduce_the_split_scores(outbreak, searched):
         assert_allclose(scores[test], model.decision_function(X[test]), atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_one_standard_error_rule(seed):
-    X, y = make_outbreak(150, 30, 6, mu=0.5, r=0.3, random_state=seed)
-    model = SparseAUCClassifierCV(range(1, 13), (0.1, 10.0), cv=5, rule="1se").fit(X, y)
-    table = pd.DataFrame(model.cv_results_)
-    splits = table[[f"split{i}_test_score" for i in range(5)]].to_numpy()
-    best = table["mean_test_score"].idxmax()
-    error = splits[best].std(ddof=1) / np.sqrt(5)
-    limit = splits[best].mean() - max(error, 0.005)
-    good = table[table["mean_test_score"] >= limit]
-    assert model.k_ == good["param_k"].min()
-    same_k = table[table["param_k"] == model.k_]
-    assert model.best_score_ == same_k["mean_test_score"].max()
-    plain = SparseAUCClassifierCV(range(1, 13), (0.1, 10.0), cv=5).fit(X, y)
-    assert model.k_ <= plain.k_
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_best_rule_takes_the_middle_of_what_cannot_be_told_from_the_best(seed):
-    ks, alphas = [1, 2, 3, 5, 8, 13, 21], [0.0, 0.1, 10.0]
-    X, y = make_outbreak(150, 30, 6, mu=0.5, r=0.3, random_state=seed)
-    model = SparseAUCClassifierCV(ks, alphas, cv=5).fit(X, y)
-    table = pd.DataFrame(model.cv_results_).set_index(["param_k", "param_alpha"])
-    splits = table[[f"split{i}_test_score" for i in range(5)]]
-    error = splits.loc[splits.mean(axis=1).idxmax()].std(ddof=1) / np.sqrt(5)
-    merit = table["mean_test_binormal_auc"] - 0.002 * np.log2(table.index.get_level_values(0))
-    # One k after the other, the weight of a model times half the way between its neighbours.
-    way = dict(zip(ks, np.gradient(np.log(ks)), strict=True))
-    weights = {
-        (k, alpha): np.exp(-0.5 * ((merit.max() - merit[k, alpha]) / error) ** 2) * way[k]
-        for k in ks
-        for alpha in alphas
-    }
-    half, so_far = sum(weights.values()) / 2, 0.0
-    for middle in ks:
-        so_far += sum(weights[middle, alpha] for alpha in alphas)
-        if so_far >= half:
-            break
-    logs = {0.0: np.log(0.01), 0.1: np.log(0.1), 10.0: np.log(10.0)}
-    ridge = sum(w * logs[alpha] for (_, alpha), w in weights.items()) / (2 * half)
-    near = [at for at in weights if merit[at] >= merit.max() - error]
-    chosen = min(near, key=lambda at: np.log(at[0] / middle) ** 2 + (logs[at[1]] - ridge) ** 2 / 4)
-    # Down from there while next to nothing is lost for sure.
-    k, alpha = chosen
-    folds = {
-        at: np.array([binormal_auc(X, y, split, *at) for split in StratifiedKFold(5).split(X, y)])
-        for at in [(k, alpha), *((smaller, alpha) for smaller in ks if smaller < k)]
-    }
-    for smaller in reversed([smaller for smaller in ks if smaller < k]):
-        loss = folds[chosen] - folds[smaller, alpha]
-        if loss.mean() + loss.std(ddof=1) / np.sqrt(5) > 0.002:
-            break
-        k = smaller
-    assert (model.k_, model.alpha_) == (k, alpha)
-
-
-def binormal_auc(X, y, split, k, alpha):
-    train, test = split
-    model = SparseAUCClassifier(k=k, alpha=alpha).fit(X[train], y[train])
-    scores, positive = model.decision_function(X[test]), y[test] > 0
-    gap = scores[positive].mean() - scores[~positive].mean()
-    return norm.cdf(gap / np.sqrt(scores[positive].var() + scores[~positive].var()))
-
-
 def test_with_many_rows_the_list_is_no_longer_than_it_must_be():
     X, y = make_outbreak(5000, 40, 5, mu=0.7, r=0.1, random_state=0)
     model = SparseAUCClassifierCV(range(1, 11)).fit(X, y)
@@ -608,22 +546,12 @@ def test_weights_count_in_validation(outbreak):
         assert found == pytest.approx(roc_auc_score(y[test], scores, sample_weight=weight[test]))
 
 
-def test_binormal_auc_is_that_of_normal_scores(outbreak, searched):
-    X, y = outbreak
-    expected = []
-    for _, test in StratifiedKFold(4).split(X, y):
-        scores, positive = searched.out_of_fold_scores_[test], y[test] > 0
-        gap = scores[positive].mean() - scores[~positive].mean()
-        expected.append(norm.cdf(gap / np.sqrt(scores[positive].var() + scores[~positive].var())))
-    found = searched.cv_results_["mean_test_binormal_auc"][searched.best_index_]
-    assert found == pytest.approx(np.mean(expected))
-
-
-def test_among_equals_fewer_columns_and_the_ridge_in_the_middle():
+def test_among_equals_fewer_columns_and_the_largest_ridge():
     X, y = small_table(3)
     X[:, 2] = y  # every model that has it is perfect
     model = SparseAUCClassifierCV([1, 2, 3], [0.1, 1.0, 10.0], cv=3).fit(X, y)
-    assert (model.k_, model.alpha_, model.best_score_) == (1, 1.0, 1.0)
+    assert (model.k_, model.alpha_, model.best_score_) == (1, 10.0, 1.0)
+    assert model.coefficients_ == "auc"
 
 
 # --------------------------------------------------------------- cross-validation: any splitter

@@ -12,14 +12,17 @@ from sparseauc.solvers.logistic import logistic_regression
 
 def oracle(X, positive, weight, ridge):
     scaler = StandardScaler().fit(X, sample_weight=weight)
-    model = LogisticRegression(C=1.0 / ridge, tol=1e-12, solver="newton-cholesky", max_iter=1000)
+    total = len(X) if weight is None else weight.sum()
+    model = LogisticRegression(
+        C=1.0 / (ridge * total), tol=1e-12, solver="newton-cholesky", max_iter=1000
+    )
     model.fit(scaler.transform(X), positive, sample_weight=weight)
     return model.decision_function(scaler.transform(X))
 
 
 @settings(max_examples=40)
 @given(
-    st.integers(4, 60), st.integers(1, 5), st.floats(-3, 3), st.sampled_from([1.0, 0.01]),
+    st.integers(4, 60), st.integers(1, 5), st.floats(-3, 3), st.sampled_from([0.1, 0.001]),
     st.booleans(), st.integers(0, 1000),
 )  # fmt: skip
 def test_scores_are_those_of_scikit_learn(n, k, exponent, ridge, weighted, seed):
@@ -47,7 +50,7 @@ def test_a_weight_of_two_counts_as_two_rows():
 def test_separated_classes_have_finite_coefficients(gap):
     X = np.concatenate([np.full((20, 1), -gap), np.full((5, 1), gap)])
     positive = X[:, 0] > 0
-    coef, intercept = logistic_regression(X, positive, ridge=1e-6)
+    coef, intercept = logistic_regression(X, positive, ridge=1e-9)
     assert np.isfinite(coef).all()
     assert ((X @ coef + intercept > 0) == positive).all()
 
@@ -57,3 +60,12 @@ def test_a_constant_column_has_no_coefficient():
     X = np.column_stack([random.normal(size=40), np.full(40, 0.1)])
     coef, _ = logistic_regression(X, random.random(40) < 0.5)
     assert coef[1] == 0
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e200])
+def test_units_do_not_matter(unit):
+    random = np.random.default_rng(2)
+    X, positive = random.normal(size=(50, 2)), random.random(50) < 0.4
+    coef, intercept = logistic_regression(X, positive)
+    scaled, same = logistic_regression(unit * X, positive, np.full(50, 1 / unit))
+    np.testing.assert_allclose([*(scaled * unit), same], [*coef, intercept], rtol=1e-9)

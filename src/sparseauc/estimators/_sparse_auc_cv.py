@@ -1,4 +1,4 @@
-"""SparseAUCClassifierCV: k and the ridge chosen by cross-validated AUC."""
+"""SparseAUCClassifierCV: k, the ridge and the coefficients chosen by cross-validated AUC."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..chunks import Chunks, NotFiniteError
+from ..curves import fit_calibration
 from ..metrics import fold_standard_error
 from ..path.cross_validation import CrossValidation, cross_validate
 from ..path.folds import SplitPlan, check_splits, default_splitter
 from ..path.path import DEFAULT_ALPHAS, check_sizes, whole_numbers
+from ..path.rules import Rule, choose, score_by_others
 from ..solvers.restrictions import Restrictions
 from ._base import names_columns, not_finite
 from ._sparse_auc import SparseAUCClassifier
@@ -28,14 +30,12 @@ Indices = npt.NDArray[np.int64]
 # Numbers of columns tried by default: each, and then some, where rows can tell so many apart.
 _EVERY_SIZE = np.arange(1, 51)
 _LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
-# AUCs so close are the same to a lab that pays for columns.
-_SAME_AUC = 0.005
-# What twice as many columns must add to the AUC.
-_PRICE_OF_DOUBLING = 0.002
-# A shorter list is taken that loses no more AUC than this, give or take a standard error.
-_SURE_LOSS = 0.002
-# AUCs so close cannot be told apart, whatever the folds say.
-_LEAST_ERROR = 0.001
+# Numbers in a table up to which logistic coefficients are tried by default.
+_SMALL = 2**22
+
+
+class ChanceWarning(UserWarning):
+    """The columns found cannot be told from chance."""
 
 
 class SparseAUCClassifierCV(SparseAUCClassifier):
@@ -51,21 +51,21 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Numbers of columns to try. By default 1 … 50 and, where there are more than 250 rows, some
         up to 150 and to a fifth of the rows. Numbers above that of the columns are left out, with a
         warning.
-    alphas : array-like of float, default=(0.1, 1, 10, 100, 1000)
+    alphas : array-like of float, default=(0.001, 0.1, 10, 1000)
         Ridges to try, on the standardised scale. The largest choose by difference of means.
     cv : int, splitter or iterable, optional
         As in scikit-learn; an int is the number of stratified folds. By default five, and where
         rows are few repeated, up to five times, until a hundred rows of the rarer class have been
         validated.
-    rule : {"best", "1se"}, default="best"
-        "best": with few rows many models have nearly the same AUC, and the largest is luck. So the
-        middle one is taken of all that cannot be told from the best: each counts the less the more
-        standard errors it lies below, k in the middle is the median, and the model within one
-        standard error that is nearest to it is chosen. What is compared is how clearly scores
-        separate the classes (the binormal AUC), less 0.002 for every doubling of k. From there, at
-        the same ridge, k goes down as long as the loss and its standard error are 0.002 at most.
-        "1se": the smallest k within one standard error, the shorter list that is as good as can be
-        told.
+    rule : {"best", "1se"} or callable, default="best"
+        "best": the fewest columns whose mean AUC is within 0.001 of the highest. "1se": the fewest
+        columns whose mean AUC is within one standard error of the highest. A callable is given
+        ``cv_results_`` and returns the index of the model, as for ``GridSearchCV(refit=…)``.
+    coefficients : {"auto", "auc", "logistic"}, default="auto"
+        "auc": those that minimise the squared pairwise loss of the chosen columns. "logistic": a
+        logistic regression on the chosen columns, which extreme values move less. "auto": both are
+        tried, and the cross-validation chooses, where there are more rows than columns and at most
+        four million numbers; else "auc".
     always_include, exclude : array-like of column names or numbers, optional
         Columns that must, or must not, be chosen.
     groups : array-like of shape (n_features_in_,), optional
@@ -84,7 +84,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
 
     Attributes
     ----------
-    k_, alpha_ : int, float
+    k_, alpha_, coefficients_ : int, float, str
         The choice.
     best_score_ : float
         Mean validation AUC of the choice. It was chosen among many: for an honest estimate
@@ -93,11 +93,15 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Its place in ``cv_results_``.
     cv_results_ : dict of str to ndarray
         As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``,
-        ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``, ``rank_test_score``; and
-        ``mean_test_binormal_auc``.
+        ``param_coefficients``, ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``,
+        ``standard_error_test_score`` and ``rank_test_score``. Logistic coefficients are tried on
+        the lists of each k at its best ridge.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold, the mean where several folds
         validate it; NaN where none does.
+    calibration_ : dict
+        How scores become probabilities: ``slope`` and ``intercept`` of Platt's map, fitted to
+        ``out_of_fold_scores_``, and the rows it rests on, ``n_positive`` and ``n_negative``.
     path_ : SparseAUCPath
         All k on all rows, at ``alpha_``.
     n_splits_ : int
@@ -120,12 +124,14 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     """
 
     _needs_rows = True
+    _calibrates = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ks": ["array-like", None],
         "alphas": ["array-like"],
         "cv": ["cv_object"],
-        "rule": [StrOptions({"best", "1se"})],
+        "rule": [StrOptions({"best", "1se"}), callable],
+        "coefficients": [StrOptions({"auto", "auc", "logistic"})],
         "always_include": ["array-like", None],
         "exclude": ["array-like", None],
         "groups": ["array-like", None],
@@ -141,7 +147,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         alphas: Any = DEFAULT_ALPHAS,
         *,
         cv: Any = None,
-        rule: Literal["best", "1se"] = "best",
+        rule: Literal["best", "1se"] | Rule = "best",
+        coefficients: Literal["auto", "auc", "logistic"] = "auto",
         always_include: Any = None,
         exclude: Any = None,
         groups: Any = None,
@@ -154,6 +161,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.alphas = alphas
         self.cv = cv
         self.rule = rule
+        self.coefficients = coefficients
         self.always_include = always_include
         self.exclude = exclude
         self.groups = groups
@@ -196,6 +204,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             else check_cv(self.cv, positive, classifier=True)
         )
         restrictions = Restrictions(fixed, excluded, self._column_groups())
+        tries_logistic = self.coefficients == "logistic" or (
+            self.coefficients == "auto" and d < X.shape[0] <= _SMALL // d
+        )
         self._forget()
         chunked = isinstance(X, Chunks)
         # Splitters of rows that are read in chunks see labels and groups only.
@@ -204,30 +215,54 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         plan = SplitPlan.from_splits(splits, positive.size, weight)
         try:
             found = cross_validate(
-                X, positive, plan, ks, alphas, restrictions, n_jobs=self.n_jobs,
-                verbose=max(0, self.verbose - 1),
+                X, positive, plan, ks, alphas, restrictions, logistic=tries_logistic,
+                n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
             )  # fmt: skip
         except NotFiniteError as bad:
             raise not_finite(self, bad.row, bad.column, bad.value) from None
         self._choose(ks, alphas, found, plan.n_repeats)
         at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
         at_k = int(np.flatnonzero(ks == self.k_)[0])
-        self.out_of_fold_scores_ = found.out_of_fold(at_alpha, at_k)
+        logistic = self.coefficients_ == "logistic"
+        self.out_of_fold_scores_ = found.out_of_fold(None if logistic else at_alpha, at_k)
+        self.calibration_ = fit_calibration(self.out_of_fold_scores_, positive, weight)
         self.path_ = found.path_at(at_alpha)
-        coef = self.path_.coef(self.k_, self.alpha_).astype(X.dtype, copy=False)
+        coef = self.path_.coef(self.k_, self.alpha_)
         self.objective_ = found.moments.loss(coef)
+        if logistic:
+            support = self.path_.support(self.k_, self.alpha_)
+            coef[support] = found.logistic_coef(support)
+        coef = coef.astype(X.dtype, copy=False)
         self.scale_ = self.path_.scale
         if chunked:
             self.auc_error_ = found.auc_error
             self.n_passes_ = X.n_passes
-        self._print_choice(ks.size * alphas.size)
+        self._report_choice()
         return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in found.moments.means))
 
-    def _print_choice(self, models: int) -> None:
+    def _report_choice(self) -> None:
+        """Say what was chosen, and warn where it cannot be told from chance."""
         if self.verbose:
             print(
-                f"k = {self.k_}, alpha = {self.alpha_:g}: mean validation AUC "
-                f"{self.best_score_:.4f} over {self.n_splits_} folds, {models} models each"
+                f"k = {self.k_}, alpha = {self.alpha_:g}, {self.coefficients_} coefficients: mean "
+                f"validation AUC {self.best_score_:.4f} over {self.n_splits_} folds, "
+                f"{len(self.cv_results_['params'])} models each"
+            )
+        mean, error = score_by_others(self.rule, self.cv_results_, self.n_repeats_)
+        # Of few folds the standard error is uncertain itself; that of chance is known.
+        n_positive, n_negative = (
+            self.calibration_[f"n_{side}"] for side in ("positive", "negative")
+        )
+        chance = np.sqrt((n_positive + n_negative + 1) / (12 * n_positive * n_negative))
+        half = 1.96 * max(error, float(chance))
+        low, high = mean - half, min(mean + half, 1.0)
+        if low <= 0.5:
+            warnings.warn(
+                f"the columns found cannot be told from chance: the AUC on folds that had no part "
+                f"in the choice is {mean:.2f}, and its 95 % interval, {max(low, 0.0):.2f} to "
+                f"{high:.2f}, holds 0.5",
+                ChanceWarning,
+                stacklevel=5,
             )
 
     def _sizes_to_try(self, n: int, d: int, fixed: Indices, excluded: Indices) -> Indices:
@@ -256,70 +291,39 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     def _choose(self, ks: Any, alphas: Array, found: CrossValidation, repeats: float) -> None:
         """Fill ``cv_results_`` and choose by the rule."""
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
-        alpha_order = np.argsort(-alphas)
-        scores = found.aucs[:, alpha_order].transpose(0, 2, 1).reshape(len(found.aucs), -1)
-        param_k = np.repeat(ks, alphas.size)
-        param_alpha = np.tile(alphas[alpha_order], ks.size)
-        mean, deviation = scores.mean(axis=0), scores.std(axis=0)
-        binormal = found.binormal_aucs[:, alpha_order].transpose(0, 2, 1).reshape(scores.shape)
+        order = np.argsort(-alphas)
+        aucs = [] if self.coefficients == "logistic" else [*found.aucs[:, order].swapaxes(0, 1)]
+        ridges = [np.full(ks.size, alpha) for alpha in alphas[order][: len(aucs)]]
+        kinds = ["auc"] * len(aucs)
+        if found.logistic_aucs is not None:
+            aucs.append(found.logistic_aucs)
+            ridges.append(alphas[found.best_alphas])
+            kinds.append("logistic")
+        scores = np.stack(aucs, axis=2).reshape(len(found.aucs), -1)
+        param_k = np.repeat(ks, len(kinds))
+        param_alpha = np.stack(ridges, axis=1).ravel()
+        param_coefficients = np.tile(np.array(kinds, dtype=object), ks.size)
+        mean = scores.mean(axis=0)
         self.n_splits_ = len(scores)
         self.n_repeats_ = repeats
         self.cv_results_ = {
             "param_k": param_k,
             "param_alpha": param_alpha,
+            "param_coefficients": param_coefficients,
             "params": [
-                {"k": int(k), "alpha": float(a)} for k, a in zip(param_k, param_alpha, strict=True)
+                {"k": k, "alpha": alpha, "coefficients": kind}
+                for k, alpha, kind in zip(
+                    param_k.tolist(), param_alpha.tolist(), param_coefficients, strict=True
+                )
             ],
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
             "mean_test_score": mean,
-            "std_test_score": deviation,
-            "mean_test_binormal_auc": binormal.mean(axis=0),
+            "std_test_score": scores.std(axis=0),
+            "standard_error_test_score": fold_standard_error(scores, repeats),
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
-
-        top = int(np.argmax(mean))
-        # Repeats judge the same rows again: they add no independent folds.
-        error = float(fold_standard_error(scores[:, top], repeats))
-        if self.rule == "1se":
-            near = mean >= mean[top] - max(error, _SAME_AUC)
-            fewest = param_k == param_k[near].min()
-            best = int(np.argmax(np.where(fewest, mean, -np.inf)))
-        else:
-            merit = binormal.mean(axis=0) - _PRICE_OF_DOUBLING * np.log2(param_k)
-            best = middle = _middle(param_k, param_alpha, merit, max(error, _LEAST_ERROR))
-            # The model of the next smaller k at the same ridge stands that many places before.
-            while len(scores) > 1 and best >= alphas.size:
-                loss = binormal[:, middle] - binormal[:, best - alphas.size]
-                if loss.mean() + fold_standard_error(loss, repeats) > _SURE_LOSS:
-                    break
-                best -= alphas.size
+        best = choose(self.rule, self.cv_results_)
         self.best_index_ = best
         self.best_score_ = float(mean[best])
         self.k_, self.alpha_ = int(param_k[best]), float(param_alpha[best])
-
-
-def _middle(param_k: Array, param_alpha: Array, merit: Array, error: float) -> int:
-    """Place of the middle one of the models that cannot be told from the best.
-
-    Parameters
-    ----------
-    param_k, param_alpha, merit : ndarrays of shape (n_models,)
-        Models of every k and every ridge, k ascending.
-    error : float
-        Standard error of the merits.
-    """
-    short_of_best = (merit.max() - merit) / error
-    weight = np.exp(-0.5 * short_of_best**2)
-    # All factors between two k count the same, however many k were tried between them.
-    ks, of_k = np.unique(param_k, return_inverse=True)
-    log_k = np.log(ks)
-    weight *= np.gradient(log_k)[of_k] if ks.size > 1 else 1.0
-    so_far = np.cumsum(np.bincount(of_k, weight))
-    middle_k = log_k[np.searchsorted(so_far, so_far[-1] / 2)]
-    # A ridge of nothing is taken for a tenth of the smallest.
-    positive = param_alpha[param_alpha > 0]
-    log_alpha = np.log(np.maximum(param_alpha, positive.min() / 10 if positive.size else 1.0))
-    middle_alpha = np.average(log_alpha, weights=weight)
-    # Ten times the ridge changes a model less than ten times the columns.
-    distance = np.hypot(log_k[of_k] - middle_k, (log_alpha - middle_alpha) / 2)
-    return int(np.argmin(np.where(short_of_best <= 1, distance, np.inf)))
+        self.coefficients_ = str(param_coefficients[best])

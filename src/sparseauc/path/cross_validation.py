@@ -21,6 +21,7 @@ from ..chunks import Chunks, chunks_in_memory
 from ..moments import Moments, class_moments
 from ..moments.base import NotGathered
 from ..moments.chunked import GatheredMoments, Partition, SolverMoments
+from ..solvers.logistic import logistic_regression
 from ..solvers.restrictions import Restrictions
 from .folds import SplitPlan
 from .path import PathSearch, SparseAUCPath
@@ -43,10 +44,12 @@ class CrossValidation:
 
     Attributes
     ----------
-    aucs, binormal_aucs : ndarrays of shape (n_splits, n_alphas, n_ks)
-        Validation AUC of every model; and what it would be if scores were normal with their means
-        and variances in each class, Φ((mean₊ − mean₋) / √(var₊ + var₋)), which tells models apart
-        where few rows give many of them the same AUC.
+    aucs : ndarray of shape (n_splits, n_alphas, n_ks)
+        Validation AUC of every model.
+    logistic_aucs : ndarray of shape (n_splits, n_ks), optional
+        Validation AUC of logistic coefficients on the lists of each k, at its best ridge.
+    best_alphas : ndarray of shape (n_ks,)
+        Index of the ridge with the highest mean AUC at each k, the largest of equals.
     auc_error : float
         The most by which a validation AUC may be off, 0 where all are exact.
     moments : Moments
@@ -54,16 +57,20 @@ class CrossValidation:
     path_at : callable
         The path on all rows at one of the ridges, by its index.
     out_of_fold : callable
-        The scores of all rows by the model at ``(alpha, k)``, by their indices: each row by the
-        models fitted without it.
+        The scores of all rows by the model at ``(alpha, k)``, by their indices, or at ``(None, k)``
+        by that with logistic coefficients: each row by the models fitted without it.
+    logistic_coef : callable
+        Logistic coefficients on some columns, fitted to all rows.
     """
 
     aucs: Array
-    binormal_aucs: Array
+    logistic_aucs: Array | None
+    best_alphas: Indices
     auc_error: float
     moments: Moments
     path_at: Callable[[int], SparseAUCPath]
-    out_of_fold: Callable[[int, int], Array]
+    out_of_fold: Callable[[int | None, int], Array]
+    logistic_coef: Callable[[Indices], Array]
 
 
 def cross_validate(
@@ -74,6 +81,7 @@ def cross_validate(
     alphas: Array,
     restrictions: Restrictions,
     *,
+    logistic: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> CrossValidation:
@@ -86,6 +94,8 @@ def cross_validate(
     plan : SplitPlan
     ks, alphas : ndarrays, ascending
     restrictions : Restrictions
+    logistic : bool, default=False
+        Whether to try logistic coefficients too; the columns used must fit into memory.
     n_jobs : int, optional
         Training sets at the same time, in threads. The answer does not depend on it.
     verbose : int, default=0
@@ -102,8 +112,25 @@ def cross_validate(
     with threadpool_limits(1 if small else None, user_api="blas"):
         paths = find_paths(run, fitted, ks, alphas, restrictions)
         models = [Models.from_path(path, m) for path, m in zip(paths, training, strict=False)]
-        aucs, binormal, error = validate(chunks, positive, plan, models)
-    shape = len(training), alphas.size, ks.size
+        found, error = validate(chunks, positive, plan, models)
+        shape = len(training), alphas.size, ks.size
+        aucs = np.reshape(found, shape)
+        # From the largest ridge down, so that it is the largest of equals.
+        best_alphas = alphas.size - 1 - np.argmax(aucs.mean(axis=0)[::-1], axis=0)
+        if logistic:
+            lists = [
+                [path.solutions[a][i].support for i, a in enumerate(best_alphas.tolist())]
+                for path in paths[: len(training)]
+            ]
+            used = np.unique(np.concatenate([columns for some in lists for columns in some]))
+            values = chunks.take(np.arange(positive.size), used)
+            refitted = run(
+                delayed(_with_logistic_coefficients)(
+                    values, used, positive, plan.training_weights(split), lists[split], moments
+                )
+                for split, moments in enumerate(training)
+            )
+            logistic_aucs = np.array(validate(chunks, positive, plan, refitted)[0])
 
     def path_at(at_alpha: int) -> SparseAUCPath:
         if read_again:
@@ -111,15 +138,41 @@ def cross_validate(
             return replace(found, alphas=alphas[[at_alpha]], solutions=[found.solutions[at_alpha]])
         return find_paths(run, [everything], ks, alphas[[at_alpha]], restrictions)[0]
 
-    def out_of_fold(at_alpha: int, at_k: int) -> Array:
-        chosen = [model.only(at_alpha * ks.size + at_k) for model in models]
+    def out_of_fold(at_alpha: int | None, at_k: int) -> Array:
+        if at_alpha is None:
+            chosen = [model.only(at_k) for model in refitted]
+        else:
+            chosen = [model.only(at_alpha * ks.size + at_k) for model in models]
         used, narrowed = narrow(chosen)
         return np.concatenate(chunks.run(OutOfFold(narrowed), *plan.rounds, columns=used))
 
+    def logistic_coef(columns: Indices) -> Array:
+        values = chunks.take(np.arange(positive.size), columns)
+        return logistic_regression(values, positive, plan.weight)[0]
+
     return CrossValidation(
-        np.reshape(aucs, shape), np.reshape(binormal, shape), error, everything, path_at,
-        out_of_fold,
+        aucs, logistic_aucs if logistic else None, best_alphas, error, everything, path_at,
+        out_of_fold, logistic_coef,
     )  # fmt: skip
+
+
+def _with_logistic_coefficients(
+    values: Array,
+    used: Indices,
+    positive: Mask,
+    weight: Array,
+    lists: Sequence[Indices],
+    moments: Moments,
+) -> Models:
+    """Models with logistic coefficients on given columns, fitted to the rows of weight above 0."""
+    rows = np.flatnonzero(weight)
+    training, counts = values[rows], weight[rows]
+    fitted: dict[bytes, Array] = {}
+    for columns in lists:
+        if columns.tobytes() not in fitted:
+            chosen = training[:, np.searchsorted(used, columns)]
+            fitted[columns.tobytes()] = logistic_regression(chosen, positive[rows], counts)[0]
+    return Models.from_lists(lists, [fitted[columns.tobytes()] for columns in lists], moments)
 
 
 def training_moments(

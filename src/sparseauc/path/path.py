@@ -19,9 +19,10 @@ from ..solvers.working_set import FIRST, HRows, exchange_path
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# Ridges tried by default, on the standardised scale, where the diagonal of H is about 2: from
-# hardly any shrinkage to so much that the largest differences of means are chosen one by one.
-DEFAULT_ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+# Ridges tried by default, on the standardised scale, where the diagonal of H is about 2: from next
+# to none to so much that the largest differences of means are chosen one by one. Steps of a hundred
+# lose nothing to finer ones.
+DEFAULT_ALPHAS = (0.001, 0.1, 10.0, 1000.0)
 
 
 @dataclass(frozen=True)

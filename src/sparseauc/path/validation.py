@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.special import ndtr
 
 from .._jit import kernel
 from ..chunks import Chunks, Pass
@@ -61,6 +60,19 @@ class Models:
         middle = np.array(moments.means)[:, used].mean(axis=0) @ coefficients
         return cls(matrix.indptr.astype(np.int64), used[matrix.indices], matrix.data, middle)
 
+    @classmethod
+    def from_lists(
+        cls, lists: Sequence[Indices], coefs: Sequence[Array], moments: Moments
+    ) -> Models:
+        """Models of given columns and coefficients."""
+        means = np.array(moments.means).mean(axis=0)
+        return cls(
+            np.cumsum([0, *(len(columns) for columns in lists)]),
+            np.concatenate(lists),
+            np.concatenate(coefs),
+            np.array([means[c] @ coef for c, coef in zip(lists, coefs, strict=True)]),
+        )
+
     def __len__(self) -> int:
         return self.middle.size
 
@@ -95,8 +107,8 @@ def validate(
     positive: Mask,
     plan: SplitPlan,
     models: Sequence[Models],
-) -> tuple[list[Array], list[Array], float]:
-    """AUC and binormal AUC of all models of each split, and how far the AUCs may be off."""
+) -> tuple[list[Array], float]:
+    """AUC of all models of each split, and how far it may be off."""
     rounds, weight = plan.rounds, plan.weight
     used, narrowed = narrow(models)
     rarer = positive if 2 * np.count_nonzero(positive) <= positive.size else ~positive
@@ -130,19 +142,20 @@ def validate(
         else _Divided(narrowed, dividers, weighted)
     )
     known = [positive, rarer, *([] if weight is None else [weight]), *rounds]
-    tallies: list[_Tally] = chunks.run(work, *known, columns=used)
+    counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
     few_are_positive = rarer is positive
     aucs, errors = [], [0.0]
-    for tally in tallies:
+    for counted, rows in zip(counts, validating, strict=True):
         if exactly:
-            pairs = tally.sums[0, 0, 0] * tally.sums[1, 0, 0]
-            below = tally.counts / (2.0 * pairs)
+            sides = (rows & positive, rows & ~positive)
+            few, many = (side.sum() if weight is None else weight[side].sum() for side in sides)
+            below = counted / (2.0 * few * many)
             aucs.append(1.0 - below if few_are_positive else below)
         else:
-            auc, error = _auc_of_cells(tally.counts)
+            auc, error = _auc_of_cells(counted)
             aucs.append(auc)
             errors.append(error)
-    return aucs, [_binormal(tally) for tally in tallies], max(errors)
+    return aucs, max(errors)
 
 
 def _weight_before(ordered: Array) -> Array:
@@ -161,24 +174,12 @@ def _dividing_rows(few: Indices, many: Indices) -> Indices:
     return np.sort(np.concatenate(parts))
 
 
-class _Tally(NamedTuple):
-    """What was counted of the validation rows of a split.
+class _Count(Pass[list[npt.NDArray[Any]]]):
+    """Score validation rows and count, for each split.
 
-    Attributes
-    ----------
-    sums : ndarray of shape (2, n_models, 3)
-        Weight of rows, sums of scores and of their squares; positives, then negatives.
-    counts : ndarray
-        Of all others, twice the weight of rarer rows below (ties once), by model; or weight by
-        model, class and cell. Without weights every row counts one.
+    Counts are, of all rows that are not of the rarer class, twice the weight of rarer rows below
+    (ties once), by model; or weight by model, class and cell. Without weights every row counts one.
     """
-
-    sums: Array
-    counts: npt.NDArray[Any]
-
-
-class _Count(Pass[list[_Tally]]):
-    """Score validation rows and count."""
 
     def __init__(self, models: Sequence[Models], dividers: Sequence[Array], weighted: bool) -> None:
         self._models = models
@@ -187,38 +188,35 @@ class _Count(Pass[list[_Tally]]):
 
     def add(
         self,
-        state: list[_Tally] | None,
+        state: list[npt.NDArray[Any]] | None,
         X: Any,
         start: int,
         *known: npt.NDArray[Any],
-    ) -> list[_Tally]:
+    ) -> list[npt.NDArray[Any]]:
         """Score and count the validation rows of a chunk."""
         del start
         positive, rarer, *rounds = known
         weight = rounds.pop(0) if self._weighted else None
         if state is None:
-            state = [
-                _Tally(np.zeros((2, len(model), 3)), self._nothing(number))
-                for number, model in enumerate(self._models)
-            ]
+            state = [self._nothing(number) for number in range(len(self._models))]
         for validated in rounds:
             for number in np.unique(validated[validated >= 0]).tolist():
-                model, tally = self._models[number], state[number]
+                model = self._models[number]
                 rows = np.flatnonzero(validated == number)
                 size = max(64, _TILE_NUMBERS // len(model))
                 for low in range(0, rows.size, size):
                     part = rows[low : low + size]
                     scores = model.scores(X[part])
                     counted = np.empty(0) if weight is None else weight[part]
-                    _add_sums(scores, positive[part], counted, tally.sums)
-                    self._count(number, scores, positive[part], rarer[part], counted, tally.counts)
+                    self._count(number, scores, positive[part], rarer[part], counted, state[number])
         return state
 
-    def merge(self, first: list[_Tally], second: list[_Tally]) -> list[_Tally]:
+    def merge(
+        self, first: list[npt.NDArray[Any]], second: list[npt.NDArray[Any]]
+    ) -> list[npt.NDArray[Any]]:
         """Add up."""
         for one, other in zip(first, second, strict=True):
-            one.sums[:] += other.sums
-            one.counts[:] += other.counts
+            one += other
         return first
 
     def _nothing(self, number: int) -> npt.NDArray[Any]:
@@ -306,18 +304,6 @@ def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
     return aucs, float((together / pairs).max())
 
 
-def _binormal(tally: _Tally) -> Array:
-    """Φ((mean₊ − mean₋) / √(var₊ + var₋)) of the scores of each model."""
-    count, total, squares = np.moveaxis(tally.sums, 2, 0)
-    mean = total / count
-    variance = np.maximum(squares / count - mean**2, 0.0)
-    gap, spread = mean[0] - mean[1], np.sqrt(variance.sum(axis=0))
-    # Without spread any gap is complete separation, and none, as without columns, is chance.
-    apart = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
-    distance: Array = np.divide(gap, spread, out=apart, where=spread > 0)
-    return np.asarray(ndtr(distance))
-
-
 class OutOfFold(Pass[list[Array]]):
     """Score each row by the models of the splits that validate it, NaN where none does."""
 
@@ -364,19 +350,6 @@ def _score(by_column, starts, columns, values, middle, scores):  # type: ignore[
                 column, value = by_column[columns[p], low:high], values[p]
                 for i in range(out.size):
                     out[i] += value * column[i]
-
-
-@kernel
-def _add_sums(scores, positive, weight, sums):  # type: ignore[no-untyped-def]
-    """Add the weight of rows, their scores and squared scores by class and model."""
-    for m in range(scores.shape[0]):
-        row = scores[m]
-        for i in range(row.size):
-            w = weight[i] if weight.size else 1.0
-            total = sums[0, m] if positive[i] else sums[1, m]
-            total[0] += w
-            total[1] += w * row[i]
-            total[2] += w * row[i] * row[i]
 
 
 @kernel

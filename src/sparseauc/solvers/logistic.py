@@ -14,13 +14,12 @@ _TOLERANCE = 1e-10
 
 
 def logistic_regression(
-    X: Array, target: npt.ArrayLike, weight: Array | None = None, *, ridge: float = 1.0
+    X: Array, target: npt.ArrayLike, weight: Array | None = None, *, ridge: float = 1e-3
 ) -> tuple[Array, float]:
     """Fit a logistic regression with a light ridge.
 
-    Minimises the sum of the logistic losses and ridge/2 times the squared norm of the coefficients
-    of standardised columns; the intercept is not penalised. With ``ridge=1`` that is
-    ``LogisticRegression(C=1)`` after ``StandardScaler``.
+    Minimises the mean of the logistic losses and ridge/2 times the squared norm of the coefficients
+    of standardised columns; the intercept is not penalised. Weights count by their ratio.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ def logistic_regression(
         class. Some rows of weight above 0 are above 0, and some below 1.
     weight : ndarray of shape (n,), optional
         Weights of the rows.
-    ridge : float, default=1.0
+    ridge : float, default=0.001
         With a ridge of 0 there is no finite answer where a line separates targets of 0 and 1.
 
     Returns
@@ -41,37 +40,42 @@ def logistic_regression(
     """
     n, k = X.shape
     target = np.asarray(target, np.float64)
-    counts = np.ones(n) if weight is None else weight
-    mean = np.average(X, axis=0, weights=counts)
-    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=counts))
+    share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    # Largest entries of 1, so that no square is too large or too small for a number.
+    size = np.abs(X).max(axis=0)
+    size[size == 0.0] = 1.0
+    rows = np.empty((n, k + 1))
+    rows[:, k] = 1.0
+    columns = rows[:, :k]
+    np.divide(X, size, out=columns)
+    mean = share @ columns
+    columns -= mean
+    deviation = np.sqrt(share @ columns**2)
     # What varies by rounding alone is constant, and the ridge leaves its coefficient at 0.
     constant = deviation <= 1e-12 * np.abs(mean)
     deviation[constant] = 1.0
-    rows = np.empty((n, k + 1))
-    np.divide(X - mean, deviation, out=rows[:, :k])
-    rows[:, :k][:, constant] = 0.0
-    rows[:, k] = 1.0
+    columns /= deviation
+    columns[:, constant] = 0.0
     penalty = np.append(np.full(k, ridge), 0.0)
 
     def loss_of(parameters: Array, scores: Array) -> float:
-        losses = counts @ (np.logaddexp(0.0, scores) - target * scores)
+        losses = share @ (np.logaddexp(0.0, scores) - target * scores)
         return float(losses + 0.5 * penalty @ parameters**2)
 
-    parameters, scores = np.zeros(k + 1), np.zeros(n)
-    # Begin with the share of positives.
-    parameters[k] = logit(counts @ target / counts.sum())
-    scores += parameters[k]
+    parameters = np.zeros(k + 1)
+    # Begin with how frequent positives are.
+    parameters[k] = logit(share @ target)
+    scores = np.full(n, parameters[k])
     loss = loss_of(parameters, scores)
     for _ in range(_MOST_STEPS):
         probability = expit(scores)
-        gradient = rows.T @ (counts * (probability - target)) + penalty * parameters
-        curvature = (rows * (counts * probability * (1.0 - probability))[:, None]).T @ rows
-        curvature[np.diag_indices(k + 1)] += penalty
+        gradient = rows.T @ (share * (probability - target)) + penalty * parameters
+        curvature = (rows * (share * probability * (1.0 - probability))[:, None]).T @ rows
         # Constant columns have no curvature, nor has any with all rows far from the threshold.
-        curvature[np.diag_indices(k + 1)] += 1e-12 * counts.sum()
+        curvature[np.diag_indices(k + 1)] += penalty + 1e-12
         step = np.linalg.solve(curvature, gradient)
         decrement = float(step @ gradient)
-        if decrement <= _TOLERANCE * (1.0 + loss):
+        if decrement <= _TOLERANCE * loss:
             parameters = parameters - step  # so close, a step squares the error
             break
         length = 1.0
@@ -86,4 +90,5 @@ def logistic_regression(
             break  # rounding leaves no way down
         parameters, scores, loss = trial, trial_scores, trial_loss
     coef = parameters[:k] / deviation
-    return coef, float(parameters[k] - coef @ mean)
+    intercept = float(parameters[k] - coef @ mean)
+    return coef / size, intercept

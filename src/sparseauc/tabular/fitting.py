@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from ..curves import fit_calibration
-from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
+from ..estimators import ChanceWarning, SparseAUCClassifier, SparseAUCClassifierCV
 from ..metrics import auc_confidence_interval
 from ..moments import ColumnError
 from ..path.path import DEFAULT_ALPHAS
@@ -158,7 +158,9 @@ def fit_table(
     columns = column_table(classifier, X, table.y, stability)
     columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
     scores = np.asarray(classifier.decision_function(X), np.float64)
-    said = dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning)
+    # Where the AUC is judged by nested folds, they tell whether it is chance.
+    wanted = (UserWarning,) if nested is not None else (UserWarning, ChanceWarning)
+    said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     _name(model, classifier, table)
     notes = list(table.notes)
     if stability is not None and table.groups is not None:

@@ -1,0 +1,177 @@
+"""What cross-validation chooses: rules, coefficients, probabilities; and when it is chance."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.curves import fit_logistic
+from sparseauc.datasets import make_outbreak
+from sparseauc.estimators import ChanceWarning
+
+
+@pytest.fixture(scope="module")
+def outbreak():
+    return make_outbreak(n=600, d=40, k=5, mu=1.0, r=0.1, random_state=0)
+
+
+def chosen(model):
+    return model.get_support(indices=True).tolist()
+
+
+@pytest.mark.parametrize("rule", ["best", "1se"])
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_take_the_fewest_columns_that_are_good_enough(seed, rule):
+    X, y = make_outbreak(150, 30, 6, mu=0.5, r=0.3, random_state=seed)
+    model = SparseAUCClassifierCV(range(1, 13), (0.1, 10.0), cv=5, rule=rule).fit(X, y)
+    table = pd.DataFrame(model.cv_results_)
+    splits = table[[f"split{i}_test_score" for i in range(5)]].to_numpy()
+    best = table["mean_test_score"].idxmax()
+    below = 0.001 if rule == "best" else splits[best].std(ddof=1) / np.sqrt(5)
+    good = table[table["mean_test_score"] >= splits[best].mean() - below]
+    assert model.k_ == good["param_k"].min()
+    same_k = table[table["param_k"] == model.k_]
+    assert model.best_score_ == same_k["mean_test_score"].max()
+    chosen = table.iloc[model.best_index_]
+    assert chosen["mean_test_score"] == model.best_score_
+    assert chosen["params"] == {
+        "k": model.k_, "alpha": model.alpha_, "coefficients": model.coefficients_,
+    }  # fmt: skip
+
+
+def test_repeats_add_no_independent_folds(outbreak):
+    X, y = outbreak
+    splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
+    once, thrice = (
+        SparseAUCClassifierCV([1, 3], [1.0], cv=splits * times).fit(X, y) for times in (1, 3)
+    )
+    key = "standard_error_test_score"
+    # The same folds again: only the degrees of freedom differ, 11 of 12 in place of 3 of 4.
+    expected = once.cv_results_[key] * np.sqrt((3 / 4) / (11 / 12))
+    assert_allclose(thrice.cv_results_[key], expected)
+
+
+def test_a_rule_may_be_any_callable(outbreak):
+    def longest(cv_results):
+        return int(np.argmax(cv_results["param_k"]))
+
+    model = SparseAUCClassifierCV([1, 3, 5], [1.0], cv=3, rule=longest).fit(*outbreak)
+    assert model.k_ == 5
+    wrong = SparseAUCClassifierCV([1, 3, 5], [1.0], cv=3, rule=lambda _: 99)
+    with pytest.raises(ValueError, match="it returned 99"):
+        wrong.fit(*outbreak)
+
+
+# ------------------------------------------------------- cross-validation: logistic coefficients
+
+
+def logistic_scores(X, y, columns, X_new):
+    """Scores by scikit-learn, zero midway between the class means of the training rows."""
+    scaler = StandardScaler().fit(X[:, columns])
+    model = LogisticRegression(C=1000 / len(X), solver="newton-cholesky", tol=1e-12, max_iter=1000)
+    model.fit(scaler.transform(X[:, columns]), y)
+    scores, training = (
+        scaler.transform(table[:, columns]) @ model.coef_[0] for table in (X_new, X)
+    )
+    positive = y == model.classes_[1]
+    return scores - (training[positive].mean() + training[~positive].mean()) / 2
+
+
+@pytest.mark.parametrize("home", [np.asarray, sp.csr_array])
+def test_logistic_coefficients_are_tried_on_the_lists_of_the_best_ridge(outbreak, home):
+    X, y = outbreak
+    ks, alphas = [1, 3, 5], [0.1, 10.0]
+    model = SparseAUCClassifierCV(ks, alphas, cv=4, coefficients="auto").fit(home(X), y)
+    table = pd.DataFrame(model.cv_results_)
+    assert len(table) == 9
+    tried = table[table["param_coefficients"] == "logistic"].set_index("param_k")
+    for k in ks:
+        others = table[(table["param_k"] == k) & (table["param_coefficients"] == "auc")]
+        best = others.loc[others["mean_test_score"].idxmax()]
+        assert tried.loc[k, "param_alpha"] == best["param_alpha"]
+        for i, (train, test) in enumerate(StratifiedKFold(4).split(X, y)):
+            plain = SparseAUCClassifier(k=k, alpha=best["param_alpha"]).fit(X[train], y[train])
+            scores = logistic_scores(X[train], y[train], sorted(chosen(plain)), X[test])
+            auc = roc_auc_score(y[test], scores)
+            assert tried.loc[k, f"split{i}_test_score"] == pytest.approx(auc, abs=1e-9)
+
+
+def test_logistic_coefficients_are_those_of_the_fit(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifierCV([1, 3, 5], [1.0], cv=3, coefficients="logistic").fit(X, y)
+    assert set(model.cv_results_["param_coefficients"]) == {model.coefficients_} == {"logistic"}
+    columns = sorted(chosen(model))
+    expected = logistic_scores(X, y, columns, X)
+    assert_allclose(model.decision_function(X), expected, atol=1e-7)
+    for i, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        scores = model.out_of_fold_scores_[test]
+        found = model.cv_results_[f"split{i}_test_score"][model.best_index_]
+        assert found == pytest.approx(roc_auc_score(y[test], scores), abs=1e-12)
+        plain = SparseAUCClassifier(k=model.k_, alpha=1.0).fit(X[train], y[train])
+        naive = logistic_scores(X[train], y[train], sorted(chosen(plain)), X[test])
+        assert_allclose(scores, naive, atol=1e-7)
+
+
+def test_logistic_coefficients_are_not_tried_where_columns_outnumber_rows():
+    X, y = make_outbreak(40, 60, 3, mu=1.0, r=0.4, random_state=0)
+    model = SparseAUCClassifierCV([1, 3], [1.0], cv=3).fit(X, y)
+    assert set(model.cv_results_["param_coefficients"]) == {"auc"}
+
+
+# ---------------------------------------------------------------- cross-validation: probabilities
+
+
+def test_probabilities_are_platts_map_of_out_of_fold_scores(outbreak):
+    X, y = outbreak
+    model = SparseAUCClassifierCV([1, 3, 5], [1.0], cv=3).fit(X, y)
+    positive = y == model.classes_[1]
+    how = model.calibration_
+    assert (how["n_positive"], how["n_negative"]) == (positive.sum(), (~positive).sum())
+    slope, intercept = fit_logistic(model.out_of_fold_scores_, positive, smooth=True)
+    assert (how["slope"], how["intercept"]) == (slope, intercept)
+    found = model.predict_proba(X)
+    expected = 1 / (1 + np.exp(-(slope * model.decision_function(X) + intercept)))
+    assert_allclose(found, np.column_stack([1 - expected, expected]), atol=1e-12)
+
+
+def test_probabilities_agree_with_how_frequent_positives_are():
+    X, y = make_outbreak(6000, 10, 4, mu=1.0, r=0.2, random_state=0)
+    model = SparseAUCClassifierCV(range(1, 7), [1.0], cv=3).fit(X[:3000], y[:3000])
+    found, positive = model.predict_proba(X[3000:])[:, 1], y[3000:] > 0
+    for low, high in ((0.0, 0.2), (0.2, 0.5), (0.5, 1.0)):
+        inside = (found >= low) & (found < high)
+        assert inside.sum() > 50
+        assert positive[inside].mean() == pytest.approx(found[inside].mean(), abs=0.06)
+
+
+def test_only_what_is_calibrated_has_probabilities(outbreak):
+    plain = SparseAUCClassifier(k=2).fit(*outbreak)
+    assert not hasattr(plain, "predict_proba")
+    with pytest.raises(AttributeError, match=r"predict_proba|probabilities"):
+        plain.predict_proba  # noqa: B018
+    assert hasattr(SparseAUCClassifierCV(), "predict_proba")
+    with pytest.raises(NotFittedError):
+        SparseAUCClassifierCV().predict_proba(outbreak.X)
+
+
+# ----------------------------------------------------------------------- cross-validation: chance
+
+
+@pytest.mark.parametrize("seed", [10, 11, 12, 13])
+def test_noise_is_called_noise(seed):
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(300, 20)), random.random(300) < 0.4
+    with pytest.warns(ChanceWarning, match=r"cannot be told from chance.* holds 0\.5"):
+        SparseAUCClassifierCV().fit(X, y)
+
+
+def test_a_signal_is_not_called_noise(outbreak, recwarn):
+    SparseAUCClassifierCV(range(1, 8), cv=5).fit(*outbreak)
+    assert not [one for one in recwarn if one.category is ChanceWarning]
