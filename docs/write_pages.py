@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = {
     "sparseauc": "Classifiers, paths over k, class moments",
     "sparseauc.selection": "Choosing k, and trusting the choice",
+    "sparseauc.path.rules": "Rules of cross-validation",
     "sparseauc.metrics": "Metrics",
     "sparseauc.curves": "Curves: ROC bands, calibration, decision curves",
     "sparseauc.operating_points": "Thresholds and what they come to",

@@ -14,6 +14,8 @@ import numpy as np
 
 from ..metrics import fold_standard_error
 
+__all__ = ["best", "one_standard_error"]
+
 Rule = Callable[[Mapping[str, Any]], int]
 
 # Mean AUCs so close are the same to whoever pays for columns.
@@ -34,6 +36,12 @@ def best(cv_results: Mapping[str, Any]) -> int:
     int
         Index of the model; of several with as many columns that of the highest mean, the first of
         equals.
+
+    Examples
+    --------
+    >>> from sparseauc.path.rules import best
+    >>> best({"param_k": [1, 2, 3, 4], "mean_test_score": [0.8, 0.8995, 0.8994, 0.9]})
+    1
     """
     return _fewest_columns(cv_results, TOLERANCE)
 
@@ -50,6 +58,13 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     -------
     int
         Index of the model, as for :func:`best`.
+
+    Examples
+    --------
+    >>> from sparseauc.path.rules import one_standard_error
+    >>> results = {"param_k": [1, 2, 3], "mean_test_score": [0.8, 0.89, 0.9]}
+    >>> one_standard_error({**results, "standard_error_test_score": [0.1, 0.03, 0.02]})
+    1
     """
     top = int(np.argmax(cv_results["mean_test_score"]))
     return _fewest_columns(cv_results, float(_standard_errors(cv_results)[top]))
