@@ -59,8 +59,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         validated.
     rule : {"best", "1se"} or callable, default="best"
         "best": the fewest columns whose mean AUC is within 0.001 of the highest. "1se": the fewest
-        columns whose mean AUC is within one standard error of the highest. A callable is given
-        ``cv_results_`` and returns the index of the model, as for ``GridSearchCV(refit=…)``.
+        columns whose mean AUC is within one standard error of the highest, or 0.001 where that is
+        more. A callable is given ``cv_results_`` and returns the index of the model, as for
+        ``GridSearchCV(refit=…)``.
     coefficients : {"auto", "auc", "logistic"}, default="auto"
         "auc": those that minimise the squared pairwise loss of the chosen columns. "logistic": a
         logistic regression on the chosen columns, which extreme values move less. "auto": both are

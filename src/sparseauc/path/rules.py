@@ -49,6 +49,8 @@ def best(cv_results: Mapping[str, Any]) -> int:
 def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     """Choose the fewest columns whose mean AUC is within one standard error of the highest.
 
+    Within 0.001 where that is more, so that the list is never longer than that of :func:`best`.
+
     Parameters
     ----------
     cv_results : mapping of str to array
@@ -67,7 +69,7 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     1
     """
     top = int(np.argmax(cv_results["mean_test_score"]))
-    return _fewest_columns(cv_results, float(_standard_errors(cv_results)[top]))
+    return _fewest_columns(cv_results, max(TOLERANCE, float(_standard_errors(cv_results)[top])))
 
 
 RULES: dict[str, Rule] = {"best": best, "1se": one_standard_error}
