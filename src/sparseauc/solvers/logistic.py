@@ -14,7 +14,7 @@ _TOLERANCE = 1e-10
 
 
 def logistic_regression(
-    X: Array, target: npt.ArrayLike, weight: Array | None = None, *, ridge: float = 1e-3
+    X: Array, target: npt.ArrayLike, weight: Array | None = None, *, ridge: float = 5e-3
 ) -> tuple[Array, float]:
     """Fit a logistic regression with a light ridge.
 
@@ -29,7 +29,7 @@ def logistic_regression(
         class. Some rows of weight above 0 are above 0, and some below 1.
     weight : ndarray of shape (n,), optional
         Weights of the rows.
-    ridge : float, default=0.001
+    ridge : float, default=0.005
         With a ridge of 0 there is no finite answer where a line separates targets of 0 and 1.
 
     Returns
