@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.curves import fit_logistic
 from sparseauc.datasets import make_outbreak
-from sparseauc.estimators import ChanceWarning
+from sparseauc.path.rules import ChanceWarning
 
 
 @pytest.fixture(scope="module")

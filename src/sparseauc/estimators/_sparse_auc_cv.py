@@ -19,7 +19,7 @@ from ..metrics import fold_standard_error
 from ..path.cross_validation import CrossValidation, cross_validate
 from ..path.folds import SplitPlan, check_splits, default_splitter
 from ..path.path import DEFAULT_ALPHAS, check_sizes, whole_numbers
-from ..path.rules import Rule, choose, score_by_others
+from ..path.rules import ChanceWarning, Rule, choose, score_by_others
 from ..solvers.restrictions import Restrictions
 from ._base import names_columns, not_finite
 from ._sparse_auc import SparseAUCClassifier
@@ -32,10 +32,6 @@ _EVERY_SIZE = np.arange(1, 51)
 _LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
 # Numbers in a table up to which logistic coefficients are tried by default.
 _SMALL = 2**22
-
-
-class ChanceWarning(UserWarning):
-    """The columns found cannot be told from chance."""
 
 
 class SparseAUCClassifierCV(SparseAUCClassifier):

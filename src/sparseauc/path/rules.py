@@ -14,12 +14,16 @@ import numpy as np
 
 from ..metrics import fold_standard_error
 
-__all__ = ["best", "one_standard_error"]
+__all__ = ["ChanceWarning", "best", "one_standard_error"]
 
 Rule = Callable[[Mapping[str, Any]], int]
 
 # Mean AUCs so close are the same to whoever pays for columns.
 TOLERANCE = 0.001
+
+
+class ChanceWarning(UserWarning):
+    """The columns found cannot be told from chance."""
 
 
 def best(cv_results: Mapping[str, Any]) -> int:

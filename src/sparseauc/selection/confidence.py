@@ -7,6 +7,7 @@ procedure, every choice included, so hand in the estimator that chooses, such as
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +28,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from ..metrics import AUCInterval, auc_confidence_interval, fast_auc
+from ..path.rules import ChanceWarning
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -352,7 +354,10 @@ def permutation_test(
 
 def _best_score(estimator: Any, X: Any, labels: npt.NDArray[Any]) -> float | None:
     """Score by which an estimator chose, or its last step; None if it does not choose."""
-    model = clone(estimator).fit(X, labels)
+    with warnings.catch_warnings():
+        # Shuffled labels are chance on purpose.
+        warnings.simplefilter("ignore", ChanceWarning)
+        model = clone(estimator).fit(X, labels)
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     return getattr(last, "best_score_", None)
 

@@ -15,10 +15,11 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from ..curves import fit_calibration
-from ..estimators import ChanceWarning, SparseAUCClassifier, SparseAUCClassifierCV
+from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
 from ..metrics import auc_confidence_interval
 from ..moments import ColumnError
 from ..path.path import DEFAULT_ALPHAS
+from ..path.rules import ChanceWarning
 from ..selection.confidence import (
     NestedScores,
     PermutationResult,

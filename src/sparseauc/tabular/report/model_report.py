@@ -465,7 +465,7 @@ def _size(summary: FitSummary) -> list[Element]:
         return []
     rule = {
         "1se": "The list chosen is the shortest within one standard error of the best.",
-        "best": "The list chosen is of median size among the models within noise of the best.",
+        "best": "The list chosen is the shortest whose AUC is within 0.001 of the best.",
     }.get(str(summary.settings.get("rule")), "")
     return [
         Figure(
