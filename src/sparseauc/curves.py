@@ -184,16 +184,13 @@ def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
     return CalibrationBins(means, rows[held], positives, low, high)
 
 
-def fit_logistic(
-    scores: Array, positive: Mask, weight: Array | None = None, *, smooth: bool = False
-) -> tuple[float, float]:
+def fit_logistic(scores: Array, positive: Mask, *, smooth: bool = False) -> tuple[float, float]:
     """Slope and intercept of the logistic regression of a class on one score.
 
     Parameters
     ----------
     scores : ndarray of shape (n,)
     positive : ndarray of bool of shape (n,)
-    weight : ndarray of shape (n,), optional
     smooth : bool, default=False
         Whether to fit Platt's targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) in place of 1 and 0, which
         keeps the slope finite where the score separates the classes.
@@ -206,7 +203,7 @@ def fit_logistic(
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())
     ends = (1 / (n_negative + 2), (n_positive + 1) / (n_positive + 2)) if smooth else (0.0, 1.0)
     target = np.where(positive, ends[1], ends[0])
-    coef, intercept = logistic_regression(scores[:, None], target, weight, ridge=0.0)
+    coef, intercept = logistic_regression(scores[:, None], target, ridge=0.0)
     slope = float(coef[0])
     if not smooth and abs(slope) * scores.std() > 20:  # separated: the slope grows without end
         return np.nan, np.nan
@@ -216,7 +213,7 @@ def fit_logistic(
 def fit_calibration(
     scores: Array, positive: Mask, weight: Array | None = None
 ) -> dict[str, float | int]:
-    """Platt's map from out-of-fold scores to probabilities.
+    """Map from out-of-fold scores to probabilities, by logistic regression.
 
     Parameters
     ----------
@@ -235,7 +232,10 @@ def fit_calibration(
     known = ~np.isnan(scores)
     scores, positive = np.asarray(scores[known], np.float64), positive[known]
     weight = None if weight is None else weight[known]
-    slope, intercept = fit_logistic(scores, positive, weight, smooth=True)
+    # Next to no ridge: it keeps the slope finite where the score separates the classes, and unlike
+    # Platt's targets it does not depend on how many rows a weight stands for.
+    (slope,), intercept = logistic_regression(scores[:, None], positive, weight, ridge=1e-4)
+    slope = float(slope)
     if slope < 0:
         slope, intercept = 0.0, float(logit(np.average(positive, weights=weight)))
     counted = positive if weight is None else positive[weight > 0]

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
-from sparseauc.curves import fit_logistic
+from sparseauc.curves import fit_calibration
 from sparseauc.datasets import make_outbreak
 from sparseauc.path.rules import ChanceWarning
 
@@ -128,17 +128,29 @@ def test_logistic_coefficients_are_not_tried_where_columns_outnumber_rows():
 # ---------------------------------------------------------------- cross-validation: probabilities
 
 
-def test_probabilities_are_platts_map_of_out_of_fold_scores(outbreak):
+def test_probabilities_are_a_logistic_regression_on_out_of_fold_scores(outbreak):
     X, y = outbreak
     model = SparseAUCClassifierCV([1, 3, 5], [1.0], cv=3).fit(X, y)
     positive = y == model.classes_[1]
     how = model.calibration_
     assert (how["n_positive"], how["n_negative"]) == (positive.sum(), (~positive).sum())
-    slope, intercept = fit_logistic(model.out_of_fold_scores_, positive, smooth=True)
-    assert (how["slope"], how["intercept"]) == (slope, intercept)
+    plain = LogisticRegression(C=np.inf, tol=1e-10).fit(model.out_of_fold_scores_[:, None], y)
+    assert how["slope"] == pytest.approx(plain.coef_[0, 0], rel=0.01)
+    assert how["intercept"] == pytest.approx(plain.intercept_[0], rel=0.01)
     found = model.predict_proba(X)
-    expected = 1 / (1 + np.exp(-(slope * model.decision_function(X) + intercept)))
+    expected = 1 / (1 + np.exp(-(how["slope"] * model.decision_function(X) + how["intercept"])))
     assert_allclose(found, np.column_stack([1 - expected, expected]), atol=1e-12)
+
+
+def test_calibration_of_scores_that_rank_the_wrong_way_or_perfectly():
+    positive = np.arange(40) % 4 == 0
+    backwards = fit_calibration(-positive + np.linspace(0, 1e-3, 40), positive)
+    assert backwards["slope"] == 0.0
+    assert 1 / (1 + np.exp(-backwards["intercept"])) == pytest.approx(0.25)
+    perfect = fit_calibration(np.append(positive[:-1] * 1.0, np.nan), positive)
+    assert np.isfinite(perfect["slope"])
+    assert perfect["slope"] > 0
+    assert (perfect["n_positive"], perfect["n_negative"]) == (10, 29)
 
 
 def test_probabilities_agree_with_how_frequent_positives_are():

@@ -135,9 +135,12 @@ def test_large_memory_maps(outbreak, tmp_path, monkeypatch):
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     expected = SparseAUCClassifierCV(**GRID).fit(X, y)
     actual = SparseAUCClassifierCV(**GRID).fit(mapped, y)
-    # Moments, AUCs and out-of-fold scores; of the rarer class single rows are read.
-    assert actual.n_passes_ == 3
     assert_same_search(actual, expected)
+    fewer = SparseAUCClassifierCV(**GRID, coefficients="auc").fit(mapped, y)
+    # Moments, AUCs and out-of-fold scores; of the rarer class single rows are read.
+    assert fewer.n_passes_ == 3
+    # One more for the AUCs of logistic coefficients.
+    assert actual.n_passes_ == 4
     assert_allclose(actual.decision_function(mapped), expected.decision_function(X), atol=1e-9)
 
 
@@ -252,9 +255,12 @@ def test_search_equals_that_in_memory(outbreak, readings, chunks, kind):
 
 def test_readings_are_few(outbreak):
     X, y = outbreak
-    model = SparseAUCClassifierCV(**GRID).fit(sparse_chunks(X), y)
+    model = SparseAUCClassifierCV(**GRID, coefficients="auc").fit(sparse_chunks(X), y)
     # Moments, rows of the rarer class, AUCs, out-of-fold scores.
     assert model.n_passes_ == 4
+    both = SparseAUCClassifierCV(**GRID, coefficients="logistic").fit(sparse_chunks(X), y)
+    # And for logistic coefficients the columns, rows of the rarer class and AUCs, and the fit.
+    assert both.n_passes_ == 8
 
 
 def test_answer_does_not_depend_on_jobs_or_chunks(outbreak):
@@ -276,7 +282,7 @@ def test_aucs_are_exact_with_ties_and_whichever_class_is_rarer(share, values):
     X = rng.normal(size=(600, 4)) + 0.4 * y[:, None]
     if values == "counts":
         X = np.round(X)
-    model = SparseAUCClassifierCV(ks=[1, 2], alphas=[1.0], cv=StratifiedKFold(2))
+    model = SparseAUCClassifierCV([1, 2], [1.0], cv=StratifiedKFold(2), coefficients="auc")
     model.fit(dense_chunks(X, 70), y)
     for number, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
         for place, k in enumerate([1, 2]):

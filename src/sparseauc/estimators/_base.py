@@ -104,7 +104,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, (n, 2), by Platt's map of the scores.
+        """Probability of each class, (n, 2), by a logistic map of the scores.
 
         The map, ``calibration_``, was fitted to scores of rows by models that had not seen them; it
         says how many rows of each class it rests on. It supposes that positives are as frequent as

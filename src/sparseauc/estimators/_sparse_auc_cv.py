@@ -97,7 +97,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Score of each row by the chosen model fitted without its fold, the mean where several folds
         validate it; NaN where none does.
     calibration_ : dict
-        How scores become probabilities: ``slope`` and ``intercept`` of Platt's map, fitted to
+        How scores become probabilities: ``slope`` and ``intercept`` of a logistic regression on
         ``out_of_fold_scores_``, and the rows it rests on, ``n_positive`` and ``n_negative``.
     path_ : SparseAUCPath
         All k on all rows, at ``alpha_``.
