@@ -144,7 +144,7 @@ def test_probabilities_are_a_logistic_regression_on_out_of_fold_scores(outbreak)
 
 def test_calibration_of_scores_that_rank_the_wrong_way_or_perfectly():
     positive = np.arange(40) % 4 == 0
-    backwards = fit_calibration(-positive + np.linspace(0, 1e-3, 40), positive)
+    backwards = fit_calibration(np.linspace(0, 1e-3, 40) - 1.0 * positive, positive)
     assert backwards["slope"] == 0.0
     assert 1 / (1 + np.exp(-backwards["intercept"])) == pytest.approx(0.25)
     perfect = fit_calibration(np.append(positive[:-1] * 1.0, np.nan), positive)
