@@ -64,7 +64,7 @@ def assert_same_search(actual, expected):
     for name in ("coef_", "intercept_", "scale_", "out_of_fold_scores_"):
         assert_allclose(getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
     assert actual.objective_ == pytest.approx(expected.objective_, rel=1e-9)
-    for name in ("mean_test_score", "std_test_score", "mean_test_binormal_auc"):
+    for name in ("mean_test_score", "std_test_score", "standard_error_test_score"):
         assert_allclose(actual.cv_results_[name], expected.cv_results_[name], atol=1e-9)
     assert (actual.k_, actual.alpha_) == (expected.k_, expected.alpha_)
 
@@ -115,7 +115,9 @@ def test_search_equals_that_in_memory(cluster, outbreak, expected, kind):
     X, y = collections(*outbreak)[kind]
     actual = clone(SEARCH).fit(X, y)
     assert_same_search(actual, expected)
-    assert actual.n_passes_ == 5
+    # Three more than without logistic coefficients, which were not chosen.
+    assert actual.coefficients_ == "auc"
+    assert actual.n_passes_ == 5 + 3
 
 
 def test_collections_that_lie_with_the_workers(cluster, outbreak):
@@ -209,10 +211,11 @@ def in_memory(tmp_path, **parameters):
 
 def test_path_and_folds_take_five_passes(cluster, tmp_path):
     X, y = made_on_the_fly(tmp_path)
-    actual = clone(SEARCH).fit(X, y)
+    search = clone(SEARCH).set_params(coefficients="auc")
+    actual = clone(search).fit(X, y)
     for number in range(6):
         assert (tmp_path / f"made {number}").stat().st_size == actual.n_passes_ == 5
-    assert_same_search(actual, clone(SEARCH).fit(*in_memory(tmp_path)))
+    assert_same_search(actual, clone(search).fit(*in_memory(tmp_path)))
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster, tmp_path):
