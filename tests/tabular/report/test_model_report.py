@@ -291,7 +291,7 @@ def test_what_was_done_in_plain_words(tuned, tuned_report):
     for part in (
         f"has 160 rows: {y.sum()} with state = ill (events) and {160 - y.sum()} with well",
         "No value was missing",
-        "1 to 6 columns and 5 ridge penalties were compared by 5-fold cross-validated AUC",
+        "1 to 6 columns and 4 ridge penalties were compared by 5-fold cross-validated AUC",
         "in each of 5 outer folds",
         "split into halves 5 times",
         "A score is not a probability",
@@ -418,7 +418,7 @@ def groups_without_stability():
 @pytest.mark.parametrize(
     ("make", "figures", "says"),
     [
-        ("tuned_report", 5, "1 to 6 columns and 5 ridge penalties"),
+        ("tuned_report", 5, "1 to 6 columns and 4 ridge penalties"),
         (ten_positives, 4, "Only 10 rows are 'ill'"),
         (groups_without_stability, 4, "Rows come in 80 groups"),
     ],
