@@ -298,6 +298,8 @@ def test_what_was_done_in_plain_words(tuned, tuned_report):
         "sparseauc fit t.csv",
     ):
         assert part in text
+    logistic = tuned.classifier.coefficients_ == "logistic"
+    assert ("a logistic regression on the columns chosen" in text) == logistic
     assert tuned_report.facts["seed"] == "0"
 
 

@@ -64,6 +64,11 @@ def _describe_score(summary: FitSummary) -> str:
         f"exchanging columns until no exchange improves it, with a ridge of {summary.alpha:g} on "
         "standardised columns."
     )
+    if getattr(summary.classifier, "coefficients_", "auc") == "logistic":
+        text += (
+            " The weights are those of a logistic regression on the columns chosen, which ranked "
+            "validation rows better."
+        )
     if included := summary.settings.get("always_include"):
         text += f" Included by request: {', '.join(map(str, included))}."
     return text
