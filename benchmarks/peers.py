@@ -91,24 +91,24 @@ def main():
     parser.add_argument(
         "--cache", type=Path, help="keep what is finished here; delete it when methods change"
     )
-    parser.add_argument("--only", nargs="+", help="tables to compute, or methods; report nothing")
+    parser.add_argument(
+        "--tables", nargs="+", default=[*ORDINARY, *GENES, *SIMULATIONS], help="all by default"
+    )
+    parser.add_argument("--methods", nargs="+", default=METHODS, help="all by default")
     arguments = parser.parse_args()
     tasks = [
         *((name, 1000 + i, METHODS) for i in range(arguments.repeats) for name in ORDINARY),
         *((name, 2000 + i, ON_WIDE) for i in range(arguments.gene_repeats) for name in GENES),
         *((name, 1000 + i, ON_WIDE) for i in range(arguments.draws) for name in SIMULATIONS),
     ]
-    if arguments.only:
-        only = set(arguments.only)
-        tasks = [
-            (name, seed, methods if name in only else tuple(m for m in methods if m in only))
-            for name, seed, methods in tasks
-        ]
+    tasks = [
+        (name, seed, tuple(method for method in methods if method in arguments.methods))
+        for name, seed, methods in tasks
+        if name in arguments.tables
+    ]
     results = Parallel(n_jobs=arguments.jobs, verbose=5)(
         delayed(judge_table)(*task, arguments.cache) for task in tasks
     )
-    if arguments.only:
-        return
     found = {}
     for (name, _, _), result in zip(tasks, results, strict=True):
         for method, folds in result.items():
@@ -139,8 +139,9 @@ def width(found, name):
 def write_report(found, seeds):
     """Write ``results/peers.md``."""
     names = [name for name in ORDINARY if name in found]
-    auc = {method: means(found, names, method)[:, 0] for method in METHODS}
-    columns = {method: means(found, names, method)[:, 1] for method in METHODS}
+    methods = [method for method in METHODS if method in found[names[0]]]
+    auc = {method: means(found, names, method)[:, 0] for method in methods}
+    columns = {method: means(found, names, method)[:, 1] for method in methods}
     peers = np.array([auc[method] for method in LINEAR])
     on_average = LINEAR[int(np.argmax(peers.mean(axis=1)))]
     by_length = {k: [name for name in names if width(found, name) > k] for k in KS}
