@@ -88,24 +88,36 @@ def stages(k_max: int) -> Iterator[tuple[range, int]]:
 
 
 class HRows:
-    """Rows of H that were asked for, kept for the next check."""
+    """Rows of H that were asked for, kept for the next check.
+
+    Attributes
+    ----------
+    kept : ndarray of shape (capacity, d)
+        Rows, in the order in which they came.
+    """
 
     def __init__(self, gram: StandardisedGram) -> None:
         self._gram = gram
-        self._rows = np.empty((0, gram.n_features))
+        self.kept = np.empty((0, gram.n_features))
         self._place: dict[int, int] = {}
 
     def get(self, columns: Indices) -> Array:
         """Rows of H, of shape (q, d)."""
-        missing = np.array([j for j in columns.tolist() if j not in self._place], np.int64)
-        if missing.size:
-            limit = max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size)
-            if self._rows.shape[0] + missing.size > limit:
-                self._rows, self._place, missing = self._rows[:0], {}, columns
-            first = self._rows.shape[0]
-            self._rows = np.concatenate([self._rows, self._gram.rows(missing)])
-            self._place |= {j: first + i for i, j in enumerate(missing.tolist())}
-        return self._rows[[self._place[j] for j in columns.tolist()]]
+        place = self.places(columns)
+        return self.kept[place]
+
+    def places(self, columns: Indices) -> Indices:
+        """Where the rows of some columns stand among those kept."""
+        missing = [j for j in columns.tolist() if j not in self._place]
+        if missing and len(self._place) + len(missing) > self.kept.shape[0]:
+            capacity = max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size)
+            self.kept = np.empty((capacity, self._gram.n_features))
+            self._place, missing = {}, columns.tolist()
+        if missing:
+            first = len(self._place)
+            self.kept[first : first + len(missing)] = self._gram.rows(np.array(missing, np.int64))
+            self._place |= {j: first + i for i, j in enumerate(missing)}
+        return np.array([self._place[j] for j in columns.tolist()], np.int64)
 
 
 def exchange_path(
@@ -253,6 +265,7 @@ class _Search:
     ) -> None:  # fmt: skip
         self._gram, self._alpha, self._rows, self._first = gram, alpha, rows, first
         self.missing = NotGathered()
+        self._checked: set[bytes] = set()
         self._fixed, self._excluded = restrictions.masks(gram.n_features)
         usable = ~self._excluded & (gram.diagonal > 0)
         self._usable = usable
@@ -296,11 +309,18 @@ class _Search:
         """Columns outside the working set that would better what was found."""
         if self._whole:
             return np.empty(0, np.int64)
+        # What no column outside helped once, none helps later: the working set only grows.
+        unchecked = [A for A in supports if A.tobytes() not in self._checked]
         if self.exhausted:
             last = int(np.flatnonzero(found.explained > -np.inf)[-1])
-            supports = [*supports, self._W[found.supports[last, :last]]]
+            unchecked.append(self._W[found.supports[last, :last]])
+        if not unchecked:
+            return np.empty(0, np.int64)
         try:
-            return self._find_helpful(supports, joins=self.exhausted)
+            helpful = self._find_helpful(unchecked, joins=self.exhausted)
+            if helpful.size == 0:
+                self._checked |= {A.tobytes() for A in unchecked}
+            return helpful
         except NotGathered as missing:
             # Go on as if nothing helped, to learn what else will be asked for.
             self.missing |= missing
@@ -393,8 +413,9 @@ class _Search:
         union = np.unique(np.concatenate(supports))
         if union.size == 0 and not joins:
             return union
-        rows = self._rows.get(union)
-        H, delta, fixed = rows[:, union], gram.delta[union], self._fixed[union]
+        at = self._rows.places(union)
+        kept = self._rows.kept
+        H, delta, fixed = kept[np.ix_(at, union)], gram.delta[union], self._fixed[union]
         tolerance = dependence_tolerance(gram.precision)
         try:
             factor = np.linalg.cholesky(H + alpha * np.eye(union.size))
@@ -405,11 +426,11 @@ class _Search:
         weights = np.zeros((len(solved), union.size))
         for weight, one in zip(weights, solved, strict=True):
             weight[one.places] = one.w
-        columns = np.flatnonzero(self._usable & (self._place < 0))
-        worth = np.full(columns.size, -np.inf)
-        for low in range(0, columns.size, _TILE):
-            tile = columns[low : low + _TILE]
-            part = rows[:, tile]
+        outside = self._usable & (self._place < 0)
+        worth = np.full(outside.size, -np.inf)
+        for low in range(0, outside.size, _TILE):
+            tile = slice(low, low + _TILE)
+            part = kept[at, tile]
             h = gram.diagonal[tile] + alpha
             explained = h
             if factor is not None:
@@ -420,8 +441,8 @@ class _Search:
             for number, one in enumerate(solved):
                 last = joins and number == len(solved) - 1
                 possible = np.abs(gradients[number]) > _NEARLY * one.least_loss * hidden
-                if last:
-                    possible[:] = True
+                possible |= last
+                possible &= outside[tile]
                 if 1.0 - one.explained < tolerance or not possible.any():
                     continue
                 chosen = np.flatnonzero(possible)
@@ -437,7 +458,7 @@ class _Search:
         order = np.argsort(-worth, kind="stable")
         helpful = int(np.count_nonzero(worth > MIN_RELATIVE_GAIN))
         near = int(np.count_nonzero(worth > -np.inf))
-        return columns[order[: min(max(helpful, min(near, _LEAST_ADDED)), _MOST_ADDED)]]
+        return order[: min(max(helpful, min(near, _LEAST_ADDED)), _MOST_ADDED)]
 
     def replace_by_first_of_equals(self, supports: list[Indices]) -> list[Indices]:
         """Put the first of equal columns in place of the one found: which it was is rounding."""
@@ -454,7 +475,7 @@ class _Search:
                 if (place[twins] >= 0).all():
                     row = self._H[place[column], place[twins]]
                 else:
-                    row = self._rows.get(np.array([column]))[0][twins]
+                    row = self._rows.kept[self._rows.places(np.array([column]))[0], twins]
                 # Either sign: what is turned round serves as well.
                 alike[twins] = np.abs(row) >= diagonal[column] - _EQUAL
             equals[column] = np.flatnonzero(alike).tolist()
