@@ -82,6 +82,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
     groups : array-like of shape (n_features_in_,), optional
         A label for each column. Columns of one label are chosen together or not at all, as those
         that encode one category; k still counts columns.
+    families : array-like of shape (n_features_in_,), optional
+        A label for each column, None or NaN for columns of no family: probes of a gene, questions
+        of a section. At most ``max_per_family`` columns of a family are chosen.
+    max_per_family : int, default=1
+        Columns of a family at most.
     certify : bool, default=False
         Prove how far from the best k columns the choice can be at most: a lower bound on the loss
         over all choices, from a convex relaxation, then branch and bound until the gap closes or
@@ -152,6 +157,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "always_include": ["array-like", None],
         "exclude": ["array-like", None],
         "groups": ["array-like", None],
+        "families": ["array-like", None],
+        "max_per_family": [Interval(Integral, 1, None, closed="left")],
         "certify": ["boolean"],
         "time_limit": [Interval(Real, 0, None, closed="left")],
         "device": [str, None],
@@ -165,6 +172,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         always_include: Any = None,
         exclude: Any = None,
         groups: Any = None,
+        families: Any = None,
+        max_per_family: int = 1,
         certify: bool = False,
         time_limit: float = 10.0,
         device: str | None = None,
@@ -174,6 +183,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.always_include = always_include
         self.exclude = exclude
         self.groups = groups
+        self.families = families
+        self.max_per_family = max_per_family
         self.certify = certify
         self.time_limit = time_limit
         self.device = device
@@ -404,8 +415,39 @@ class SparseAUCClassifier(SparseLinearClassifier):
             raise ValueError("groups need moments that carry all columns of H")
         if self.certify and labels is not None:
             raise ValueError("certify is about choices of single columns: leave groups out")
-        k = self._columns_to_keep(self.k, d - excluded.size)
-        return k, Restrictions(fixed, excluded, labels)
+        if self.certify and self.families is not None:
+            raise ValueError("certify knows no families: leave families out, or certify=False")
+        restrictions = self._with_families(Restrictions(fixed, excluded, labels))
+        return self._columns_to_keep(self.k, restrictions.most_columns(d)), restrictions
+
+    def _with_families(self, restrictions: Restrictions) -> Restrictions:
+        """Restrictions, with families of columns where there are any."""
+        if self.families is None:
+            return restrictions
+        if self.groups is not None:
+            raise ValueError(
+                "groups and families do not go together: columns of a group are chosen together, "
+                "columns of a family compete"
+            )
+        given = list(self.families)
+        if len(given) != self.n_features_in_:
+            raise ValueError(
+                f"families must label each of the {self.n_features_in_} columns, got {len(given)}"
+            )
+        numbers: dict[Any, int] = {}
+        labels = [
+            # NaN is not equal to itself.
+            0 if label is None or label != label else numbers.setdefault(label, len(numbers) + 1)
+            for label in given
+        ]
+        families = np.array(labels, np.int64)
+        counts = np.bincount(families[restrictions.fixed])
+        for number in 1 + np.flatnonzero(counts[1:] > self.max_per_family)[:1]:
+            raise ValueError(
+                f"always_include names {counts[number]} columns of family "
+                f"{list(numbers)[number - 1]!r}, more than max_per_family={self.max_per_family}"
+            )
+        return replace(restrictions, families=families, max_per_family=int(self.max_per_family))
 
     def _certified(
         self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Restrictions

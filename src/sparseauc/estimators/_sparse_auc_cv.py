@@ -68,6 +68,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     groups : array-like of shape (n_features_in_,), optional
         A label for each column; columns of one label are chosen together. (Groups of *rows* are
         given to ``fit``.)
+    families, max_per_family
+        As for :class:`SparseAUCClassifier`: at most so many columns of a family.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     n_jobs : int, optional
@@ -132,6 +134,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "always_include": ["array-like", None],
         "exclude": ["array-like", None],
         "groups": ["array-like", None],
+        "families": ["array-like", None],
+        "max_per_family": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "device": [str, None],
@@ -149,6 +153,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         always_include: Any = None,
         exclude: Any = None,
         groups: Any = None,
+        families: Any = None,
+        max_per_family: int = 1,
         random_state: Any = 0,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -162,6 +168,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.always_include = always_include
         self.exclude = exclude
         self.groups = groups
+        self.families = families
+        self.max_per_family = max_per_family
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
@@ -193,14 +201,14 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         alphas = np.unique(np.asarray(self.alphas, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
-        ks = self._sizes_to_try(X.shape[0], d, fixed, excluded)
+        restrictions = self._with_families(Restrictions(fixed, excluded, self._column_groups()))
+        ks = self._sizes_to_try(X.shape[0], d, restrictions)
 
         splitter = (
             default_splitter(positive, self.random_state)
             if self.cv is None
             else check_cv(self.cv, positive, classifier=True)
         )
-        restrictions = Restrictions(fixed, excluded, self._column_groups())
         tries_logistic = self.coefficients == "logistic" or (
             self.coefficients == "auto" and d < X.shape[0] <= _SMALL // d
         )
@@ -262,9 +270,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
                 stacklevel=5,
             )
 
-    def _sizes_to_try(self, n: int, d: int, fixed: Indices, excluded: Indices) -> Indices:
+    def _sizes_to_try(self, n: int, d: int, restrictions: Restrictions) -> Indices:
         """Numbers of columns, ascending, without those there are too few columns for."""
-        available = d - excluded.size
+        fixed, excluded = restrictions.fixed, restrictions.excluded
+        available = restrictions.most_columns(d)
         if available == 0:
             raise ValueError("exclude names every column: none is left to choose")
         if self.ks is None:

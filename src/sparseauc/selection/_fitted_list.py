@@ -13,6 +13,7 @@ from ..estimators._base import check_finite
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..solvers.exchange import dependence_tolerance
+from ..solvers.restrictions import Restrictions
 from .table import _column, _positive_rows
 
 Array = npt.NDArray[np.float64]
@@ -33,8 +34,8 @@ class FittedList(NamedTuple):
         The chosen columns, ascending.
     alpha : float
         Ridge on the standardised scale.
-    fixed, excluded : int64 ndarrays
-        Columns in every list, and in none.
+    restrictions : Restrictions
+        What the model's list obeys.
     names : ndarray of shape (d,)
         Names of the columns, or their numbers.
     """
@@ -44,8 +45,7 @@ class FittedList(NamedTuple):
     gram: StandardisedGram
     support: Indices
     alpha: float
-    fixed: Indices
-    excluded: Indices
+    restrictions: Restrictions
     names: npt.NDArray[Any]
 
     @classmethod
@@ -77,8 +77,11 @@ class FittedList(NamedTuple):
             StandardisedGram(class_moments(X, positive)),
             support,
             float(getattr(model, "alpha_", getattr(model, "alpha", 0.0))),
-            model._named_columns("always_include"),
-            model._named_columns("exclude"),
+            model._with_families(
+                Restrictions(
+                    model._named_columns("always_include"), model._named_columns("exclude")
+                )
+            ),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
         )
 
@@ -88,12 +91,13 @@ class FittedList(NamedTuple):
 
 
 def exchange_table(
-    gram: StandardisedGram, rows: Array, support: Indices, alpha: float, excluded: Indices
+    gram: StandardisedGram, rows: Array, support: Indices, alpha: float, restrictions: Restrictions
 ) -> tuple[float, Array]:
     """Objective of a list, and after each exchange of a chosen column with another, (k, d).
 
-    Infinity where the other column is chosen already, excluded, constant, or depends linearly on
-    those that stay. ``rows`` are those of H of the list. ``solvers.exchange`` derives the formula.
+    Infinity where the other column is chosen already, excluded, constant, one too many of its
+    family, or depends linearly on those that stay. ``rows`` are those of H of the list.
+    ``solvers.exchange`` derives the formula.
     """
     ridged = rows[:, support] + alpha * np.eye(support.size)
     try:
@@ -113,7 +117,8 @@ def exchange_table(
     possible = room > dependence_tolerance(gram.precision) * whole
     possible[:, gram.diagonal <= 0] = False
     possible[:, support] = False
-    possible[:, excluded] = False
+    possible[:, restrictions.excluded] = False
+    possible &= restrictions.exchanges(support, np.arange(gram.n_features))
     before = float(1.0 + gram.delta[support] @ w)
     gain = np.zeros(T.shape)
     np.divide((gradient - T * cost[:, None]) ** 2, room, out=gain, where=possible)

@@ -146,9 +146,9 @@ def _all_lists(fitted: FittedList, cutoff: float, most: int) -> list[Indices] | 
     """All lists that reach a cutoff, None where that takes too long or there are more."""
     gram, k = fitted.gram, fitted.support.size
     usable = gram.diagonal > 0
-    usable[fitted.excluded] = False
+    usable[fitted.restrictions.excluded] = False
     # Fixed columns that the model could not use are no part of its list.
-    fixed = np.intersect1d(fitted.fixed, fitted.support)
+    fixed = np.intersect1d(fitted.restrictions.fixed, fitted.support)
     usable[fixed] = False
     free = np.flatnonzero(usable)
     if fixed.size + free.size > _MOST_COLUMNS:
@@ -165,7 +165,8 @@ def _all_lists(fitted: FittedList, cutoff: float, most: int) -> list[Indices] | 
     )  # fmt: skip
     if not 0 <= count <= most:
         return None
-    return [np.sort(columns[row]) for row in found[:count]]
+    supports = [np.sort(columns[row]) for row in found[:count]]
+    return [support for support in supports if fitted.restrictions.allows(support)]
 
 
 @kernel
@@ -269,9 +270,9 @@ def _lists_by_exchanges(
         support = np.array(columns, np.int64)
         done.append(support)
         _, after = exchange_table(
-            fitted.gram, rows.get(support), support, fitted.alpha, fitted.excluded
+            fitted.gram, rows.get(support), support, fitted.alpha, fitted.restrictions
         )
-        after[np.isin(support, fitted.fixed)] = np.inf
+        after[np.isin(support, fitted.restrictions.fixed)] = np.inf
         best = min(best, float(after.min()))
         for place, j in np.argwhere(after <= best * (1 + within)).tolist():
             other = tuple(sorted([*columns[:place], *columns[place + 1 :], j]))

@@ -91,7 +91,7 @@ def replacements(
 
     gram = fitted.gram
     objective, after = exchange_table(
-        gram, gram.rows(support), support, fitted.alpha, fitted.excluded
+        gram, gram.rows(support), support, fitted.alpha, fitted.restrictions
     )
     order = np.argsort(after, axis=1, kind="stable")[:, :n_best]
     pairs = [

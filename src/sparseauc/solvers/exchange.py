@@ -62,6 +62,10 @@ class State(NamedTuple):
         What must be left of a column for it to join; infinity for excluded columns.
     fixed : bool ndarray of shape (d,)
         Columns that never leave.
+    family : int64 ndarray of shape (d,)
+        Family of each column, 0 for none.
+    room : int64 ndarray of shape (1 + n_families,)
+        How many more columns of each family may join.
     counts : int64 ndarray of shape (2,)
         Size of the support, and updates since everything was computed afresh.
     support, w, M, T : ndarrays of shape (k_max,), (k_max,), (k_max, k_max) and (k_max, d)
@@ -81,6 +85,8 @@ class State(NamedTuple):
     whole: Array
     floor: Array
     fixed: Mask
+    family: Indices
+    room: Indices
     counts: Indices
     support: Indices
     w: Array
@@ -98,7 +104,10 @@ def dependence_tolerance(precision: float) -> float:
     return max(_TOLERANCE, _TOLERANCE_UNITS * precision)
 
 
-def make_state(gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask) -> State:
+def make_state(
+    gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask,
+    families: Indices | None = None, max_per_family: int = 1,
+) -> State:  # fmt: skip
     """Start with an empty support.
 
     Parameters
@@ -110,14 +119,19 @@ def make_state(gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask
         Largest support.
     fixed, excluded : bool ndarrays of shape (d,)
         Columns that never leave, and columns that never join.
+    families, max_per_family
+        As of ``Restrictions``.
     """
     d = gram.delta.size
     diagonal = gram.H.diagonal()
     whole = diagonal + alpha
     tolerance = dependence_tolerance(gram.precision)
     floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
+    family = np.zeros(d, np.int64) if families is None else families
+    room = np.full(1 + family.max(initial=0), max_per_family, np.int64)
+    room[0] = d
     return State(
-        gram.H, gram.delta, whole, floor, fixed, np.zeros(2, np.int64),
+        gram.H, gram.delta, whole, floor, fixed, family, room, np.zeros(2, np.int64),
         np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)), np.empty((k_max, d)),
         gram.delta.copy(), whole.copy(), tolerance, _MIN_EXPLAINED / (1.0 + alpha),
         bool((floor[np.isfinite(floor)] > alpha).any()),
@@ -170,6 +184,7 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     # A column of the support is no candidate: infinitely much would be left to explain.
     s.q[a] = np.inf
     s.g[a] = 0.0
+    s.room[s.family[a]] -= 1
     s.counts[0] = k + 1
 
 
@@ -206,6 +221,7 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
             T[o, i] = -column[o] * inverse
     s.q[i] = inverse
     s.g[i] = -w_i * inverse
+    s.room[s.family[i]] += 1
     # The last position takes the place that became free.
     last = k - 1
     if p != last:
@@ -227,6 +243,8 @@ def refactorise(s):  # type: ignore[no-untyped-def]
     """
     members = s.support[: s.counts[0]].copy()
     s.counts[:] = 0
+    for column in members:
+        s.room[s.family[column]] += 1
     s.g[:] = s.delta
     s.q[:] = s.whole
     for k in range(members.size):
@@ -315,7 +333,7 @@ def best_join(s):  # type: ignore[no-untyped-def]
     winner = -1
     for j in range(s.g.size):
         # Compared without dividing; the first of equal gains wins.
-        if s.q[j] > s.floor[j] and s.g[j] * s.g[j] > best * s.q[j]:
+        if s.q[j] > s.floor[j] and s.g[j] * s.g[j] > best * s.q[j] and s.room[s.family[j]] > 0:
             best = s.g[j] * s.g[j] / s.q[j]
             winner = j
     return winner
@@ -351,6 +369,7 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
             if s.fixed[s.support[p]]:
                 continue
             t = s.T[p, low:high]
+            own = s.family[s.support[p]]
             inverse = 1.0 / s.M[p, p]
             shift = s.w[p] * inverse
             loss = s.w[p] * shift
@@ -366,7 +385,8 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
                     denominator = qs[j] + t[j] * t[j] * inverse
                     if denominator > s.floor[low + j]:
                         change = loss - numerator * numerator / denominator
-                        if change < best:
+                        family = s.family[low + j]
+                        if change < best and (family == own or s.room[family] > 0):
                             best = change
                             best_p = p
                             best_j = low + j

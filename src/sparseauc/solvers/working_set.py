@@ -140,8 +140,9 @@ def exchange_path(
     alpha : float, default=0.0
         Ridge, on the standardised scale.
     restrictions : Restrictions, optional
-        Columns in every support, and in none. A fixed column that is constant, or without a ridge
-        depends linearly on those before it, adds nothing and takes no place: its coefficient is 0.
+        Columns in every support, and in none, and families. A fixed column that is constant, or
+        without a ridge depends linearly on those before it, adds nothing and takes no place: its
+        coefficient is 0.
     rows : HRows, optional
         Rows of H that ridges share.
     first : int
@@ -211,7 +212,7 @@ class _Solved(NamedTuple):
 
 
 @kernel
-def _exchange_gains(T, rows, g, h, enough, w, M, free, joins):  # type: ignore[no-untyped-def]
+def _exchange_gains(T, rows, g, h, enough, w, M, free, joins, family, own, full):  # type: ignore[no-untyped-def]
     """Gain of the best exchange of a support with each column, or of its joining.
 
     Parameters
@@ -224,6 +225,10 @@ def _exchange_gains(T, rows, g, h, enough, w, M, free, joins):  # type: ignore[n
         As of ``_Solved``.
     joins : bool
         Whether columns may join without another leaving.
+    family, own : int64 ndarrays of shape (c,) and (k,)
+        Families of the columns, and of the support.
+    full : bool ndarray of shape (c,)
+        Whether no more of the column's family may join.
     """
     q = h.copy()
     for p in range(w.size):
@@ -232,7 +237,7 @@ def _exchange_gains(T, rows, g, h, enough, w, M, free, joins):  # type: ignore[n
     gains = np.full(q.size, -np.inf)
     if joins:
         for j in range(q.size):
-            if q[j] > enough[j]:
+            if q[j] > enough[j] and not full[j]:
                 gains[j] = g[j] * g[j] / q[j]
     for p in free:
         inverse = 1.0 / M[p, p]
@@ -241,7 +246,7 @@ def _exchange_gains(T, rows, g, h, enough, w, M, free, joins):  # type: ignore[n
         for j in range(q.size):
             left = q[j] + T[p, j] * T[p, j] * inverse
             numerator = g[j] - T[p, j] * shift
-            if left > enough[j]:
+            if left > enough[j] and (not full[j] or family[j] == own[p]):
                 gains[j] = max(gains[j], numerator * numerator / left - loss)
     return gains
 
@@ -266,6 +271,7 @@ class _Search:
         self._gram, self._alpha, self._rows, self._first = gram, alpha, rows, first
         self.missing = NotGathered()
         self._checked: set[bytes] = set()
+        self._restrictions = restrictions
         self._fixed, self._excluded = restrictions.masks(gram.n_features)
         usable = ~self._excluded & (gram.diagonal > 0)
         self._usable = usable
@@ -332,7 +338,10 @@ class _Search:
         top = min(ceiling, d)
         gram = Gram(self._gram.delta[self._W], self._H, self._gram.precision)
         fixed = self._fixed[self._W]
-        state = make_state(gram, self._alpha, ceiling + 1, fixed, self._excluded[self._W])
+        state = make_state(
+            gram, self._alpha, ceiling + 1, fixed, self._excluded[self._W],
+            self._restrictions.families_of(self._W), self._restrictions.max_per_family,
+        )  # fmt: skip
         found = nothing_found(ceiling)
         for column in np.flatnonzero(fixed).tolist():
             if state.q[column] > state.floor[column]:
@@ -409,7 +418,7 @@ class _Search:
         joins : bool
             Whether columns may join the last support without another leaving.
         """
-        gram, alpha = self._gram, self._alpha
+        gram, alpha, restrictions = self._gram, self._alpha, self._restrictions
         union = np.unique(np.concatenate(supports))
         if union.size == 0 and not joins:
             return union
@@ -427,10 +436,11 @@ class _Search:
         for weight, one in zip(weights, solved, strict=True):
             weight[one.places] = one.w
         outside = self._usable & (self._place < 0)
+        every_family = restrictions.families_of(np.arange(outside.size))
         worth = np.full(outside.size, -np.inf)
         for low in range(0, outside.size, _TILE):
             tile = slice(low, low + _TILE)
-            part = kept[at, tile]
+            part, families = kept[at, tile], every_family[tile]
             h = gram.diagonal[tile] + alpha
             explained = h
             if factor is not None:
@@ -447,9 +457,11 @@ class _Search:
                     continue
                 chosen = np.flatnonzero(possible)
                 some = part[one.places[:, None], chosen]
+                family, support = families[chosen], union[one.places]
+                full = np.isin(family, restrictions.full_families(support))
                 gains = _exchange_gains(
                     one.M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
-                    one.w, one.M, one.free, last,
+                    one.w, one.M, one.free, last, family, restrictions.families_of(support), full,
                 )  # fmt: skip
                 gains /= max(one.explained, _LEAST_EXPLAINED)
                 worth[low + chosen] = np.maximum(worth[low + chosen], gains)
@@ -483,9 +495,11 @@ class _Search:
         for support in supports:
             chosen = set(support.tolist())
             for column in support[~self._fixed[support]].tolist():
-                earlier = (j for j in equals[column] if j < column and j not in chosen)
-                if (first := next(earlier, None)) is not None:
-                    chosen.remove(column)
-                    chosen.add(first)
+                earlier = [j for j in equals[column] if j < column and j not in chosen]
+                for first in earlier:
+                    exchanged = chosen - {column} | {first}
+                    if self._restrictions.allows(np.array(sorted(exchanged), np.int64)):
+                        chosen = exchanged
+                        break
             tidied.append(np.array(sorted(chosen), np.int64))
         return tidied
