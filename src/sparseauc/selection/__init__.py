@@ -10,6 +10,7 @@ from .confidence import (
     permutation_test,
 )
 from .near_equal import NearEqualLists, near_equal_lists
+from .points import PointScore, point_score
 from .stability import StabilityResult, stability_selection
 from .stand_ins import replacements
 from .table import column_table
@@ -19,6 +20,7 @@ __all__ = [
     "NestedScores",
     "OptimismResult",
     "PermutationResult",
+    "PointScore",
     "SparseAUCPath",
     "StabilityResult",
     "column_table",
@@ -26,6 +28,7 @@ __all__ = [
     "nested_scores",
     "optimism_bootstrap",
     "permutation_test",
+    "point_score",
     "replacements",
     "sparse_auc_path",
     "stability_selection",

@@ -49,8 +49,10 @@ class FittedList(NamedTuple):
     names: npt.NDArray[Any]
 
     @classmethod
-    def from_model(cls, model: Any, X: Any, y: npt.ArrayLike) -> FittedList:
-        """Check a classifier and rows against each other."""
+    def from_model(
+        cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False
+    ) -> FittedList:
+        """Check a classifier and rows against each other; ``groups``: it may have chosen such."""
         if not isinstance(model, SparseAUCClassifier):
             raise ValueError(
                 "model must be a SparseAUCClassifier or SparseAUCClassifierCV, got "
@@ -60,7 +62,7 @@ class FittedList(NamedTuple):
         support = np.flatnonzero(model.coef_[0])
         if support.size == 0:
             raise ValueError("the model chose no column: all that it could choose are constant")
-        if model.groups is not None:
+        if model.groups is not None and not groups:
             raise ValueError(
                 "this model chose groups of columns, which no single column can stand in for: "
                 "fit one without groups"

@@ -63,6 +63,7 @@ def replacements(
 
     Notes
     -----
+    Coefficients are those of the least loss with ridge, also where the model's are logistic.
     Validation rows are not used for coefficients, but all rows were used to choose the list and
     the stand-ins. So ``auc`` is a little too good, for the list as for its variants.
 

@@ -1,0 +1,264 @@
+"""A score of whole points, to be added up by hand, and the risk that goes with each total.
+
+Points p stand for coefficients c·p, c chosen as well as can be. What is left of the loss is then
+
+    min_c F(c p) + alpha‖c p‖² = 1 − (p·δ)² / pᵀ(H + alpha I)p,
+
+so points are found on class moments alone: from coefficients rounded at several scales, one or two
+columns change their points at a time, as long as any such change lowers the loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_scalar
+
+from ..metrics import fast_auc
+from ..operating_points import _rate, judge_threshold
+from ._fitted_list import Array, FittedList, Indices, Mask
+from .table import _column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# By how much the points of a column change at a time, at most.
+_LARGEST_STEP = 5
+# Changes that gain less of what is explained are rounding.
+_LEAST_GAIN = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class PointScore:
+    """Points for a few columns; printed, it is a page.
+
+    Attributes
+    ----------
+    columns : pandas.DataFrame
+        ``column`` (its name, or number), ``points`` and ``unit``: a row gets the points as often as
+        its value holds the unit.
+    risk : pandas.DataFrame
+        Rows by their total: ``above`` and ``up_to``, how many ``rows`` and ``positives`` there are
+        in between, ``risk``, the share of positives, with its 95 % limits ``low`` and ``high``; and
+        ``sensitivity`` and ``specificity`` of calling rows positive whose total is ``above``.
+    auc, model_auc : float
+        AUC of the points, and of the model's own coefficients, on the same rows.
+    positive_label : object
+        The class that high totals speak for.
+    """
+
+    columns: pd.DataFrame
+    risk: pd.DataFrame = field(repr=False)
+    auc: float
+    model_auc: float
+    positive_label: Any
+    _places: Indices = field(repr=False)
+
+    def totals(self, X: Any) -> Array:
+        """Total points of rows: of a frame by column name, of other tables by column number."""
+        if hasattr(X, "columns"):
+            names = self.columns["column"].tolist()
+            for name in names:
+                if name not in X.columns:
+                    raise ValueError(f"X has no column {name!r}, which the points need")
+            values = np.column_stack([np.asarray(X[name], np.float64) for name in names])
+        else:
+            X = X if hasattr(X, "shape") else np.asarray(X)
+            if X.shape[1] <= self._places.max():
+                raise ValueError(
+                    f"X has {X.shape[1]} columns, the points need column {self._places.max()}"
+                )
+            values = np.column_stack([_column(X, j) for j in self._places.tolist()])
+        return _totals(values, self.columns["points"].to_numpy(), self.columns["unit"].to_numpy())
+
+    def __str__(self) -> str:
+        names = [str(name) for name in self.columns["column"]]
+        width = max(len("column"), *map(len, names))
+        lines = [f"Points for {self.positive_label!r}", ""]
+        lines.append(f"{'column':<{width}}  points  for each")
+        for name, points, unit in zip(
+            names, self.columns["points"], self.columns["unit"], strict=True
+        ):
+            lines.append(f"{name:<{width}}  {points:+6d}  {unit:>8g}")
+        lines += ["", "Total: points × value / unit, added up.", ""]
+        lines.append("total above   up to   rows  positives   risk (95 % limits)")
+        for row in self.risk.itertuples():
+            above, up_to = (
+                "" if np.isinf(edge) else f"{edge:g}" for edge in (row.above, row.up_to)
+            )
+            lines.append(
+                f"{above:>11} {up_to:>7} {row.rows:>6d} {row.positives:>10d} "
+                f"{row.risk:>6.0%} ({row.low:.0%} to {row.high:.0%})"
+            )
+        lines += ["", f"AUC {self.auc:.3f}; of unrounded coefficients {self.model_auc:.3f}"]
+        return "\n".join(lines)
+
+
+def point_score(
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    largest: int = 5,
+    per: Literal["deviation", "unit"] = "deviation",
+) -> PointScore:
+    """Turn a short list into whole points that are added up by hand.
+
+    Points are those of least loss among whole numbers, as far as changes of two columns at a time
+    lead; coefficients that are rounded one by one lose more.
+
+    Parameters
+    ----------
+    model : SparseAUCClassifier or SparseAUCClassifierCV
+        Fitted. A column that is not worth a point gets 0.
+    X : array-like, sparse matrix or frame of shape (n, d)
+        The rows of the fit. Each counts once.
+    y : array-like of shape (n,)
+    largest : int, default=5
+        Points are from ``-largest`` to ``largest``.
+    per : {"deviation", "unit"}, default="deviation"
+        Points are given for each standard deviation of a column, rounded to two digits, or for each
+        unit. Columns of 0 and 1 count by the unit.
+
+    Returns
+    -------
+    PointScore
+
+    Notes
+    -----
+    The risk and the AUC are those of the rows given. On the rows of the fit both are a little too
+    good; give other rows of the same columns to :meth:`PointScore.totals` to see by how much.
+
+    Examples
+    --------
+    >>> from sparseauc import SparseAUCClassifier
+    >>> from sparseauc.datasets import make_outbreak
+    >>> from sparseauc.selection import point_score
+    >>> X, y = make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
+    >>> score = point_score(SparseAUCClassifier(k=3).fit(X, y), X, y, largest=3)
+    >>> score.columns["points"].tolist(), score.model_auc - score.auc < 0.01
+    ([3, 3, 3], True)
+    """
+    import pandas as pd
+
+    check_scalar(largest, "largest", Integral, min_val=1)
+    if per not in ("deviation", "unit"):
+        raise ValueError(f"per must be 'deviation' or 'unit', got {per!r}")
+    fitted = FittedList.from_model(model, X, y, groups=True)
+    gram, support = fitted.gram, fitted.support
+    values = fitted.values(support)
+    scale = gram.scale[support]
+    rounded = np.array([float(f"{deviation:.2g}") for deviation in scale])
+    by_unit = np.isin(values, (0.0, 1.0)).all(axis=0) | (per == "unit")
+    unit = np.where(by_unit, 1.0, rounded)
+    # One point is worth this much of a standardised coefficient.
+    worth = scale / unit
+    P = gram.block(support, support) + fitted.alpha * np.eye(support.size)
+    points = whole_points(P * np.outer(worth, worth), gram.delta[support] * worth, int(largest))
+    totals = _totals(values, points, unit)
+    scores = values @ np.asarray(model.coef_[0, support], np.float64)
+    return PointScore(
+        pd.DataFrame({"column": fitted.names[support], "points": points, "unit": unit}),
+        pd.DataFrame(_risk_by_total(fitted.positive, totals)),
+        fast_auc(totals, fitted.positive),
+        fast_auc(scores, fitted.positive),
+        model.classes_.tolist()[1],
+        support,
+    )
+
+
+def whole_points(P: Array, delta: Array, largest: int) -> Indices:
+    """Whole numbers p from −largest to largest for which (p·δ)² / pᵀPp is large, with p·δ < 0.
+
+    Parameters
+    ----------
+    P : ndarray of shape (k, k)
+        Positive definite.
+    delta : ndarray of shape (k,)
+    largest : int
+    """
+    w = -np.linalg.lstsq(P, delta, rcond=None)[0]
+    best, most = np.zeros(delta.size, np.int64), 0.0
+    tried: set[bytes] = set()
+    top = float(np.abs(w).max())
+    for scale in np.arange(1.0, largest + 0.75, 0.25) if top > 0 else ():
+        points = np.rint(np.clip(w * (scale / top), -largest, largest)).astype(np.int64)
+        if points.tobytes() not in tried:
+            tried.add(points.tobytes())
+            points, explained = _climb(P, delta, points, largest)
+            if explained > most * (1 + _LEAST_GAIN):
+                best, most = points, explained
+    # Smaller numbers with the same ratios are as good.
+    best //= max(1, int(np.gcd.reduce(best)))
+    return best if best @ delta <= 0 else -best
+
+
+def _climb(P: Array, delta: Array, points: Indices, largest: int) -> tuple[Indices, float]:
+    """Change the points of one or two columns at a time, as long as that explains more."""
+    k = delta.size
+    steps = np.arange(-_LARGEST_STEP, _LARGEST_STEP + 1)
+    column, step = np.repeat(np.arange(k), steps.size), np.tile(steps, k)
+    one_sum = step * delta[column]
+    one_square = step**2 * P.diagonal()[column]
+    both = np.outer(step, step) * P[np.ix_(column, column)]
+    other = column[:, None] != column
+    explained = 0.0
+    while True:
+        possible = np.abs(points[column] + step) <= largest
+        sums, along = points @ delta, P @ points
+        linear = one_square + 2 * step * along[column]
+        # A step of 0 beside another column's is a change of that column alone.
+        total = sums + one_sum[:, None] + one_sum
+        square = points @ along + linear[:, None] + linear + 2 * both
+        after = np.zeros(square.shape)
+        feasible = other & possible[:, None] & possible & (square > 0)
+        if k == 1:
+            total, square = sums + one_sum, points @ along + linear
+            after, feasible = np.zeros(square.shape), possible & (square > 0)
+        np.divide(total**2, square, out=after, where=feasible)
+        place = np.unravel_index(int(np.argmax(after)), after.shape)
+        if after[place] <= explained * (1 + _LEAST_GAIN):
+            return points, explained
+        explained = float(after[place])
+        points = points.copy()
+        for change in place:
+            points[column[change]] += step[change]
+
+
+def _totals(values: Array, points: Indices, unit: Array) -> Array:
+    # Rounded, so that sums in another order are the same total.
+    return np.round(values @ (points / unit), 9)
+
+
+def _risk_by_total(positive: Mask, totals: Array) -> dict[str, list[Any]]:
+    """Share of positives in each tenth of the totals, with edges that are easily read."""
+    edges = np.quantile(totals, np.arange(0.1, 0.95, 0.1))
+    # Adding 0 turns −0 into 0.
+    edges = np.unique(np.round(edges, 0 if edges[-1] - edges[0] >= 10 else 1) + 0.0)
+    ascending = np.sort(totals)
+    kept = [-np.inf]
+    for edge in edges.tolist():
+        if ascending[0] <= edge < ascending[-1] and np.any((totals > kept[-1]) & (totals <= edge)):
+            kept.append(edge)
+    table: dict[str, list[Any]] = {
+        name: []
+        for name in (
+            "above", "up_to", "rows", "positives", "risk", "low", "high", "sensitivity",
+            "specificity",
+        )
+    }  # fmt: skip
+    for low, high in zip(kept, [*kept[1:], np.inf], strict=True):
+        inside = (totals > low) & (totals <= high)
+        rows, positives = int(inside.sum()), int((inside & positive).sum())
+        judged = judge_threshold(positive, totals, low)
+        row = (
+            low, high, rows, positives, *_rate(positives, rows), judged.sensitivity.value,
+            judged.specificity.value,
+        )  # fmt: skip
+        for column, value in zip(table.values(), row, strict=True):
+            column.append(value)
+    return table

@@ -1,0 +1,152 @@
+"""Points against all whole numbers there are, and what is printed of them."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import roc_auc_score
+
+from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.datasets import make_outbreak
+from sparseauc.moments import class_moments
+from sparseauc.moments.gram import StandardisedGram
+from sparseauc.selection import point_score
+from sparseauc.selection.points import whole_points
+
+
+def explained(P, delta, points):
+    square = points @ P @ points
+    return (points @ delta) ** 2 / square if square > 0 else 0.0
+
+
+def random_problem(seed, k):
+    rng = np.random.default_rng(seed)
+    mixed = rng.standard_normal((k, 2 * k))
+    scale = 10.0 ** rng.uniform(-0.5, 0.5, k)
+    delta = rng.standard_normal(k) * scale
+    P = mixed @ mixed.T / (2 * k) * np.outer(scale, scale) + np.outer(delta, delta)
+    return P, delta
+
+
+@pytest.mark.parametrize(("k", "largest"), [(1, 5), (2, 5), (3, 3), (3, 5), (4, 2), (5, 1), (4, 3)])
+def test_the_best_points_of_all_in_nearly_all_cases(k, largest):
+    grid = np.array(list(product(range(-largest, largest + 1), repeat=k)))
+    optimal = 0
+    for seed in range(60):
+        P, delta = random_problem(seed, k)
+        points = whole_points(P, delta, largest)
+        assert points.dtype == np.int64
+        assert np.abs(points).max() <= largest
+        assert points @ delta < 0
+        squares = np.einsum("ij,jk,ik->i", grid, P, grid)
+        best = np.max((grid @ delta) ** 2 / np.where(squares > 0, squares, np.inf))
+        found = explained(P, delta, points)
+        assert found <= best * (1 + 1e-9)
+        optimal += found >= best * (1 - 1e-9)
+    assert optimal >= 0.97 * 60
+
+
+def test_never_worse_than_rounding():
+    for seed in range(100):
+        P, delta = random_problem(seed, 8)
+        w = -np.linalg.solve(P, delta)
+        for scale in np.arange(1, 6):
+            rounded = np.rint(w / np.abs(w).max() * scale)
+            found = explained(P, delta, whole_points(P, delta, 5))
+            assert found >= explained(P, delta, rounded) * (1 - 1e-9)
+
+
+def test_without_a_difference_there_are_no_points():
+    assert whole_points(np.eye(3), np.zeros(3), 5).tolist() == [0, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def table():
+    data = make_outbreak(n=600, d=8, k=4, mu=0.8, r=0.3, correlation=0.4, random_state=3)
+    X = data.X * 10.0 ** np.arange(-3, 5)
+    X[:, data.support[0]] = X[:, data.support[0]] > 0  # a column of 0 and 1
+    return pd.DataFrame(X, columns=[f"gene {j}" for j in range(8)]), data.y, data.support
+
+
+def test_points_of_a_model(table):
+    X, y, support = table
+    model = SparseAUCClassifier(k=4, alpha=0.1, always_include=[support[0]]).fit(X, y)
+    score = point_score(model, X, y)
+    chosen = model.get_support(indices=True)
+    assert score.columns["column"].tolist() == model.get_feature_names_out().tolist()
+    deviations = X.to_numpy()[:, chosen].std(axis=0)
+    units = [float(f"{deviation:.2g}") for deviation in deviations]
+    units[chosen.tolist().index(support[0])] = 1.0
+    assert score.columns["unit"].tolist() == units
+    gram = StandardisedGram(class_moments(X.to_numpy(), y))
+    worth = deviations / units
+    P = (gram.block(chosen, chosen) + 0.1 * np.eye(4)) * np.outer(worth, worth)
+    grid = np.array(list(product(range(-5, 6), repeat=4)))
+    squares = np.einsum("ij,jk,ik->i", grid, P, grid)
+    best = np.max(
+        (grid @ (gram.delta[chosen] * worth)) ** 2 / np.where(squares > 0, squares, np.inf)
+    )
+    points = score.columns["points"].to_numpy()
+    assert explained(P, gram.delta[chosen] * worth, points) == pytest.approx(best)
+
+    totals = X[model.get_feature_names_out()].to_numpy() @ (points / np.array(units))
+    np.testing.assert_allclose(score.totals(X), totals, atol=1e-8)
+    np.testing.assert_array_equal(score.totals(X.to_numpy()), score.totals(X))
+    np.testing.assert_array_equal(score.totals(X.to_numpy().tolist()), score.totals(X))
+    np.testing.assert_array_equal(score.totals(sp.csr_matrix(X.to_numpy())), score.totals(X))
+    assert score.auc == pytest.approx(roc_auc_score(y, score.totals(X)))
+    assert score.model_auc == pytest.approx(roc_auc_score(y, model.decision_function(X)))
+    assert score.auc > score.model_auc - 0.01
+
+
+def test_risk_counts_every_row_once(table):
+    X, y, _ = table
+    score = point_score(SparseAUCClassifierCV(ks=[3]).fit(X, y), X, y, largest=3)
+    totals, risk = score.totals(X), score.risk
+    assert risk["rows"].sum() == 600
+    assert risk["positives"].sum() == (y > 0).sum()
+    assert risk["above"].tolist()[1:] == risk["up_to"].tolist()[:-1]
+    for row in risk.itertuples():
+        inside = (totals > row.above) & (totals <= row.up_to)
+        assert row.rows == inside.sum() > 0
+        assert row.risk == (y[inside] > 0).mean()
+        assert row.low <= row.risk <= row.high
+        assert row.sensitivity == (totals[y > 0] > row.above).mean()
+        assert row.specificity == (totals[y <= 0] <= row.above).mean()
+
+
+def test_a_page(table):
+    X, y, _ = table
+    score = point_score(SparseAUCClassifier(k=4).fit(X, y), X, y)
+    lines = str(score).splitlines()
+    assert len(lines) <= 66
+    assert max(map(len, lines)) <= 80
+    for name, points in zip(score.columns["column"], score.columns["points"], strict=True):
+        assert any(line.startswith(name) and f"{points:+d}" in line for line in lines)
+
+
+def test_points_per_unit():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 4)) * 1.0
+    y = (X[:, 0] + X[:, 1] + rng.random(300)) > 1.2
+    score = point_score(SparseAUCClassifier(k=2).fit(X, y), X, y, per="unit")
+    assert score.columns["unit"].tolist() == [1.0, 1.0]
+    assert set(score.totals(X)) <= set(range(-10, 11))
+    assert len(score.risk) <= 4
+
+
+def test_refusals(table):
+    X, y, _ = table
+    model = SparseAUCClassifier(k=3).fit(X, y)
+    with pytest.raises(ValueError, match="largest == 0"):
+        point_score(model, X, y, largest=0)
+    with pytest.raises(ValueError, match="per must be"):
+        point_score(model, X, y, per="inch")
+    score = point_score(model, X, y)
+    name = score.columns["column"][0]
+    with pytest.raises(ValueError, match=f"no column '{name}'"):
+        score.totals(X.drop(columns=name))
+    with pytest.raises(ValueError, match="X has 1 columns, the points need column"):
+        score.totals(X.to_numpy()[:, :1])
