@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
@@ -96,6 +97,12 @@ def test_both_classifiers():
     assert solve_on(block, gram.delta[chosen], chosen, 1.0).objective == pytest.approx(
         naive_best(gram, 4, 1.0, numbers, 1)
     )
+    series = pd.Series([None if label is np.nan else label for label in labels], dtype="string")
+    of_series = SparseAUCClassifier(k=4, families=series).fit(X, y)
+    np.testing.assert_array_equal(of_series.coef_, model.coef_)
+    chunks = chunks_in_memory(X)
+    in_chunks = SparseAUCClassifier(k=4, families=labels).fit(chunks, y)
+    np.testing.assert_array_equal(in_chunks.get_support(), model.get_support())
     tuned = SparseAUCClassifierCV(ks=[2, 4], families=labels, max_per_family=2).fit(X, y)
     assert obeys(tuned.get_support(indices=True), numbers, 2)
     with pytest.warns(UserWarning, match="k=6 is greater than n_features=5"):
@@ -131,8 +138,10 @@ def test_refusals():
     for kind in (SparseAUCClassifier, SparseAUCClassifierCV):
         with pytest.raises(ValueError, match="groups and families do not go together"):
             kind(groups=labels, families=labels).fit(X, y)
-        with pytest.raises(ValueError, match="each of the 12 columns, got 11"):
+        with pytest.raises(ValueError, match=r"each of the 12 columns, got shape \(11,\)"):
             kind(families=labels[1:]).fit(X, y)
+        with pytest.raises(ValueError, match=r"each of the 12 columns, got shape \(12, 1\)"):
+            kind(families=[[label] for label in labels]).fit(X, y)
         with pytest.raises(ValueError, match="names 2 columns of family 'b', more than max_per"):
             kind(families=labels, always_include=["gene 7", "gene 8"]).fit(frame, y)
         with pytest.raises(ValueError, match="max_per_family"):

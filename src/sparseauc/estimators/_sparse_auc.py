@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
@@ -429,16 +430,18 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 "groups and families do not go together: columns of a group are chosen together, "
                 "columns of a family compete"
             )
-        given = list(self.families)
-        if len(given) != self.n_features_in_:
+        given = np.asarray(self.families, dtype=object)
+        if given.shape != (self.n_features_in_,):
             raise ValueError(
-                f"families must label each of the {self.n_features_in_} columns, got {len(given)}"
+                f"families must label each of the {self.n_features_in_} columns, "
+                f"got shape {given.shape}"
             )
         numbers: dict[Any, int] = {}
         labels = [
-            # NaN is not equal to itself.
-            0 if label is None or label != label else numbers.setdefault(label, len(numbers) + 1)
-            for label in given
+            0
+            if label is None or is_scalar_nan(label) or is_pandas_na(label)
+            else numbers.setdefault(label, len(numbers) + 1)
+            for label in given.tolist()
         ]
         families = np.array(labels, np.int64)
         counts = np.bincount(families[restrictions.fixed])
