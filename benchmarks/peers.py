@@ -165,7 +165,7 @@ def write_report(found, seeds):
                 *(f"k = {k} ({len(by_length[k])} tables)" for k in KS),
             ),
             [
-                _row(found, method, auc, columns, by_length) for method in METHODS
+                _row(found, method, auc, columns, by_length) for method in methods
             ],
         ),
         "",
