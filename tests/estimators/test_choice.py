@@ -187,3 +187,11 @@ def test_noise_is_called_noise(seed):
 def test_a_signal_is_not_called_noise(outbreak, recwarn):
     SparseAUCClassifierCV(range(1, 8), cv=5).fit(*outbreak)
     assert not [one for one in recwarn if one.category is ChanceWarning]
+
+
+def test_the_smallest_ridge_is_tried_where_rows_outnumber_columns():
+    X, y = make_outbreak(60, 60, 3, mu=1.0, r=0.4, random_state=0)
+    for table, smallest in ((X, 0.1), (X[:, :20], 0.001)):
+        model = SparseAUCClassifierCV([1, 3], cv=3).fit(table, y)
+        tried = model.cv_results_["param_coefficients"] == "auc"
+        assert model.cv_results_["param_alpha"][tried].min() == smallest

@@ -47,8 +47,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Numbers of columns to try. By default 1 … 50 and, where there are more than 250 rows, some
         up to 150 and to a fifth of the rows. Numbers above that of the columns are left out, with a
         warning.
-    alphas : array-like of float, default=(0.001, 0.1, 10, 1000)
-        Ridges to try, on the standardised scale. The largest choose by difference of means.
+    alphas : array-like of float, optional
+        Ridges to try, on the standardised scale. By default 0.1, 10 and 1000, and 0.001 too where
+        there are more rows than columns. The largest choose by difference of means.
     cv : int, splitter or iterable, optional
         As in scikit-learn; an int is the number of stratified folds. By default five, and where
         rows are few repeated, up to five times, until a hundred rows of the rarer class have been
@@ -127,7 +128,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ks": ["array-like", None],
-        "alphas": ["array-like"],
+        "alphas": ["array-like", None],
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "1se"}), callable],
         "coefficients": [StrOptions({"auto", "auc", "logistic"})],
@@ -145,7 +146,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     def __init__(
         self,
         ks: Any = None,
-        alphas: Any = DEFAULT_ALPHAS,
+        alphas: Any = None,
         *,
         cv: Any = None,
         rule: Literal["best", "1se"] | Rule = "best",
@@ -198,7 +199,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         X, positive, weight = self._check_training_data(X, y, sample_weight)
         fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
         d = X.shape[1]
-        alphas = np.unique(np.asarray(self.alphas, np.float64))
+        given = self.alphas
+        if given is None:
+            given = DEFAULT_ALPHAS if d < X.shape[0] else DEFAULT_ALPHAS[1:]
+        alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
         restrictions = self._with_families(Restrictions(fixed, excluded, self._column_groups()))

@@ -18,7 +18,6 @@ from ..curves import fit_calibration
 from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
 from ..metrics import auc_confidence_interval
 from ..moments import ColumnError
-from ..path.path import DEFAULT_ALPHAS
 from ..path.rules import ChanceWarning
 from ..selection.confidence import (
     NestedScores,
@@ -211,7 +210,7 @@ def _estimator(
     else:
         classifier = SparseAUCClassifierCV(
             ks=_sizes(settings, fixed.size, len(table.inputs)),
-            alphas=list(DEFAULT_ALPHAS) if settings.alpha is None else [settings.alpha],
+            alphas=None if settings.alpha is None else [settings.alpha],
             cv=None if table.groups is None else _group_folds(table, settings, rows),
             rule=settings.rule,
             always_include=always,
