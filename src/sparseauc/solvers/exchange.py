@@ -588,5 +588,8 @@ def solve_on(block: Array, delta: Array, support: Indices, alpha: float) -> Solu
     if support.size == 0:
         return Solution(support, np.empty(0), 1.0)
     ridged = block + alpha * np.eye(support.size)
-    coef = -scipy.linalg.solve(ridged, delta, assume_a="pos", check_finite=False)
+    _, solution, failed = scipy.linalg.lapack.dposv(ridged, delta)
+    if failed:
+        solution = scipy.linalg.solve(ridged, delta, assume_a="sym", check_finite=False)
+    coef: Array = -solution
     return Solution(support, coef, float(1.0 + delta @ coef))

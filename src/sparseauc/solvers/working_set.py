@@ -286,6 +286,7 @@ class _Search:
         self._ceiling = 0
         self._state: State | None = None
         self._found: Found | None = None
+        self._n_settled = 0
         self.lowest, self.exhausted = 0, False
 
     @property
@@ -353,12 +354,15 @@ class _Search:
         if earlier is None:
             offer(state, found)
         else:
-            # Go on from what was found among fewer columns, or up to a lower ceiling.
+            # Go on from what was found up to a lower ceiling, or among fewer columns.
             known = earlier.explained.size
             found.explained[:known] = earlier.explained
             found.supports[:known, : known - 1] = earlier.supports
-            found.grow[:known] = found.shrink[:known] = earlier.explained > -np.inf
-            settle_known(state, found)
+            found.grow[:known], found.shrink[:known] = earlier.grow, earlier.shrink
+            if self._W.size > self._n_settled:
+                found.grow[:known] = found.shrink[:known] = earlier.explained > -np.inf
+                settle_known(state, found)
+        self._n_settled = self._W.size
         sweep(state, found, self.lowest, top)
         self._state, self._found = state, found
         return found
@@ -482,24 +486,25 @@ class _Search:
             alike = np.abs(np.abs(delta) - abs(delta[column])) <= _EQUAL
             alike &= np.abs(diagonal - diagonal[column]) <= _EQUAL
             alike &= self._usable
-            if np.count_nonzero(alike) > 1:
-                twins = np.flatnonzero(alike)
+            twins = np.flatnonzero(alike)
+            if twins.size > 1:
                 if (place[twins] >= 0).all():
                     row = self._H[place[column], place[twins]]
                 else:
                     row = self._rows.kept[self._rows.places(np.array([column]))[0], twins]
                 # Either sign: what is turned round serves as well.
-                alike[twins] = np.abs(row) >= diagonal[column] - _EQUAL
-            equals[column] = np.flatnonzero(alike).tolist()
+                twins = twins[np.abs(row) >= diagonal[column] - _EQUAL]
+                if twins.size > 1 and twins[0] < column and not self._fixed[column]:
+                    equals[column] = twins.tolist()
+        if not equals:
+            return supports
         tidied = []
         for support in supports:
             chosen = set(support.tolist())
-            for column in support[~self._fixed[support]].tolist():
-                earlier = [j for j in equals[column] if j < column and j not in chosen]
-                for first in earlier:
-                    exchanged = chosen - {column} | {first}
-                    if self._restrictions.allows(np.array(sorted(exchanged), np.int64)):
-                        chosen = exchanged
-                        break
+            for column in [j for j in support.tolist() if j in equals]:
+                earlier = (j for j in equals[column] if j < column and j not in chosen)
+                if (first := next(earlier, None)) is not None:
+                    chosen.remove(column)
+                    chosen.add(first)
             tidied.append(np.array(sorted(chosen), np.int64))
         return tidied
