@@ -58,7 +58,7 @@ Mask = npt.NDArray[np.bool_]
 # Columns of the working set at first, and as multiples of a stage's ceiling.
 FIRST, _PER_CEILING = 500, 3
 # Columns that join the working set after a check: at most, and at least where so many were near.
-_MOST_ADDED, _LEAST_ADDED = 100, 20
+_MOST_ADDED, _LEAST_ADDED = 100, 40
 # The first ceiling; each is half as much again as the one before.
 _FIRST_CEILING = 6
 # Up to this ceiling a stage settles the lower half of its lengths, and members are kicked out in
@@ -176,39 +176,69 @@ def exchange_path(
 
 
 class _Solved(NamedTuple):
-    """A support with its minimiser, to compute the gains of exchanges from.
+    """Supports with their minimisers, to compute the gains of exchanges from.
 
     Attributes
     ----------
-    places : int64 ndarray of shape (k,)
-        The columns of the support among those of the union.
-    M, w : ndarrays of shape (k, k) and (k,)
-    free : int64 ndarray
-        Positions of columns that may leave.
-    explained : float
-    least_loss : float
+    places : int64 ndarray of shape (s, k_max)
+        The columns of each support among those of a union.
+    sizes : int64 ndarray of shape (s,)
+    M, w : ndarrays of shape (s, k_max, k_max) and (s, k_max)
+    weights : ndarray of shape (s, u)
+        The same w for all columns of the union.
+    explained : ndarray of shape (s,)
+    least_loss : ndarray of shape (s,)
         Square root of what it costs at least to do without a column.
     """
 
     places: Indices
+    sizes: Indices
     M: Array
     w: Array
-    free: Indices
-    explained: float
-    least_loss: float
+    weights: Array
+    explained: Array
+    least_loss: Array
 
     @classmethod
-    def from_union(
-        cls, H: Array, delta: Array, fixed: Mask, places: Indices, alpha: float
-    ) -> _Solved:
-        """Solve on a support, given H and δ of a union of several."""
-        M: Array = np.empty((places.size, places.size))
-        M[:] = np.linalg.inv(H[np.ix_(places, places)] + alpha * np.eye(places.size))
-        w = -M @ delta[places]
-        free = np.flatnonzero(~fixed[places])
-        losses = w[free] ** 2 / M.diagonal()[free]
-        least = float(np.sqrt(losses.min())) if free.size else _NONE_MAY_LEAVE
-        return cls(places, M, w, free, float(-delta[places] @ w), least)
+    def from_supports(
+        cls, supports: list[Indices], union: Indices, H: Array, delta: Array, fixed: Mask,
+        alpha: float,
+    ) -> _Solved:  # fmt: skip
+        """Solve on supports, given H and δ of their union."""
+        sizes = np.array([support.size for support in supports], np.int64)
+        count, largest = sizes.size, int(sizes.max())
+        places = np.zeros((count, largest), np.int64)
+        for row, support in zip(places, supports, strict=True):
+            row[: support.size] = np.searchsorted(union, support)
+        solved = cls(
+            places, sizes, np.zeros((count, largest, largest)), np.zeros((count, largest)),
+            np.zeros((count, union.size)), np.zeros(count), np.full(count, _NONE_MAY_LEAVE),
+        )  # fmt: skip
+        _solve_all(H, delta, fixed, alpha, solved)
+        return solved
+
+
+@kernel
+def _solve_all(H, delta, fixed, alpha, solved):  # type: ignore[no-untyped-def]
+    """Fill in the minimiser of each support."""
+    for s in range(solved.sizes.size):
+        k, place = solved.sizes[s], solved.places[s]
+        block = np.empty((k, k))
+        for p in range(k):
+            for o in range(k):
+                block[p, o] = H[place[p], place[o]]
+            block[p, p] += alpha
+        M = np.linalg.inv(block)
+        solved.M[s, :k, :k] = M
+        for p in range(k):
+            w = 0.0
+            for o in range(k):
+                w -= M[p, o] * delta[place[o]]
+            solved.w[s, p] = w
+            solved.weights[s, place[p]] = w
+            solved.explained[s] -= w * delta[place[p]]
+            if not fixed[place[p]]:
+                solved.least_loss[s] = min(solved.least_loss[s], abs(w) / np.sqrt(M[p, p]))
 
 
 @kernel
@@ -434,11 +464,7 @@ class _Search:
             factor = np.linalg.cholesky(H + alpha * np.eye(union.size))
         except np.linalg.LinAlgError:
             factor = None  # the union depends linearly: nothing can be said of what it leaves
-        places = [np.searchsorted(union, support) for support in supports]
-        solved = [_Solved.from_union(H, delta, fixed, place, alpha) for place in places]
-        weights = np.zeros((len(solved), union.size))
-        for weight, one in zip(weights, solved, strict=True):
-            weight[one.places] = one.w
+        solved = _Solved.from_supports(supports, union, H, delta, fixed, alpha)
         outside = self._usable & (self._place < 0)
         every_family = restrictions.families_of(np.arange(outside.size))
         worth = np.full(outside.size, -np.inf)
@@ -451,23 +477,25 @@ class _Search:
                 half = scipy.linalg.solve_triangular(factor, part, lower=True, check_finite=False)
                 explained = np.clip(np.einsum("uc,uc->c", half, half), 0.0, h)
             hidden = np.sqrt(h) - np.sqrt(explained)
-            gradients = gram.delta[tile] + weights @ part
-            for number, one in enumerate(solved):
-                last = joins and number == len(solved) - 1
-                possible = np.abs(gradients[number]) > _NEARLY * one.least_loss * hidden
-                possible |= last
-                possible &= outside[tile]
-                if 1.0 - one.explained < tolerance or not possible.any():
-                    continue
-                chosen = np.flatnonzero(possible)
-                some = part[one.places[:, None], chosen]
-                family, support = families[chosen], union[one.places]
-                full = np.isin(family, restrictions.full_families(support))
+            gradients = gram.delta[tile] + solved.weights @ part
+            possible = np.abs(gradients) > _NEARLY * np.outer(solved.least_loss, hidden)
+            possible[-1] |= joins
+            possible &= outside[tile]
+            possible[1.0 - solved.explained < tolerance] = False
+            for number in np.flatnonzero(possible.any(axis=1)).tolist():
+                k = int(solved.sizes[number])
+                place, M = solved.places[number, :k], solved.M[number, :k, :k]
+                chosen = np.flatnonzero(possible[number])
+                some = part[place[:, None], chosen]
+                family, support = families[chosen], union[place]
                 gains = _exchange_gains(
-                    one.M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
-                    one.w, one.M, one.free, last, family, restrictions.families_of(support), full,
+                    M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
+                    solved.w[number, :k], M, np.flatnonzero(~fixed[place]),
+                    joins and number == solved.sizes.size - 1,
+                    family, restrictions.families_of(support),
+                    np.isin(family, restrictions.full_families(support)),
                 )  # fmt: skip
-                gains /= max(one.explained, _LEAST_EXPLAINED)
+                gains /= max(solved.explained[number], _LEAST_EXPLAINED)
                 worth[low + chosen] = np.maximum(worth[low + chosen], gains)
         if not (worth > MIN_RELATIVE_GAIN).any():
             return np.empty(0, np.int64)
@@ -494,6 +522,9 @@ class _Search:
                     row = self._rows.kept[self._rows.places(np.array([column]))[0], twins]
                 # Either sign: what is turned round serves as well.
                 twins = twins[np.abs(row) >= diagonal[column] - _EQUAL]
+                # Not one of another family, of which there may be enough.
+                own = self._restrictions.families_of(np.array([column]))
+                twins = twins[self._restrictions.families_of(twins) == own]
                 if twins.size > 1 and twins[0] < column and not self._fixed[column]:
                     equals[column] = twins.tolist()
         if not equals:
