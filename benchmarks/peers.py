@@ -10,7 +10,7 @@ defaults were settled on other splits of the same tables, and on other draws: th
 200. They were settled once, before anything of ours was judged from 1000 on.
 """
 
-from common import RESULTS, machine  # isort: skip
+from common import RESULTS, machine, report  # isort: skip
 
 import argparse
 import json
@@ -113,11 +113,10 @@ def main():
     for (name, _, _), result in zip(tasks, results, strict=True):
         for method, folds in result.items():
             found.setdefault(name, {}).setdefault(method, []).extend(folds)
-    seeds = (
-        f"{arguments.repeats} × 5 folds, seeds from 1000; genes {arguments.gene_repeats} × 5 folds,"
-        f" from 2000; simulation {arguments.draws} draw(s), from 1000"
+    wide_seeds = (
+        f"{arguments.gene_repeats} × 5 folds, seeds from 2000; {arguments.draws} draws, from 1000"
     )
-    write_report(found, seeds)
+    write_report(found, f"{arguments.repeats} × 5 folds, seeds from 1000.", wide_seeds)
     draw_figure(found)
 
 
@@ -136,8 +135,8 @@ def width(found, name):
     return found[name]["ridge logistic"][0]["models"][0][1]
 
 
-def write_report(found, seeds):
-    """Write ``results/peers.md``."""
+def write_report(found, seeds, wide_seeds):
+    """Write ``results/peers.md``, and ``results/peers_wide.md`` where columns outnumber rows."""
     names = [name for name in ORDINARY if name in found]
     methods = [method for method in METHODS if method in found[names[0]]]
     auc = {method: means(found, names, method)[:, 0] for method in methods}
@@ -193,14 +192,20 @@ def write_report(found, seeds):
             ],
         ),
     ]  # fmt: skip
+    _write("peers", lines)
     if wide:
-        lines += ["", "## Genes and the paper's simulation", "", *_table(
+        report(
+            "peers_wide",
+            f"Test AUC and columns on genes and the paper's simulation ({wide_seeds})",
             ("data", "method", "test AUC ± SE", "columns (median)", "against the best peer"),
             [row for name in wide for row in _wide_rows(name, found[name])],
-        )]  # fmt: skip
+        )
+
+
+def _write(name, lines):
     text = "\n".join(lines) + "\n"
     print(text)
-    (RESULTS / "peers.md").write_text(text, encoding="utf-8")
+    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def _row(found, method, auc, columns, by_length):

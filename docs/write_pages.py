@@ -120,12 +120,11 @@ def benchmark_pages(results: Path = ROOT / "benchmarks" / "results") -> dict[str
     return pages
 
 
-def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers.md") -> str:
+def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers_wide.md") -> str:
     """Return the comparison with peers on genes and simulations, a line for each."""
     methods: dict[str, None] = {}
     found: dict[str, dict[str, str]] = {}
-    section = path.read_text(encoding="utf-8").rpartition("## Genes")[2]
-    for line in section.splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) < 4 or not re.match(r"[01]\.\d", cells[2]):
             continue
