@@ -29,6 +29,7 @@ test: $(VENV)/.stamp-test lint typecheck
 lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 typecheck: $(VENV)/.stamp-test
 	$(BIN)/mypy

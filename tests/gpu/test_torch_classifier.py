@@ -24,8 +24,12 @@ def same_fit(one, other, atol=1e-10):
     assert one.n_iter_ == other.n_iter_
     assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
     assert one.history_.keys() == other.history_.keys()
+    # In single precision a sum in another order may turn round one pair of a positive and a
+    # negative, of which there are 80 × 320 here.
+    pair = 1.01 / (80 * 320) if one.coef_.dtype == np.float32 else 0.0
     for name, values in one.history_.items():
-        np.testing.assert_allclose(values, other.history_[name], atol=1e-5)
+        allowed = 1e-5 + (pair if "auc" in name else 0.0)
+        np.testing.assert_allclose(values, other.history_[name], atol=allowed)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
