@@ -517,9 +517,9 @@ def sweep(s, found, lowest, top):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def settle_known(s, found):  # type: ignore[no-untyped-def]
-    """Exchange columns of all supports known, as after columns were added to choose from."""
-    for k in range(found.explained.size):
+def settle_known(s, found, least):  # type: ignore[no-untyped-def]
+    """Exchange columns of supports of ``least`` columns or more, as after columns were added."""
+    for k in range(least, found.explained.size):
         if found.explained[k] > -np.inf:
             move_to(s, found.supports[k, :k])
             offer(s, found)

@@ -327,7 +327,7 @@ class _Search:
     def settle(self, sizes: range, ceiling: int) -> list[Indices]:
         """Find the best supports of some sizes; fewer where columns run out."""
         self._widen(ceiling)
-        found, thorough = self._sweep(ceiling), False
+        found, thorough = self._sweep(ceiling, sizes[0]), False
         while True:
             within = [k for k in sizes if found.explained[min(k, ceiling)] > -np.inf]
             supports = [self._W[found.supports[k, :k]] for k in within if k >= self.lowest]
@@ -335,7 +335,7 @@ class _Search:
             helpful = self._check(found, supports)
             if helpful.size:
                 self._add(helpful)
-                found = self._sweep(ceiling)
+                found = self._sweep(ceiling, sizes[0])
             elif thorough or not self._escape(ceiling):
                 break
             else:
@@ -363,8 +363,8 @@ class _Search:
             self.missing |= missing
             return np.empty(0, np.int64)
 
-    def _sweep(self, ceiling: int) -> Found:
-        """Search within the working set."""
+    def _sweep(self, ceiling: int, least: int) -> Found:
+        """Search within the working set; supports of fewer than ``least`` columns are settled."""
         d = self._W.size
         top = min(ceiling, d)
         gram = Gram(self._gram.delta[self._W], self._H, self._gram.precision)
@@ -390,8 +390,10 @@ class _Search:
             found.supports[:known, : known - 1] = earlier.supports
             found.grow[:known], found.shrink[:known] = earlier.grow, earlier.shrink
             if self._W.size > self._n_settled:
-                found.grow[:known] = found.shrink[:known] = earlier.explained > -np.inf
-                settle_known(state, found)
+                found.grow[least:known] = found.shrink[least:known] = (
+                    earlier.explained[least:] > -np.inf
+                )
+                settle_known(state, found, least)
         self._n_settled = self._W.size
         sweep(state, found, self.lowest, top)
         self._state, self._found = state, found
