@@ -37,7 +37,7 @@ def commands(text):
 def test_files_are_written_and_the_report_is_named_last(shown):
     out, text = shown
     assert sorted(path.name for path in out.iterdir()) == FILES
-    assert text.rstrip().endswith(f"Open the report: {out / 'report.html'}")
+    assert text.rstrip().endswith(f"Open the report:\n{out / 'report.html'}")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "sparseauc fit" in page  # the command it came from, and not that of the demo
     assert "sepsis" not in pd.read_csv(out / "new_patients.csv")

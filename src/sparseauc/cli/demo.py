@@ -64,7 +64,9 @@ def run_demo(out: Path, seed: int) -> None:
     _say("Is it better than something simpler? Every method is tuned on training rows only:")
     _run("compare", table, *how, *seeded, "--methods", _METHODS, "--folds", "3")
     _run_algorithm_1(seed)
-    _say(f"Done in {time.perf_counter() - started:.0f} s. Open the report: {report}")
+    _say(f"Done in {time.perf_counter() - started:.0f} s. Open the report:")
+    # A path is one line, whatever its length: it is there to be clicked or copied.
+    typer.echo(f"{report}")
 
 
 def _run(*arguments: str | Path) -> None:

@@ -109,13 +109,18 @@ class HRows:
     def places(self, columns: Indices) -> Indices:
         """Where the rows of some columns stand among those kept."""
         missing = [j for j in columns.tolist() if j not in self._place]
-        if missing and len(self._place) + len(missing) > self.kept.shape[0]:
-            capacity = max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size)
-            self.kept = np.empty((capacity, self._gram.n_features))
-            self._place, missing = {}, columns.tolist()
+        wanted = len(self._place) + len(missing)
+        if wanted > max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size):
+            # No room for more: begin again.
+            self.kept, self._place, missing = self.kept[:0], {}, columns.tolist()
+            wanted = len(missing)
+        if wanted > self.kept.shape[0]:
+            kept = np.empty((wanted + wanted // 2, self._gram.n_features))
+            kept[: len(self._place)] = self.kept[: len(self._place)]
+            self.kept = kept
         if missing:
             first = len(self._place)
-            self.kept[first : first + len(missing)] = self._gram.rows(np.array(missing, np.int64))
+            self.kept[first:wanted] = self._gram.rows(np.array(missing, np.int64))
             self._place |= {j: first + i for i, j in enumerate(missing)}
         return np.array([self._place[j] for j in columns.tolist()], np.int64)
 
