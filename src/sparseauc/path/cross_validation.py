@@ -205,7 +205,11 @@ def find_paths(
     """Find the paths of several training sets, gathering at once what all of them lack of H."""
     searches = [PathSearch(moments, ks, restrictions) for moments in training]
     while True:
-        found = run(delayed(_path_or_missing)(search, alphas) for search in searches)
+        # Where H is gathered, only small products are left: several threads would get in each
+        # other's way.
+        gathered = isinstance(training[0], SolverMoments)
+        with threadpool_limits(1 if gathered else None, user_api="blas"):
+            found = run(delayed(_path_or_missing)(search, alphas) for search in searches)
         missing = NotGathered()
         for result in found:
             if isinstance(result, NotGathered):
