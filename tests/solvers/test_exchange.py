@@ -292,6 +292,19 @@ def test_a_list_does_not_depend_on_the_other_lengths_asked_for(first):
             assert_array_equal(one.support, other.support)
 
 
+@pytest.mark.parametrize("kept", [0, 2**23])
+def test_equal_columns_outside_the_working_set(monkeypatch, kept):
+    # Rows of H are fetched again where there is no room to keep them.
+    monkeypatch.setattr(working_set, "_KEPT_NUMBERS", kept)
+    monkeypatch.setattr(working_set, "_PER_CEILING", 0)
+    X, y = problem(4, 60, 40)
+    X = np.hstack([X, X])
+    for solution in exchange_path(gram_of(X, y), 12, 0.1, first=5):
+        original, times = np.unique(solution.support % 40, return_counts=True)
+        first = [j + 40 * copy for j, t in zip(original, times, strict=True) for copy in range(t)]
+        assert_array_equal(solution.support, sorted(first))
+
+
 def test_stages_settle_every_length_once_below_their_ceilings():
     for k_max in (0, 1, 7, 50, 150, 1000):
         lengths = [k for sizes, ceiling in stages(k_max) for k in sizes if k <= ceiling]

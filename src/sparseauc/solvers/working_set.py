@@ -464,7 +464,7 @@ class _Search:
         if union.size == 0 and not joins:
             return union
         at = self._rows.places(union)
-        kept = self._rows.kept
+        kept = self._rows.kept  # only now: rows that were missing may have moved it
         H, delta, fixed = kept[np.ix_(at, union)], gram.delta[union], self._fixed[union]
         tolerance = dependence_tolerance(gram.precision)
         try:
@@ -526,7 +526,7 @@ class _Search:
                 if (place[twins] >= 0).all():
                     row = self._H[place[column], place[twins]]
                 else:
-                    row = self._rows.kept[self._rows.places(np.array([column]))[0], twins]
+                    row = self._rows.get(np.array([column]))[0][twins]
                 # Either sign: what is turned round serves as well.
                 twins = twins[np.abs(row) >= diagonal[column] - _EQUAL]
                 # Not one of another family, of which there may be enough.
