@@ -115,7 +115,7 @@ class HRows:
             self.kept, self._place, missing = self.kept[:0], {}, columns.tolist()
             wanted = len(missing)
         if wanted > self.kept.shape[0]:
-            kept = np.empty((wanted + wanted // 2, self._gram.n_features))
+            kept = np.empty((wanted + wanted // 8, self._gram.n_features))
             kept[: len(self._place)] = self.kept[: len(self._place)]
             self.kept = kept
         if missing:
