@@ -213,11 +213,11 @@ def _columns(
     import numpy as np
 
     from ..tabular.reading.columns import labels_as_text, texts
-    from ..tabular.reading.source import unknown_column
+    from ..tabular.reading.source import unknown_column_error
 
     names = source.frame.column_names
     if ids is not None and ids not in names:
-        raise unknown_column(ids, names, f"{source.name}, --ids")
+        raise unknown_column_error(ids, names, f"{source.name}, --ids")
     remembered = card.summary.get("ids")
     column = ids or (remembered if remembered in names else None)
     if column is not None:

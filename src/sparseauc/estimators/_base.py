@@ -86,7 +86,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
             try:
                 return score_chunks(chunks, self.coef_[0], self.intercept_[0])
             except NotFiniteError as bad:
-                raise not_finite(self, bad.row, bad.column, bad.value) from None
+                raise not_finite_error(self, bad.row, bad.column, bad.value) from None
         X = validate_data(
             self, from_arrow(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
             ensure_all_finite=False,
@@ -180,7 +180,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         if chunks is not None:
             return self._check_training_chunks(chunks, y, sample_weight)
         X = from_arrow(X)
-        name_text_columns(X)
+        refuse_text_columns(X)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
             ensure_all_finite=False,
@@ -208,7 +208,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     ) -> tuple[Any, npt.NDArray[np.bool_]]:
         """Return some rows and the mask of positives; ``first`` if none came before them."""
         X = from_arrow(X)
-        name_text_columns(X)
+        refuse_text_columns(X)
         X, y = validate_data(
             self, X, y, reset=first, accept_sparse="csr", dtype=[np.float64, np.float32],
             ensure_all_finite=False,
@@ -334,10 +334,10 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 def check_finite(estimator: Any, X: Any) -> None:
     """Refuse NaN and infinity, naming the first row and column that hold one."""
     if (bad := first_not_finite(X)) is not None:
-        raise not_finite(estimator, *bad)
+        raise not_finite_error(estimator, *bad)
 
 
-def not_finite(estimator: Any, row: int, column: int, value: float) -> ValueError:
+def not_finite_error(estimator: Any, row: int, column: int, value: float) -> ValueError:
     """Error for an entry of X that is NaN or infinite."""
     names = getattr(estimator, "feature_names_in_", None)
     shown = f"{column}" if names is None else f"{names[column]!r}"
@@ -425,7 +425,7 @@ def from_arrow(X: Any) -> Any:
     return X
 
 
-def name_text_columns(X: Any) -> None:
+def refuse_text_columns(X: Any) -> None:
     """Refuse a frame with columns that are not numbers, naming the first."""
     if hasattr(X, "select_dtypes"):  # pandas
         text = list(X.select_dtypes(exclude=["number", "bool"]).columns)

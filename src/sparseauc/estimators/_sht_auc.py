@@ -17,7 +17,7 @@ from ..objective import Objective
 from ..objective.chunks import ChunkObjective
 from ..objective.device import DeviceObjective
 from ..solvers import SolverResult, sht_auc
-from ._base import not_finite
+from ._base import not_finite_error
 from ._stochastic import StochasticClassifier
 
 
@@ -205,7 +205,7 @@ class SHTAUCClassifier(StochasticClassifier):
             try:
                 return ChunkObjective(X, positive, weight)
             except NotFiniteError as bad:
-                raise not_finite(self, bad.row, bad.column, bad.value) from None
+                raise not_finite_error(self, bad.row, bad.column, bad.value) from None
         if self.device is None and not is_tensor(X):
             return super()._objective(X, positive, weight)
         device = X.device if self.device is None else find_device(self.device)

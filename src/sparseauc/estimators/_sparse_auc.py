@@ -29,7 +29,7 @@ from ..path.cross_validation import path_of_chunks
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
-from ._base import SparseLinearClassifier, check_weights, names_columns, not_finite
+from ._base import SparseLinearClassifier, check_weights, names_columns, not_finite_error
 
 Indices = npt.NDArray[np.int64]
 
@@ -355,7 +355,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 chunks, positive, weight, np.array([k]), self._ridge, restrictions
             )
         except NotFiniteError as bad:
-            raise not_finite(self, bad.row, bad.column, bad.value) from None
+            raise not_finite_error(self, bad.row, bad.column, bad.value) from None
         self._finish(path, moments, k, restrictions, chunks.dtype)
         self.n_passes_ = chunks.n_passes
         return self

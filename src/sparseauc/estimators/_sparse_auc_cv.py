@@ -21,7 +21,7 @@ from ..path.folds import SplitPlan, check_splits, default_splitter
 from ..path.path import DEFAULT_ALPHAS, check_sizes, whole_numbers
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others
 from ..solvers.restrictions import Restrictions
-from ._base import names_columns, not_finite
+from ._base import names_columns, not_finite_error
 from ._sparse_auc import SparseAUCClassifier
 
 Array = npt.NDArray[np.float64]
@@ -228,7 +228,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
                 n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
             )  # fmt: skip
         except NotFiniteError as bad:
-            raise not_finite(self, bad.row, bad.column, bad.value) from None
+            raise not_finite_error(self, bad.row, bad.column, bad.value) from None
         self._choose(ks, alphas, found, plan.n_repeats)
         at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
         at_k = int(np.flatnonzero(ks == self.k_)[0])

@@ -30,7 +30,7 @@ from ..selection.confidence import (
 from ..selection.stability import StabilityResult, stability_selection
 from ..selection.table import column_table
 from .reading import DataError, Table
-from .reading.source import unknown_column
+from .reading.source import unknown_column_error
 from .scorecard import steps_of, without_gaps
 from .summary import FitSummary, ridge_of
 
@@ -192,7 +192,7 @@ def _places(table: Table, names: Sequence[str]) -> Indices:
     for name in names:
         found = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
         if not found:
-            raise unknown_column(name, table.columns.tolist(), "--always-include")
+            raise unknown_column_error(name, table.columns.tolist(), "--always-include")
         places += found
     return np.unique(np.array(places, np.int64))
 

@@ -19,7 +19,7 @@ from .model_files import ModelFileError
 from .reading import DataError
 from .reading.columns import labels_as_text, texts
 from .reading.scoring import term_values
-from .reading.source import Source, unknown_column
+from .reading.source import Source, unknown_column_error
 from .reading.training import label_key
 from .scorecard import ScoreCard
 
@@ -269,7 +269,7 @@ def _by_group(
 ) -> list[GroupResult]:
     names = source.frame.column_names
     if by not in names:
-        raise unknown_column(by, names, f"{source.name}, --by")
+        raise unknown_column_error(by, names, f"{source.name}, --by")
     of_row = np.array(
         ["missing" if name is None else str(name) for name in texts(source.frame.column(by))]
     )[judged]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..._text import listed, shortened
 from ..scorecard import ColumnType, Kind
 from .columns import is_number, is_text, kind_of, numbers, texts
-from .source import DataError, Marks, Source, unknown_column
+from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits
 
 Text = Literal["refuse", "one-hot", "auto", "drop"]
@@ -133,7 +133,7 @@ def _limited(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, M
     frame, found = source.frame, {}
     for name in numeric:
         if name not in frame.column_names:
-            raise unknown_column(name, frame.column_names, "--numeric")
+            raise unknown_column_error(name, frame.column_names, "--numeric")
         column = frame.column(name)
         if not is_text(column.type):
             continue

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..._text import listed, shortened
 from ..scorecard import ColumnType, ScoreCard, Term
 from .columns import dense_column, is_text, kind_of, numbers, texts
-from .source import DataError, Marks, Source, unknown_column
+from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits, numbers_written
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _check_present(source: Source, card: ScoreCard) -> None:
     here = {*source.frame.column_names} if source.matrix is None else {*source.matrix_columns}
     absent = [name for name in columns if name not in here]
     if len(absent) == 1:
-        raise unknown_column(absent[0], known, source.name)
+        raise unknown_column_error(absent[0], known, source.name)
     if absent:
         raise DataError(
             f"{source.name} lacks {len(absent)} of the {len(columns)} columns that the model "

@@ -164,6 +164,6 @@ def read_by(library: str, path: Path, kind: str) -> Iterator[None]:
         ) from error
 
 
-def unknown_column(name: str, names: Sequence[str], what: str) -> DataError:
+def unknown_column_error(name: str, names: Sequence[str], what: str) -> DataError:
     """Return the error for a column that is not there, with those it may have been meant to be."""
     return DataError(f"{what}: there is no column {name!r}; {did_you_mean(name, names)}")

@@ -19,7 +19,7 @@ from .checks import repeated_ids, suspicions, telling_gaps
 from .columns import dense_column, is_sparse, labels_as_text, texts
 from .features import MAX_LEVELS, Input, Text, encoded
 from .read import read_source
-from .source import DataError, Source, read_by, unknown_column
+from .source import DataError, Source, read_by, unknown_column_error
 
 Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
 Labels = npt.NDArray[np.object_]
@@ -182,7 +182,7 @@ def training_table(source: Source, rules: Rules) -> Table:
     if missing and rules.missing == "refuse":
         problems.append(_missing_error(missing))
     if problems:
-        raise _all_of(problems)
+        raise _combined_error(problems)
     if not inputs:
         raise DataError(_no_columns(source, target))
     warnings += telling_gaps(X, y == 1, inputs)
@@ -224,7 +224,7 @@ def training_table(source: Source, rules: Rules) -> Table:
     )
 
 
-def _all_of(problems: Sequence[DataError]) -> DataError:
+def _combined_error(problems: Sequence[DataError]) -> DataError:
     """Return one error that tells of all."""
     if len(problems) == 1:
         return problems[0]
@@ -365,7 +365,7 @@ def _named(source: Source, name: str | None, option: str) -> Labels | None:
         place = int(np.flatnonzero(source.matrix_columns == name)[0])
         return labels_as_text(dense_column(source.matrix, place).tolist())
     names = source.frame.column_names or source.matrix_columns.tolist()
-    raise unknown_column(name, names, f"{source.name}, {option}")
+    raise unknown_column_error(name, names, f"{source.name}, {option}")
 
 
 def _codes(groups: Labels) -> npt.NDArray[np.int64]:
@@ -380,7 +380,7 @@ def _check_excluded(source: Source, rules: Rules) -> None:
     known = {*source.frame.column_names, *source.matrix_columns.tolist()}
     for name in rules.exclude:
         if name not in known:
-            raise unknown_column(name, sorted(known), "--exclude")
+            raise unknown_column_error(name, sorted(known), "--exclude")
 
 
 def _no_columns(source: Source, target: str) -> str:

@@ -49,7 +49,7 @@ def write_report(
         # The page last: when it is there, what it links to is there.
         *others, first = write_whole(target, {**beside, "report.html": page})
     except OSError as error:
-        raise _named(error, f"cannot write the report to {target}") from error
+        raise _named_error(error, f"cannot write the report to {target}") from error
     return [first, *others]
 
 
@@ -60,7 +60,7 @@ def write_page(report: Report, path: str | os.PathLike[str]) -> Path:
     try:
         (written,) = write_whole(target.parent, {target.name: page})
     except OSError as error:
-        raise _named(error, f"cannot write the report to {target}") from error
+        raise _named_error(error, f"cannot write the report to {target}") from error
     return written
 
 
@@ -83,7 +83,7 @@ def write_whole(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     return written
 
 
-def _named(error: OSError, what: str) -> OSError:
+def _named_error(error: OSError, what: str) -> OSError:
     """Say what could not be done; the kind of error stays, for those who catch it."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     way_out = "free some space there or name another folder" if full else "name another folder"
