@@ -41,7 +41,7 @@ def test_a_short_list_a_model_and_exit_code_0(table, tmp_path):
     result = run(table, "--target", "outcome", "-k", 2, "--alpha", 1, "--out", out)
     assert result.exit_code == 0, result.output
     assert "'yes' against 'no'" in result.stdout
-    assert "on rows not used for fitting" in result.stdout
+    assert "by nested cross-validation" in result.stdout
     assert "x0" in result.stdout
     assert f"Written: {out}" in result.stdout
     loaded = load_model(out)

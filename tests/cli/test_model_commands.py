@@ -134,7 +134,7 @@ def test_rows_that_lack_a_value(plain, imputing, tmp_path):
     frame.to_csv(new, index=False)
     refused = run("predict", plain, new)
     assert refused.exit_code == 3
-    assert "1 of 90 rows, the first number 5" in refused.stderr
+    assert "1 of 90 rows, the first is row 5" in refused.stderr
     empty = scores(run("predict", plain, new, "--missing", "empty"))
     assert np.flatnonzero(empty["score"].isna()).tolist() == [4]
     assert np.flatnonzero(empty["prediction"].isna()).tolist() == [4]

@@ -133,7 +133,7 @@ def test_texts_that_training_had_not(tmp_path):
     (tmp_path / "new.csv").write_text("kind,x\na,1\nc,1\n")
     refused = run("predict", model, tmp_path / "new.csv")
     assert refused.exit_code == 3
-    assert "1 of 2 rows, the first number 2" in refused.stderr
+    assert "1 of 2 rows, the first is row 2" in refused.stderr
     kept = run("predict", model, tmp_path / "new.csv", "--missing", "empty")
     assert "'kind' has texts that training had not, in 1 of 2 rows, first 'c'" in kept.stderr
     assert kept.stdout.splitlines()[2] == "2,,"

@@ -32,7 +32,7 @@ def test_numbers_groups_and_a_report(folder):
     arguments = ("validate", folder / "m.skops", folder / "new.csv", "--by", "site")
     result = run(*arguments, "--report", folder / "v.html")
     assert result.exit_code == 0, result.output
-    assert "Promised by nested cross-validation" in result.stdout
+    assert "Expected from nested cross-validation" in result.stdout
     assert "Calibration: intercept" in result.stdout
     content = json.loads(run(*arguments, "--json").stdout)
     assert f"AUC {content['auc']['auc']:.3f}" in result.stdout

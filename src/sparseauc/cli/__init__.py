@@ -1,8 +1,8 @@
 """The command ``sparseauc``. Each command imports what it needs when it runs, to start quickly.
 
-Exit codes: 0 done; 1 something is not installed, or memory ran out; 2 the command was misused; 3
-the data cannot be used; 4 the model file cannot be used; 5 an output exists or cannot be written;
-130 interrupted. Whatever fails or is interrupted leaves no output behind.
+Exit codes: 0 success; 1 a package is missing, or memory ran out; 2 wrong usage; 3 unusable data;
+4 unusable model file; 5 an output exists or cannot be written; 130 interrupted. A command that
+fails leaves no output behind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from .validate import validate_command
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="The k columns whose linear score best ranks positives above negatives.",
+    help="Find the short list: the few columns whose weighted sum best ranks positives above "
+    "negatives.",
     epilog=EXIT_CODES,
     cls=GuardedGroup,
     no_args_is_help=True,
@@ -71,11 +72,11 @@ def _all_commands(
 def show_demo(
     out: Annotated[
         Path,
-        typer.Option(help="Folder of the tables, the model and the report; older ones go."),
+        typer.Option(help="Output folder. Files of an earlier demo are replaced."),
     ] = Path("demo-output"),
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of data and folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
 ) -> None:
-    """Simulate patients; fit, report, predict and compare, each command shown (seconds)."""
+    """Fit, predict and compare on simulated patients, and show each command (seconds)."""
     from .demo import run_demo
 
     run_demo(out, seed)

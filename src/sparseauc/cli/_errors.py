@@ -1,4 +1,4 @@
-"""What goes wrong, as an exit code and one sentence; a traceback is for bugs only."""
+"""Expected failures become one sentence and an exit code; a traceback means a bug."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class ExitCode(IntEnum):
 
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 something is not installed, or memory ran out; 2 the command was "
-    "misused; 3 the data cannot be used; 4 the model file cannot be used; 5 an output exists or "
-    "cannot be written; 130 interrupted. Whatever fails or is interrupted leaves no output behind."
+    "Exit codes: 0 success; 1 a package is missing, or memory ran out; 2 wrong usage; 3 unusable "
+    "data; 4 unusable model file; 5 an output exists or cannot be written; 130 interrupted. A "
+    "command that fails leaves no output behind."
 )
 
 
@@ -49,14 +49,14 @@ class PlainCommand(TyperCommand):
 
 
 class GuardedGroup(TyperGroup):
-    """Commands whose foreseeable failures end in a sentence and a code; under --json, in JSON."""
+    """Commands whose expected failures end in a sentence and a code, in JSON with --json."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters."""
         return _without_types_of_flags(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Look for --json, so that a command that is misused answers in JSON too."""
+        """Look for --json, so that usage errors are JSON too."""
         ctx.meta[_AS_JSON] = "--json" in args
         return super().parse_args(ctx, args)
 
@@ -74,7 +74,7 @@ class GuardedGroup(TyperGroup):
         except OutputError as error:
             fail(str(error), ExitCode.OUTPUT)
         except ImportError as error:
-            # Ours name the package that is missing; any other is a bug and keeps its traceback.
+            # Ours name the missing package; any other is a bug and keeps its traceback.
             if "pip install" not in str(error):
                 raise
             fail(str(error), ExitCode.FAILED)

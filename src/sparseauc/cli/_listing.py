@@ -1,4 +1,4 @@
-"""A short list as a person reads it, from a score card: the same after fitting and from a file."""
+"""Print a score card: the same after fitting and from a model file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_card(card: ScoreCard) -> None:
-    """Print what was fitted, how well it ranks, and the columns."""
+    """Print the outcome, the AUC, the chosen columns and the thresholds."""
     from rich.console import Console
     from rich.markup import escape
 
@@ -29,7 +29,7 @@ def print_card(card: ScoreCard) -> None:
 
 
 def print_table(table: Table) -> None:
-    """Print a table without blanks at the ends of lines; it folds within the width."""
+    """Print a table within the terminal's width, without trailing blanks."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -40,7 +40,7 @@ def print_table(table: Table) -> None:
 
 
 def headlines(card: ScoreCard) -> Iterable[str]:
-    """Lines above the table; a card that was made without a summary has few."""
+    """Lines above the table; few for a card without a summary."""
     about = card.summary
     yield f"{card.target}: {card.positive!r} against {card.negative!r}"
     if "rows" in about:
@@ -48,26 +48,26 @@ def headlines(card: ScoreCard) -> Iterable[str]:
             f"{about['source']}: {about['rows']} rows, {about['positives']} positive; "
             f"{about['columns_tried']} columns to choose from"
         )
-        yield from _how_well(about)
+        yield from _auc_lines(about)
 
 
-def _how_well(about: Any) -> Iterable[str]:
-    honest = about["auc"]
-    if honest is not None:
+def _auc_lines(about: Any) -> Iterable[str]:
+    nested = about["auc"]
+    training = f"{about['training_auc']:.3f} on the training rows (optimistic)"
+    if nested is not None:
         yield (
-            f"AUC {honest['auc']:.3f} ({100 * honest['confidence']:g} % interval "
-            f"{honest['low']:.3f} to {honest['high']:.3f}) on rows not used for fitting "
-            f"(nested cross-validation); {about['training_auc']:.3f} on the training rows"
+            f"AUC {nested['auc']:.3f} ({100 * nested['confidence']:g} % CI {nested['low']:.3f} to "
+            f"{nested['high']:.3f}) by nested cross-validation; {training}"
         )
     else:
-        yield f"AUC {about['training_auc']:.3f} on the training rows (optimistic)"
+        yield f"AUC {training}"
     if about["permutation"] is not None:
-        shuffles = about["permutation"]
-        yield f"p = {shuffles['pvalue']:.3g} from {shuffles['permutations']} shuffles"
+        test = about["permutation"]
+        yield f"Permutation test: p = {test['pvalue']:.3g} ({test['permutations']} permutations)"
 
 
 def short_list(card: ScoreCard) -> Table:
-    """One line for each chosen column, the weightiest first."""
+    """One line for each chosen column, by absolute standardised coefficient."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -85,7 +85,7 @@ def short_list(card: ScoreCard) -> Table:
         "coefficient": ("coefficient", "{:.4g}"),
         "standardised": ("per standard\ndeviation", "{:+.3g}"),
         "auc": ("AUC\nalone", "{:.3f}"),
-        "frequency": ("chosen\nin halves", "{:.0%}"),
+        "frequency": ("selection\nfrequency", "{:.0%}"),
     }
     shown = [key for key in headings if key in chosen[0]] if chosen else []
     for key in shown:
@@ -101,15 +101,15 @@ def short_list(card: ScoreCard) -> Table:
 
 
 def operating_table(
-    points: Sequence[Mapping[str, Any]], title: str = "Thresholds, on rows not used for fitting"
+    points: Sequence[Mapping[str, Any]], title: str = "Thresholds, by nested cross-validation"
 ) -> Table:
-    """One line for each threshold, in per cent with 95 % limits; within 80 characters."""
+    """One line for each threshold, in per cent with 95 % intervals; within 80 characters."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
-    table.title = f"{escape(printable(title))}: per cent with 95 % limits"
+    table.title = f"{escape(printable(title))}: % (95 % CI)"
     table.title_justify, table.title_style = "left", "bold"
     rates = {
         "sensitivity": "sensi-\ntivity",
@@ -137,7 +137,7 @@ def _per_cent(rate: Mapping[str, float] | None) -> str:
 
 
 def print_notes(notes: Iterable[str], warnings: Iterable[str]) -> None:
-    """Print what was noticed, on the error stream."""
+    """Print notes and warnings on the error stream."""
     from rich.console import Console
     from rich.markup import escape
 

@@ -1,4 +1,4 @@
-"""Reading model files for commands: what the library warns of becomes a note."""
+"""Reading model files for commands: warnings become notes."""
 
 from __future__ import annotations
 

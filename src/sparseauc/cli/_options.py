@@ -1,17 +1,14 @@
-"""Options that several commands have, so that they are called and explained alike."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    pass
-
-READING, CHECKS, OUTPUT = "Reading the table", "Fitting and judging", "Output"
+READING, CHECKS, OUTPUT = "Reading the table", "Fitting and validation", "Output"
 
 
 class OnText(StrEnum):
@@ -53,82 +50,82 @@ Target = Annotated[
     str | None,
     typer.Option(
         "--target", "-t", show_default=False, rich_help_panel=READING,
-        help="Column of the outcome. LIBSVM files need none, nor do .npz files with y.",
+        help="Outcome column. Not needed for LIBSVM files and .npz files that hold y.",
     ),
 ]  # fmt: skip
 TargetFile = Annotated[
     Path | None,
     typer.Option(
         show_default=False, rich_help_panel=READING,
-        help="File with the outcome of each row, for tables without: a label a line, a table with "
-        "the column --target, or .npy.",
+        help="Separate file with the outcome of each row: one label per line, a table with the "
+        "column --target, or .npy.",
     ),
 ]  # fmt: skip
 Positive = Annotated[
     str | None,
     typer.Option(
         show_default=False, rich_help_panel=READING,
-        help="Label of the positive class; of two the last is taken. Of three or more, this one is "
-        "set against the rest.",
+        help="Label of the positive class (the event). By default the label that sorts last. With "
+        "three or more labels it is required, and all others are negative.",
     ),
 ]  # fmt: skip
 Groups = Annotated[
     str | None,
     typer.Option(
         show_default=False, rich_help_panel=READING,
-        help="Column that says which rows belong together, such as the visits of a patient. They "
-        "stay together in cross-validation.",
+        help="Column that marks related rows, such as the visits of a patient. They stay together "
+        "in cross-validation.",
     ),
 ]  # fmt: skip
 Ids = Annotated[
     str | None,
     typer.Option(
         show_default=False, rich_help_panel=READING,
-        help="Column that names rows; it is not fitted, and scores are listed by it.",
+        help="Column of row identifiers. It is not fitted; scores are listed by it.",
     ),
 ]  # fmt: skip
 Exclude = Annotated[
     list[str] | None,
     typer.Option(
         show_default=False, rich_help_panel=READING, metavar="NAME",
-        help="Column to leave out; may be given again.",
+        help="Column to leave out. Can be repeated.",
     ),
 ]  # fmt: skip
 Text = Annotated[
     OnText,
     typer.Option(
         rich_help_panel=READING,
-        help="Columns that are not numbers: one-hot makes a column of each level and refuses text "
-        "of more than --max-levels, auto leaves that out, drop leaves out all.",
+        help="Text columns: one-hot encodes them and refuses those with more than --max-levels "
+        "levels, auto drops those instead, drop drops all of them.",
     ),
 ]  # fmt: skip
 MaxLevels = Annotated[
     int,
     typer.Option(
-        min=2, rich_help_panel=READING, help="Most levels of a text column that is made one-hot."
+        min=2, rich_help_panel=READING, help="Largest number of levels to one-hot encode."
     ),
 ]
 Numeric = Annotated[
     list[str] | None,
     typer.Option(
         show_default=False, rich_help_panel=READING, metavar="NAME",
-        help="Column of numbers in which some are written as limits: >5 is read as 5, and text "
-        "without a digit as missing. May be given again.",
+        help="Numeric column with some values written as limits: >5 is read as 5, text without a "
+        "digit as missing. Can be repeated.",
     ),
 ]  # fmt: skip
 MaxGib = Annotated[
     float,
     typer.Option(
         min=0.0, rich_help_panel=READING,
-        help="Most GiB of text to read, unpacked: what is larger may not fit into memory.",
+        help="Largest text to read, in GiB after unpacking. More may not fit in memory.",
     ),
 ]  # fmt: skip
 Missing = Annotated[
     OnMissing,
     typer.Option(
         rich_help_panel=READING,
-        help="Missing values: filled in by what training rows have, or left out with their rows or "
-        "columns.",
+        help="Missing values: impute the median or mean of the training rows, or drop the rows or "
+        "columns that have any.",
     ),
 ]  # fmt: skip
 Delimiter = Annotated[
@@ -149,61 +146,59 @@ Columns = Annotated[
     int | None,
     typer.Option(
         "--columns", "-k", min=1, metavar="N", show_default=False, rich_help_panel=CHECKS,
-        help="Number of columns. Without it, cross-validation chooses.",
+        help="Number of columns. Chosen by cross-validation by default.",
     ),
 ]  # fmt: skip
 MaxColumns = Annotated[
     int | None,
     typer.Option(
         "--max-k", min=1, metavar="N", show_default=False, rich_help_panel=CHECKS,
-        help="Largest number of columns that cross-validation tries. By default 50, and up to 150 "
-        "where there are more than 250 rows.",
+        help="Largest number of columns to try. By default 50, and up to 150 with more than 250 "
+        "rows.",
     ),
 ]  # fmt: skip
 Rule = Annotated[
     RuleForK,
     typer.Option(
         rich_help_panel=CHECKS,
-        help="How cross-validation chooses: a list of the best AUC, or the shortest within one "
-        "standard error of it.",
+        help="The shortest list with an AUC within 0.001 of the highest (best) or within one "
+        "standard error of it (1se).",
     ),
 ]  # fmt: skip
 Alpha = Annotated[
     float | None,
     typer.Option(
         min=0.0, metavar="X", show_default=False, rich_help_panel=CHECKS,
-        help="Ridge, on the standardised scale. Without it, cross-validation chooses.",
+        help="Ridge penalty on standardised columns. Chosen by cross-validation by default.",
     ),
 ]  # fmt: skip
 AlwaysInclude = Annotated[
     list[str] | None,
     typer.Option(
         show_default=False, rich_help_panel=CHECKS, metavar="NAME",
-        help="Column that must be chosen; may be given again.",
+        help="Column that must be on the list. Can be repeated.",
     ),
 ]  # fmt: skip
 Permutations = Annotated[
     int,
     typer.Option(
         min=0, metavar="N", rich_help_panel=CHECKS,
-        help="Number of permutations of the outcome, for a p-value. Slow: each refits everything.",
+        help="Permutations of the outcome for a p-value. Slow: each one refits everything.",
     ),
 ]  # fmt: skip
 Quick = Annotated[
     bool,
     typer.Option(
         "--quick", rich_help_panel=CHECKS,
-        help="The list alone, sooner: no nested cross-validation, no stability.",
+        help="Skip nested cross-validation and stability selection.",
     ),
 ]  # fmt: skip
-Seed = Annotated[
-    int, typer.Option(min=0, metavar="N", rich_help_panel=CHECKS, help="Seed of all folds.")
-]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", rich_help_panel=CHECKS, help="Random seed.")]
 Jobs = Annotated[
     int | None,
     typer.Option(
         metavar="N", show_default=False, rich_help_panel=CHECKS,
-        help="Folds computed at the same time; the result does not depend on it.",
+        help="Number of parallel jobs. The result does not depend on it.",
     ),
 ]  # fmt: skip
 Force = Annotated[
@@ -211,7 +206,7 @@ Force = Annotated[
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print nothing but errors."),
+    typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print errors only."),
 ]
 Json = Annotated[
     bool,

@@ -1,4 +1,4 @@
-"""Output files: refused before any work if they are in the way, and never seen half-written."""
+"""Output files: checked before any work, and never left half-written."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Outputs:
     Parameters
     ----------
     *targets : Path or None
-        Where they go. Each is checked at once: it must not exist, unless ``force``, and its folder
-        must be there and writable.
+        Each is checked at once: it must not exist, unless ``force``, and its folder must exist
+        and be writable.
     force : bool
-        Whether existing files may be replaced; nothing but plain files ever is.
+        Whether existing files may be replaced. Only plain files ever are.
     inputs : tuple of Path
-        Files that are read, which an output must not replace, whatever ``force`` says.
+        Input files, which an output must not replace even with ``force``.
 
     Examples
     --------
@@ -51,9 +51,9 @@ class Outputs:
         for number, target in enumerate(wanted):
             try:
                 if any(_same(target, other) for other in wanted[:number]):
-                    raise OutputError(f"two outputs are to be written to {target}")
+                    raise OutputError(f"two outputs have the same name, {target}")
                 if any(_same(target, source) for source in inputs):
-                    raise OutputError(f"{target} is an input and would be replaced: choose another")
+                    raise OutputError(f"{target} is an input: choose another name for the output")
                 _check(target, force)
             except (OSError, RuntimeError) as error:  # the latter of links that lead in a circle
                 raise _write_error(target, error) from error
@@ -62,7 +62,7 @@ class Outputs:
         return self
 
     def stage(self, target: Path, content: bytes) -> None:
-        """Write a file beside its place."""
+        """Write a file under a temporary name beside its target."""
         try:
             file, self._commits[target] = self._open.enter_context(staged(target))
             file.write(content)
@@ -71,7 +71,7 @@ class Outputs:
             raise _write_error(target, error) from error
 
     def commit(self) -> list[str]:
-        """Put all staged files in their places, and return their names."""
+        """Move all staged files to their targets, and return their names."""
         for target, commit in self._commits.items():
             try:
                 commit()
@@ -89,7 +89,7 @@ class Outputs:
 
 
 def check_suffix(target: Path | None, option: str, allowed: Collection[str]) -> None:
-    """Refuse a file whose name promises a format that is not written."""
+    """Refuse a file name whose suffix is not a format that we write."""
     if target is not None and target.suffix.lower() not in allowed:
         raise typer.BadParameter(
             f"{option} writes {either([*allowed])}, not {target.suffix or 'a file without suffix'}"
@@ -102,7 +102,7 @@ def _write_error(target: Path, error: Exception) -> OutputError:
 
 
 def check_writable(folder: Path) -> None:
-    """Make a folder, and refuse one in which no file can be made."""
+    """Make a folder and check that files can be written to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -1,4 +1,4 @@
-"""Something to look at while work goes on, on the error stream so that results stay clean."""
+"""A progress bar on the error stream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Report = Callable[[str, int, int], None]
 
 @contextmanager
 def progress(quiet: bool, stage: str) -> Iterator[Report]:
-    """Show what is being done and for how long; on a terminal only, and gone when done.
+    """Show the current stage and a progress bar, on terminals only; removed at the end.
 
     Yields a function to call with the stage, the steps done and the steps in all.
     """

@@ -1,4 +1,4 @@
-"""Reading tables for commands, and saying what was read."""
+"""Reading tables for commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._options import delimiter_of
 def read_table(
     path: Path, rules: Rules, delimiter: str | None, encoding: str | None, max_gib: float = 2.0
 ) -> Table:
-    """Read a file and make it ready, or say what is in the way and how the command would run."""
+    """Read a training table. An error ends with a command that would work."""
     source = read_source(
         path,
         target=rules.target,
@@ -42,7 +42,7 @@ def read_new_rows(
     max_gib: float,
     *named: str | None,
 ) -> Source:
-    """Read a table for a model: its columns as the card knows them, those named as text."""
+    """Read new rows for a model: its columns by the types on the card, ``named`` ones as text."""
     others = (card.target, card.summary.get("ids"), *named)
     return read_source(
         path,
@@ -54,7 +54,7 @@ def read_new_rows(
 
 
 def made_by(table: Path) -> dict[str, str]:
-    """What a report says of how it was made: the command, and which file it was."""
+    """Facts for a report: the command, and the hash of the file."""
     facts = {"command": shlex.join(["sparseauc", *sys.argv[1:]])}
     if table.is_file():  # not what was piped in
         with table.open("rb") as file:

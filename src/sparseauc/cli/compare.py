@@ -25,7 +25,7 @@ def compare_command(
         str,
         typer.Option(
             rich_help_panel=options.CHECKS,
-            help="Names with commas between, or all: "
+            help="Comma-separated names, or all: "
             + "; ".join(f"{name} ({method.title})" for name, method in METHODS.items())
             + ".",
         ),
@@ -33,11 +33,11 @@ def compare_command(
     repeats: Annotated[
         int,
         typer.Option(
-            min=1, rich_help_panel=options.CHECKS, help="Of the outer folds, shuffled anew."
+            min=1, rich_help_panel=options.CHECKS, help="Repeats of the outer cross-validation."
         ),
     ] = 1,
     folds: Annotated[
-        int, typer.Option(min=2, rich_help_panel=options.CHECKS, help="Outer folds.")
+        int, typer.Option(min=2, rich_help_panel=options.CHECKS, help="Number of outer folds.")
     ] = 5,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
@@ -58,18 +58,18 @@ def compare_command(
             "-o",
             show_default=False,
             rich_help_panel=options.OUTPUT,
-            help="File to write the figures to: .csv or .json.",
+            help="Results file to write: .csv or .json.",
         ),
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Judge methods on TABLE by nested cross-validation, each tuned on training rows only."""
+    """Compare methods on TABLE by nested cross-validation, each tuned on training rows only."""
     chosen = list(METHODS) if methods == "all" else [name.strip() for name in methods.split(",")]
     for name in chosen:
         if name not in METHODS:
-            raise typer.BadParameter(f"there is no method {name!r}: {', '.join(METHODS)}")
+            raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(METHODS)}")
 
     from ._listing import print_notes
     from ._output import Outputs, check_suffix
@@ -107,7 +107,7 @@ def compare_command(
 
 
 def _formatted(rows: list[dict[str, Any]], suffix: str) -> bytes:
-    """Return the contents of a file of figures."""
+    """Return the contents of a results file."""
     if suffix == ".json":
         return json.dumps(rows, indent=1).encode()
     text = io.StringIO()
@@ -126,7 +126,7 @@ def _print(results: list[MethodResult], repeats: int) -> None:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("method", no_wrap=True)
-    for heading in ("AUC (95 %)", "in folds", "k", "against first", "s"):
+    for heading in ("AUC (95 % CI)", "in folds", "k", "vs first", "s"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in results:
         against = "" if one.difference is None else f"{one.difference:+.3f}, p {one.pvalue:.2g}"
@@ -140,8 +140,8 @@ def _print(results: list[MethodResult], repeats: int) -> None:
         )
     print_table(table)
     Console(highlight=False).print(
-        "AUC: of all rows, each scored by a model tuned and fitted without it"
+        "AUC: by nested cross-validation, all rows pooled"
         + (f", mean of {repeats} repeats" if repeats > 1 else "")
-        + ". in folds: mean of the AUCs within folds. k: columns used, median. p: DeLong's, "
-        "paired; with several methods compared, small ones turn up by chance."
+        + ". in folds: mean AUC within folds. k: median number of columns. p: DeLong's paired "
+        "test, not corrected for multiple comparisons. s: seconds."
     )

@@ -26,8 +26,7 @@ def export_command(
         Format,
         typer.Option(
             show_default=False,
-            help="onnx for ONNX runtimes; json, a score card to compute by hand; sql, one "
-            "expression to score rows in a database.",
+            help="onnx for ONNX runtimes, json for a score card, sql for one SQL expression.",
         ),
     ],
     out: Annotated[
@@ -37,19 +36,19 @@ def export_command(
             "-o",
             show_default=False,
             rich_help_panel=options.OUTPUT,
-            help="File to write. JSON and SQL are printed without it.",
+            help="File to write. By default JSON and SQL are printed.",
         ),
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write MODEL as ONNX, as a JSON score card or as one SQL expression."""
+    """Export MODEL as ONNX, as a JSON score card or as one SQL expression."""
     from ._listing import print_notes
     from ._output import Outputs
 
     if out is None and to is Format.onnx:
-        raise typer.BadParameter("ONNX is no text: --out names the file to write")
+        raise typer.BadParameter("ONNX is binary: give a file with --out")
     notes: list[str] = []
     with Outputs(out, force=force, inputs=(model,)) as outputs:
         from ..tabular.export import to_json, to_onnx, to_sql

@@ -61,7 +61,7 @@ def fit_command(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Choose the few columns of TABLE whose weighted sum best ranks positives above negatives.
+    """Find the few columns of TABLE whose weighted sum best ranks positives above negatives.
 
     Example: sparseauc fit patients.csv --target outcome --positive yes --out model.skops
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class OnMissing(StrEnum):
-    """What to do with rows that cannot be scored."""
+    """How to treat rows that cannot be scored."""
 
     refuse = "refuse"
     empty = "empty"
@@ -37,7 +37,7 @@ def predict_command(
             "-o",
             show_default=False,
             rich_help_panel=options.OUTPUT,
-            help="File to write: .csv, .tsv or .parquet. Without it CSV is printed.",
+            help="File to write: .csv, .tsv or .parquet. By default CSV is printed.",
         ),
     ] = None,
     ids: options.Ids = None,
@@ -45,7 +45,7 @@ def predict_command(
         OnMissing,
         typer.Option(
             rich_help_panel=options.READING,
-            help="Rows with missing values, for a model that was fitted without any: empty leaves "
+            help="Rows with missing values, for a model fitted without imputation: empty leaves "
             "their scores empty.",
         ),
     ] = OnMissing.refuse,
@@ -55,7 +55,7 @@ def predict_command(
             metavar="X",
             show_default=False,
             rich_help_panel=options.OUTPUT,
-            help="Score above which a row is predicted positive, in place of 0.",
+            help="Predict rows with a higher score as positive. 0 by default.",
         ),
     ] = None,
     sensitivity: Annotated[
@@ -64,8 +64,8 @@ def predict_command(
             metavar="X",
             show_default=False,
             rich_help_panel=options.OUTPUT,
-            help="Take the threshold that reached this sensitivity, such as 0.9, on rows not used "
-            "for fitting.",
+            help="Use the threshold that reached this sensitivity (0.9 or 0.95) in nested "
+            "cross-validation.",
         ),
     ] = None,
     probabilities: Annotated[
@@ -73,8 +73,8 @@ def predict_command(
         typer.Option(
             "--probabilities",
             rich_help_panel=options.OUTPUT,
-            help="Add the probability of being positive, if positives are as frequent as in "
-            "training.",
+            help="Add the probability of being positive, for rows with the prevalence of the "
+            "training rows.",
         ),
     ] = False,
     delimiter: options.Delimiter = None,
@@ -84,9 +84,9 @@ def predict_command(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Score the rows of TABLE: higher is more likely positive, above 0 is predicted positive.
+    """Score the rows of TABLE. Rows with a score above 0 are predicted positive.
 
-    Columns are found by name, in any order; those that the model does not use are ignored.
+    Columns are found by name, in any order. Columns that the model does not use are ignored.
     """
     from ._listing import print_notes
     from ._output import Outputs, check_suffix
@@ -109,7 +109,7 @@ def predict_command(
             columns = _columns(source, card, ids, scores, cut)
             if probabilities:
                 columns["probability"] = _probabilities(card, scores)
-            known = _judged(source, card, scores)
+            known = _auc_if_known(source, card, scores)
         if out is not None:
             outputs.stage(out, _formatted(columns, out.suffix.lower()))
         written = outputs.commit()
@@ -131,7 +131,7 @@ def predict_command(
         if known is not None:
             notes.append(
                 f"{source.name} has {card.target!r}: AUC {known['auc']:.3f} (95 % interval "
-                f"{known['low']:.3f} to {known['high']:.3f}), flattering if these rows were fitted"
+                f"{known['low']:.3f} to {known['high']:.3f}); optimistic if these are training rows"
             )
         print_notes(notes, found.warnings)
         for name in written:
@@ -158,9 +158,9 @@ def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMiss
     rows = np.flatnonzero(np.isnan(scores))
     if rows.size and rule is OnMissing.refuse:
         raise DataError(
-            f"{source.name}: {rows.size} of {scores.size} rows, the first number {rows[0] + 1}, "
-            "lack a value that the model needs, and it was fitted without filling in. --missing "
-            "empty leaves their scores empty; fit with --missing median fills them in"
+            f"{source.name}: {rows.size} of {scores.size} rows, the first is row {rows[0] + 1}, "
+            "have missing values, and the model was fitted without imputation. --missing empty "
+            "leaves their scores empty; fit with --missing median imputes them"
         )
 
 
@@ -176,15 +176,15 @@ def _threshold(card: ScoreCard, threshold: float | None, sensitivity: float | No
         points = card.summary.get("operating_points") or ()
         known = {str(point["name"]): float(point["threshold"]) for point in points}
     except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError("the model's operating points are not sound") from error
+        raise ModelFileError("the model's operating points are damaged") from error
     name = f"sensitivity {100 * sensitivity:g} %"
     if name not in known:
         there = [one for one in known if one.startswith("sensitivity")]
         raise typer.BadParameter(
-            f"--sensitivity {sensitivity:g}: the model knows thresholds for {', '.join(there)}"
+            f"--sensitivity {sensitivity:g}: the model has thresholds for {', '.join(there)}"
             if there
-            else "--sensitivity: the model was fitted without nested cross-validation, so no "
-            "threshold is known; give --threshold"
+            else "--sensitivity: the model was fitted without nested cross-validation and has no "
+            "such threshold; give --threshold"
         )
     return known[name]
 
@@ -195,8 +195,8 @@ def _probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[flo
 
     if card.calibration is None:
         raise typer.BadParameter(
-            "--probabilities: the model was fitted without cross-validation, so no probabilities "
-            "are known"
+            "--probabilities: the model was fitted without cross-validation and has no "
+            "probabilities"
         )
     values = card.probabilities(scores)
     return [None if np.isnan(value) else float(value) for value in values]
@@ -209,7 +209,7 @@ def _columns(
     scores: npt.NDArray[np.float64],
     threshold: float,
 ) -> dict[str, list[Any]]:
-    """Names of rows, scores and predicted classes."""
+    """Row names, scores and predicted classes."""
     import numpy as np
 
     from ..tabular.reading.columns import labels_as_text, texts
@@ -259,7 +259,7 @@ def _formatted(columns: dict[str, list[Any]], suffix: str) -> bytes:
     return text.getvalue().encode()
 
 
-def _judged(
+def _auc_if_known(
     source: Source, card: ScoreCard, scores: npt.NDArray[np.float64]
 ) -> dict[str, float] | None:
     """AUC with its interval, where the new rows have the outcome too."""

@@ -15,7 +15,7 @@ from . import _options as options
 def show_command(
     model: options.ModelFile, quiet: options.Quiet = False, as_json: options.Json = False
 ) -> None:
-    """Print the columns of MODEL, their weights, and how well it ranks."""
+    """Print the columns, coefficients and AUC of MODEL."""
     from ..tabular.model_files import ModelFileError
     from ._listing import print_card, print_notes
     from ._models import card_of
@@ -30,8 +30,8 @@ def show_command(
         with redirect_stdout(io.StringIO()):
             print_card(card)
     except Exception as error:
-        # Whoever made the card can have put anything into its summary.
-        raise ModelFileError(f"{model.name}: its summary is not sound") from error
+        # A summary can hold anything: it comes from whoever made the file.
+        raise ModelFileError(f"{model.name}: its summary is damaged") from error
     if not quiet:
         print_notes(notes, warnings)
         print_card(card)

@@ -25,7 +25,7 @@ def validate_command(
             metavar="NAME",
             show_default=False,
             rich_help_panel=options.CHECKS,
-            help="Column of groups to judge one by one, such as the site.",
+            help="Column of groups to evaluate one by one, such as the site.",
         ),
     ] = None,
     delimiter: options.Delimiter = None,
@@ -43,7 +43,7 @@ def validate_command(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Judge MODEL on the rows of TABLE, which has the outcome: does it keep what it promised?
+    """Validate MODEL on new rows with known outcome, such as another hospital or year.
 
     Example: sparseauc validate model.skops next_year.csv --by site --report validation.html
     """
@@ -77,7 +77,7 @@ def validate_command(
         for line in _lines(found):
             typer.echo(printable(line))
         points = [point.as_dict() for point in found.points]
-        print_table(operating_table(points, f"The model's thresholds on {found.source}"))
+        print_table(operating_table(points, f"Thresholds of the model on {found.source}"))
         for name in written:
             typer.echo(f"Written: {name}")
 
@@ -90,12 +90,12 @@ def _lines(found: Validation) -> Iterable[str]:
         f"{found.source}: {found.positive.size} rows, {int(found.positive.sum())} with "
         f"{card.target} = {card.positive}"
     )
-    yield f"AUC {one.auc:.3f} (95 % interval {one.low:.3f} to {one.high:.3f})"
+    yield f"AUC {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f})"
     if found.promised is not None:
         before = found.promised
         tested = "" if found.pvalue is None else f"; difference p = {found.pvalue:.2g}"
         yield (
-            f"Promised by nested cross-validation: {before.auc:.3f} ({before.low:.3f} to "
+            f"Expected from nested cross-validation: {before.auc:.3f} ({before.low:.3f} to "
             f"{before.high:.3f}){tested}"
         )
     if found.calibration is not None:
