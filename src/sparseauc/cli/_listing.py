@@ -72,26 +72,17 @@ def short_list(card: ScoreCard) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    chosen = card.summary.get("chosen") or [
-        {"rank": rank, "column": term.name, "coefficient": term.coefficient}
-        for rank, term in enumerate(
-            sorted(card.terms, key=lambda term: -abs(term.coefficient)), start=1
-        )
-    ]
+    from ..selection.table import HEADINGS
+
+    chosen = card.chosen
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("", justify="right")
     table.add_column("column", overflow="fold")
-    headings = {
-        "coefficient": ("coefficient", "{:.4g}"),
-        "standardised": ("per standard\ndeviation", "{:+.3g}"),
-        "auc": ("AUC\nalone", "{:.3f}"),
-        "frequency": ("selection\nfrequency", "{:.0%}"),
-    }
-    shown = [key for key in headings if key in chosen[0]] if chosen else []
+    shown = [key for key in HEADINGS if key in chosen[0]] if chosen else []
     for key in shown:
-        table.add_column(headings[key][0], justify="right", no_wrap=True, vertical="bottom")
+        table.add_column(HEADINGS[key][0].replace(" ", "\n"), justify="right", no_wrap=True, vertical="bottom")
     for line in chosen:
-        cells = [headings[key][1].format(line[key]) for key in shown]
+        cells = [HEADINGS[key][1].format(line[key]) for key in shown]
         table.add_row(str(line["rank"]), escape(printable(str(line["column"]))), *cells)
     ridge = card.summary.get("alpha")
     count = f"{len(card.terms)} column{'' if len(card.terms) == 1 else 's'}"

@@ -191,6 +191,15 @@ class ScoreCard:
         probabilities: Floats = expit(how.slope * scores + how.intercept)
         return probabilities
 
+    @property
+    def chosen(self) -> list[dict[str, Any]]:
+        """The short list, the weightiest first: that of the summary, or what the terms tell."""
+        ordered = sorted(self.terms, key=lambda term: -abs(term.coefficient))
+        return list(self.summary.get("chosen", ())) or [
+            {"rank": rank, "column": term.name, "coefficient": term.coefficient}
+            for rank, term in enumerate(ordered, start=1)
+        ]
+
     def type_of(self, term: Term) -> ColumnType:
         """What a term's column held in training; what can be told where nobody wrote it down."""
         known = self.types.get(term.column)

@@ -26,7 +26,7 @@ from sparseauc.tabular.report import (
     write_page,
     write_report,
 )
-from sparseauc.tabular.report.files import files, to_csv, to_markdown
+from sparseauc.tabular.report.files import figure_to_csv, files, to_csv, to_markdown
 from sparseauc.tabular.report.html import render
 
 
@@ -91,6 +91,18 @@ def test_csv_has_all_digits(report):
     )
     text = 'a "b", c\nd — π'
     assert pd.read_csv(io.StringIO(to_csv(listing(x=[text]))))["x"].tolist() == [text]
+
+
+def test_no_spreadsheet_computes_a_name():
+    nasty, harmless = "=cmd|' /C calc'!A0", ["-0.5", "a=b"]
+    table = listing(**{nasty: [nasty, "@x", *harmless], "number": [-1.5, 2.0, np.nan, -np.inf]})
+    lines = to_csv(table).splitlines()
+    assert lines == [f"'{nasty},number", f"'{nasty},-1.5", "'@x,2.0", "-0.5,", "a=b,-inf"]
+    panel = Panel("+p", "x", "y", [Series("=s", [1.0], [-2.0], text=["-t"])])
+    assert figure_to_csv(Figure("f", "F", "C", [panel])).splitlines() == [
+        "panel,series,x,y,text",
+        "'+p,'=s,1.0,-2.0,'-t",
+    ]
 
 
 def test_comparison_in_markdown():

@@ -113,7 +113,7 @@ def test_the_list_has_everything_about_each_column(fixed, fixed_report):
         values = fixed.table.X[:, int(name.split()[1])]
         assert area == pytest.approx(roc_auc_score(positive, values))
     frequency = 100 * fixed.columns["frequency"].to_numpy()
-    np.testing.assert_allclose(shown["Selected, %"], frequency, atol=0.5)
+    np.testing.assert_allclose(shown["Selection frequency, %"], frequency, atol=0.5)
 
 
 def test_a_score_by_hand_from_what_the_page_shows(fixed, fixed_report):
@@ -279,7 +279,7 @@ def test_what_was_not_done_is_not_shown(fixed_report):
     assert "was not estimated" in report.lead
     assert "AUC on training rows (optimistic)" in report.glance
     assert "`--quick`" in words(report)
-    assert "Selected, %" not in element(report, "short-list").frame
+    assert "Selection frequency, %" not in element(report, "short-list").frame
 
 
 # --------------------------------------------------------------------------------------- the words
@@ -308,6 +308,15 @@ def test_shuffled_outcomes_are_told(fixed, fixed_report):
     assert "The outcome was shuffled 9 times" in text
     assert f"{np.sum(fixed.permutation.null >= fixed.permutation.auc)} of the shuffled" in text
     assert f"p = {fixed.permutation.pvalue:.2g}" in text
+    assert f"({fixed.permutation.auc:.3f}, mean of folds)" in text
+
+
+def test_shuffled_outcomes_of_a_search_are_compared_by_its_score():
+    settings = FitSettings(k=3, folds=0, stability_pairs=0, permutations=4)
+    summary = fit_table(make_table(), settings)
+    text = words(build_model_report(summary))
+    assert summary.permutation.auc == pytest.approx(summary.classifier.best_score_, abs=0.02)
+    assert f"({summary.permutation.auc:.3f}, cross-validation of the search" in text
 
 
 def test_missing_values_are_told():

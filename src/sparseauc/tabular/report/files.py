@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..._text import spreadsheet_safe
 from . import drawing
 from .checks import elements, section_anchor
 from .elements import LINK, Code, Comparison, Figure, Listing, Note, Panel, Report
 from .palette import slots
 from .tables import NOTHING, Cell, columns, grid, key
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _POINT = ["panel", "series", "x", "y", "error", "error below", "error above", "text"]
 # Of what can stand inside a cell, all that Markdown would not show as it is.
@@ -47,9 +51,7 @@ def files(report: Report) -> dict[str, bytes]:
 
 def to_csv(table: Comparison | Listing) -> str:
     """Write a table with all its digits: a line for each cell of a comparison, the frame else."""
-    frame = table.cells if isinstance(table, Comparison) else table.frame
-    text: str = frame.to_csv(index=False, lineterminator="\n")
-    return text
+    return _csv(table.cells if isinstance(table, Comparison) else table.frame)
 
 
 def figure_to_csv(figure: Figure) -> str:
@@ -71,8 +73,16 @@ def figure_to_csv(figure: Figure) -> str:
             elif series.error is not None:
                 known["error"] = series.error
             lines += pd.DataFrame(known, index=range(len(series.x))).to_dict("records")
-    frame = pd.DataFrame(lines, columns=_POINT).dropna(axis="columns", how="all")
-    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return _csv(pd.DataFrame(lines, columns=_POINT).dropna(axis="columns", how="all"))
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """Text of a frame, of which a spreadsheet computes nothing: names are the users' own."""
+
+    def safe(value: Any) -> Any:
+        return spreadsheet_safe(value) if isinstance(value, str) else value
+
+    text: str = frame.map(safe).rename(columns=safe).to_csv(index=False, lineterminator="\n")
     return text
 
 

@@ -19,6 +19,7 @@ from ...curves import (
     score_bins,
 )
 from ...plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
+from ...selection.table import HEADINGS
 from ..cautions import as_sentence, missing_share
 from ..export import to_sql
 from .baselines import judge_baselines
@@ -151,25 +152,24 @@ def _short_list(summary: FitSummary) -> Listing:
 
     columns, table = summary.columns, summary.table
     positive, negative = class_names(table)
-    shown = pd.DataFrame(
-        {
-            "Column": columns["column"].astype(str),
-            "Coefficient": columns["coefficient"],
-            "Per SD": columns["standardised"],
-            f"In {positive}": columns["direction"].map({"+": "higher", "-": "lower", "": "same"}),
-            "AUC alone": columns["auc"],
-        }
-    )
+    shown = pd.DataFrame({"Column": columns["column"].astype(str)})
+    for key, (heading, form) in HEADINGS.items():
+        if key in columns:
+            percent = form.endswith("%}")
+            name = heading[0].upper() + heading[1:] + (", %" if percent else "")
+            values = columns[key].to_numpy()
+            shown[name] = np.round(100 * values).astype(int) if percent else values
+    direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
+    shown.insert(3, f"In {positive}", direction)
     caption = [
         f"The weightiest first. Per SD: coefficient × standard deviation, which compares columns "
         f"of different units. In {positive}: whether values are higher or lower than in "
         f"{negative}. AUC alone: of the column by itself, on the training rows (optimistic)."
     ]
     if "frequency" in columns:
-        shown["Selected, %"] = np.round(100 * columns["frequency"].to_numpy()).astype(int)
         assert summary.stability is not None
         caption[0] += (
-            f" Selected: share of {2 * summary.stability.n_pairs} fits to half of the rows that "
+            f" Selection frequency: share of {2 * summary.stability.n_pairs} fits to half of the rows that "
             "chose the column again."
         )
     if table.missing:
@@ -348,10 +348,13 @@ def _permutation(summary: FitSummary) -> Note:
     assert summary.permutation is not None
     result = summary.permutation
     reached = int(np.count_nonzero(result.null >= result.auc))
+    what = "mean of folds"
+    if summary.cv_results is not None:
+        what = "cross-validation of the search, where shuffled outcomes choose as freely"
     return Note(
         f"Could it be chance? The outcome was shuffled {result.null.size} times and everything "
         f"refitted. {reached} of the shuffled outcomes reached the AUC of the true one "
-        f"({result.auc:.3f}, mean of folds); their mean was {result.null.mean():.3f}: "
+        f"({result.auc:.3f}, {what}); their mean was {result.null.mean():.3f}: "
         f"p = {result.pvalue:.2g}.",
         "finding" if result.pvalue <= 0.05 else "caution",
     )
