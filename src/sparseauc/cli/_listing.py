@@ -80,7 +80,9 @@ def short_list(card: ScoreCard) -> Table:
     table.add_column("column", overflow="fold")
     shown = [key for key in HEADINGS if key in chosen[0]] if chosen else []
     for key in shown:
-        table.add_column(HEADINGS[key][0].replace(" ", "\n"), justify="right", no_wrap=True, vertical="bottom")
+        table.add_column(
+            HEADINGS[key][0].replace(" ", "\n"), justify="right", no_wrap=True, vertical="bottom"
+        )
     for line in chosen:
         cells = [HEADINGS[key][1].format(line[key]) for key in shown]
         table.add_row(str(line["rank"]), escape(printable(str(line["column"]))), *cells)
