@@ -169,8 +169,8 @@ def _short_list(summary: FitSummary) -> Listing:
     if "frequency" in columns:
         assert summary.stability is not None
         caption[0] += (
-            f" Selection frequency: share of {2 * summary.stability.n_pairs} fits to half of the rows that "
-            "chose the column again."
+            f" Selection frequency: share of {2 * summary.stability.n_pairs} fits to half of the "
+            "rows that chose the column again."
         )
     if table.missing:
         about = summary.to_dict()
