@@ -10,6 +10,7 @@ REQUIREMENTS = {
     "distributed": "distributed>=2024.5",
     "onnx": "onnx>=1.16",
     "torch": "torch>=2.2",
+    "triton": "triton>=3.0",
 }
 
 

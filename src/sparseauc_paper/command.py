@@ -43,6 +43,9 @@ def reproduce_command(
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler that runs the fits.")
     ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cuda: tune FSAUC and SPAM with an L1 penalty on a GPU.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the number of tasks and the hours; run none.")
     ] = False,
@@ -58,6 +61,6 @@ def reproduce_command(
 
     run_reproduce(
         experiments or [], preset=preset, protocol=protocol, trials=trials, methods=methods,
-        jobs=jobs or 1, seed=seed, out=out, store=store, dask=dask, dry_run=dry_run,
-        stored_only=stored_only,
+        jobs=jobs or 1, seed=seed, out=out, store=store, dask=dask, device=device,
+        dry_run=dry_run, stored_only=stored_only,
     )  # fmt: skip

@@ -57,6 +57,8 @@ class Training:
         Whether this is such a set, or that of the final fit.
     stop_tol : float
         Of the published stop rule.
+    device : str, optional
+        Where ``on_gpu`` fits whole grids; a final fit is of one point and quicker on the CPU.
     """
 
     X: Floats
@@ -67,6 +69,7 @@ class Training:
     tuning_rows: int
     tuning: bool
     stop_tol: float = 1e-4
+    device: str | None = None
 
     @cached_property
     def objective(self) -> AUCObjective:
@@ -90,6 +93,10 @@ class Training:
             return np.tile(np.arange(n), self.epochs)
         rng = self.rng(point)
         return np.concatenate([rng.permutation(n) for _ in range(self.epochs)])
+
+    def all_orders(self, points: Sequence[Point]) -> Indices:
+        """Return those of each point, one below the other."""
+        return np.stack([self.orders(point) for point in points])
 
     def rng(self, point: Point) -> np.random.Generator:
         """Random choices of a grid point; all k make the same ones."""
@@ -271,6 +278,14 @@ def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
 
 def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
     """SPAM with an L1 penalty, which needs all columns at every step."""
+    if training.device is not None and training.tuning:
+        from .on_gpu import spam_grid
+
+        return spam_grid(
+            training.X, training.positive, training.all_orders(points),
+            np.array([(p["xi"], p["l1"], p.get("l2", 0.0)) for p in points]),
+            average=not training.protocol.last_iterate, tol=training.tol, device=training.device,
+        )  # fmt: skip
     n, d = training.X.shape
     sums = ClassSums.from_objective(training.objective)
     table, positive = training.objective.table, training.objective.positive
@@ -297,6 +312,13 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
 
 def _fit_fsauc(training: Training, points: Sequence[Point]) -> Floats:
     """FSAUC, whose projections keep every iterate finite."""
+    if training.device is not None and training.tuning:
+        from .on_gpu import fsauc_grid
+
+        return fsauc_grid(
+            training.X, training.positive, training.all_orders(points),
+            np.array([(p["radius"], p["eta"]) for p in points]), device=training.device,
+        )  # fmt: skip
     d = training.X.shape[1]
     W = np.empty((d, len(points)))
     for place, point in enumerate(points):

@@ -90,6 +90,7 @@ def compute_real(settings: Mapping[str, Any]) -> dict[str, Any]:
             seed=("fit", *draw, settings["fold"], method.key, number),
             tuning_rows=inner[0].train.size,
             tuning=tuning,
+            device=settings.get("device"),
             stop_tol=_STOP_TOL,
         )
         return table[part.test], method.fit(training, chosen)

@@ -12,6 +12,8 @@ from typing import TypeVar
 import typer
 from rich.console import Console
 
+from sparseauc._arrays import find_device
+from sparseauc._optional import import_optional
 from sparseauc.cli._errors import ExitCode
 from sparseauc.cli._output import check_writable
 from sparseauc.tabular.reading import DataError
@@ -44,6 +46,7 @@ def run_reproduce(
     out: Path,
     store: Path | None,
     dask: str | None,
+    device: str | None,
     dry_run: bool,
     stored_only: bool,
 ) -> None:
@@ -63,6 +66,9 @@ def run_reproduce(
     console = Console(highlight=False)
     started = time.perf_counter()
     names = _named(lambda: plan.find_experiments(experiments))
+    if device is not None:
+        _named(lambda: find_device(device))
+        import_optional("triton", f"--device {device}")
     size = _one_of(PRESETS, preset, "preset").with_trials(trials)
     _one_of(PROTOCOLS, protocol, "protocol")
     request = plan.Request(size, protocol, _named(lambda: find_methods(methods)), seed)
@@ -85,7 +91,9 @@ def run_reproduce(
         )
         if not stored_only:
             try:
-                progressed = run_tasks(tasks, kept, jobs=jobs, dask=dask, console=console)
+                progressed = run_tasks(
+                    tasks, kept, jobs=jobs, dask=dask, device=device, console=console
+                )
             except KeyboardInterrupt:
                 console.print(
                     f"Stopped. What was finished is in {kept.path}; the same command goes on from "

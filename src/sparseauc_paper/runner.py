@@ -44,14 +44,14 @@ class Progressed:
     seconds: float
 
 
-def compute(task: Task) -> tuple[Task, Outcome]:
+def compute(task: Task, device: str | None = None) -> tuple[Task, Outcome]:
     """Compute a task; an error becomes part of the outcome."""
     start = time.thread_time()
     result, error = None, None
     try:
         # Tasks are what runs at the same time; a task itself keeps to one core.
         with threadpool_limits(1):
-            result = task.compute()
+            result = task.compute(device)
     except Exception:
         error = traceback.format_exc()
     return task, Outcome(result, error, time.thread_time() - start)
@@ -63,6 +63,7 @@ def run_tasks(
     *,
     jobs: int = 1,
     dask: str | None = None,
+    device: str | None = None,
     console: Console | None = None,
 ) -> Progressed:
     """Compute the tasks without a result and keep their outcomes as they come.
@@ -76,6 +77,8 @@ def run_tasks(
         Tasks at the same time; −1 means as many as there are cores.
     dask : str, optional
         Address of a Dask scheduler that computes them instead.
+    device : str, optional
+        As in ``Task.compute``.
     console : rich.console.Console, optional
         Where progress is told; nowhere by default.
 
@@ -97,7 +100,7 @@ def run_tasks(
     done = failed = 0
     with _telling(console, len(missing)) as tell, _backend(dask):
         # Asked again when its turn comes: another run may have finished it meanwhile.
-        pending = (delayed(compute)(task) for task in missing if not store.has(task))
+        pending = (delayed(compute)(task, device) for task in missing if not store.has(task))
         parallel = Parallel(
             n_jobs=jobs, batch_size=1, pre_dispatch=_IN_FLIGHT, return_as="generator_unordered"
         )

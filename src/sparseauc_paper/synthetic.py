@@ -81,6 +81,7 @@ def compute_synthetic(settings: Mapping[str, Any]) -> dict[str, Any]:
             seed=(*seed, number),
             tuning_rows=inner[0].train.size,
             tuning=tuning,
+            device=settings.get("device"),
         )
         return X[part.test], method.fit(training, chosen)
 

@@ -46,7 +46,7 @@ class Task:
     ----------
     kind : {"synthetic", "real", "convergence"}
     settings : dict
-        Everything the result depends on, but for the version of this library. Plain JSON.
+        Everything the result depends on, but for ``REVISION``. Plain JSON.
     """
 
     kind: Kind
@@ -55,11 +55,7 @@ class Task:
     @cached_property
     def description(self) -> str:
         """Canonical JSON of all that determines the result."""
-        from sparseauc import __version__
-
-        return canonical(
-            {"kind": self.kind, "version": __version__, "revision": REVISION, **self.settings}
-        )
+        return canonical({"kind": self.kind, "revision": REVISION, **self.settings})
 
     @cached_property
     def key(self) -> str:
@@ -74,10 +70,13 @@ class Task:
     def __hash__(self) -> int:
         return hash(self.key)
 
-    def compute(self) -> dict[str, Any]:
-        """Do the work. The result is plain JSON and depends on nothing but the settings."""
+    def compute(self, device: str | None = None) -> dict[str, Any]:
+        """Do the work, where a method can on this device.
+
+        The result is plain JSON and depends on nothing but the settings.
+        """
         place = _COMPUTED[self.kind]
         compute: Callable[[Mapping[str, Any]], dict[str, Any]] = getattr(
             importlib.import_module(f".{place.module}", __package__), place.function
         )
-        return compute(self.settings)
+        return compute({**self.settings, "device": device})

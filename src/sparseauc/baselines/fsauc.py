@@ -55,6 +55,57 @@ _DEVIATIONS = 2 + math.sqrt(2 * _LOG)
 _NO_BOUND = 1e7
 
 
+class FSAUCBounds(NamedTuple):
+    """Radii and step of a stage.
+
+    Attributes
+    ----------
+    l1_bound, max_norm : float
+        R and κ.
+    radius, dual_radius, step : float
+        ρ, D and η.
+    root_beta : float
+        From which η of the next stage follows.
+    """
+
+    l1_bound: float
+    max_norm: float
+    radius: float
+    dual_radius: float
+    step: float
+    root_beta: float
+
+    @property
+    def limit(self) -> float:
+        """Rκ."""
+        return self.l1_bound * self.max_norm
+
+    @classmethod
+    def first(cls, l1_bound: float, max_norm: float, step: float) -> FSAUCBounds:
+        """Of the first stage."""
+        ball = 2 * math.hypot(1.0, math.sqrt(2) * max_norm) * l1_bound
+        dual_radius = 2 * math.sqrt(2) * max_norm * ball
+        root_beta = math.hypot(1.0, math.sqrt(8) * max_norm)
+        return cls(l1_bound, max_norm, ball, dual_radius, step, root_beta)
+
+    def next(self, n: int, share: float) -> FSAUCBounds:
+        """Of the next stage of n rows, with this share of positives so far."""
+        rarer = min(share, 1 - share)
+        ball = self.radius / 2
+        # Rows of the rarer class that a stage holds but for probability δ.
+        assured = rarer * n - math.sqrt(2 * n * _LOG)
+        dual_radius, root_beta = _NO_BOUND, math.sqrt(_NO_BOUND)
+        if assured > 0:
+            spread = self.max_norm * (1 + 2 * self.max_norm) * _DEVIATIONS
+            dual_radius = 2 * math.sqrt(2) * self.max_norm * ball
+            dual_radius += 4 * math.sqrt(2) * spread * self.l1_bound / math.sqrt(assured)
+            root_beta = math.hypot(
+                1.0, math.sqrt(8) * self.max_norm, math.sqrt(32 * n / assured) * spread
+            )
+        step = min(root_beta / self.root_beta * self.step / 2, self.step)
+        return self._replace(radius=ball, dual_radius=dual_radius, step=step, root_beta=root_beta)
+
+
 class _Stage(NamedTuple):
     """What holds throughout a stage.
 
@@ -64,10 +115,8 @@ class _Stage(NamedTuple):
         w̄.
     point : ndarray of shape (3,)
         ā, b̄ and ᾱ.
-    l1_bound, limit : float
-        R and Rκ.
-    radius, dual_radius, step : float
-        ρ, D and η.
+    l1_bound, limit, radius, dual_radius, step : float
+        R, Rκ, ρ, D and η.
     """
 
     w: Floats
@@ -148,18 +197,17 @@ class FSAUCState(RowState):
         self._total = aligned_zeros(n_features, np.float64)
         self._point_total = np.zeros(2)
         self._n_iterates = 0
-        self._root_beta = math.hypot(1.0, math.sqrt(8) * self.max_norm)
-        ball = 2 * math.hypot(1.0, math.sqrt(2) * self.max_norm) * self.radius
-        self._begin(ball, 2 * math.sqrt(2) * self.max_norm * ball, float(step_size))
+        self._begin(FSAUCBounds.first(self.radius, self.max_norm, float(step_size)))
 
-    def _begin(self, radius: float, dual_radius: float, step: float) -> None:
+    def _begin(self, bounds: FSAUCBounds) -> None:
         """Begin a stage at the present point."""
         centre = aligned_zeros(self.w.size, self.w.dtype)
         centre[:] = self.w
-        limit = self.radius * self.max_norm
+        self._bounds = bounds
         self._stage = _Stage(
-            centre, self.point.copy(), self.radius, limit, radius, dual_radius, step
-        )
+            centre, self.point.copy(), bounds.l1_bound, bounds.limit, bounds.radius,
+            bounds.dual_radius, bounds.step,
+        )  # fmt: skip
         self._total[:] = 0
         self._point_total[:] = 0
         self._n_iterates = 0
@@ -193,22 +241,7 @@ class FSAUCState(RowState):
         self.w[:] = mean
         self.point[:2] = self._point_total / n
         self.point[2] = mean @ (mean_negative - mean_positive)
-        share = self.seen[0] / self.seen[1]
-        rarer = min(share, 1 - share)
-        ball = self._stage.radius / 2
-        # Rows of the rarer class that a stage holds but for probability δ.
-        assured = rarer * n - math.sqrt(2 * n * _LOG)
-        dual_radius, root_beta = _NO_BOUND, math.sqrt(_NO_BOUND)
-        if assured > 0:
-            spread = self.max_norm * (1 + 2 * self.max_norm) * _DEVIATIONS
-            dual_radius = 2 * math.sqrt(2) * self.max_norm * ball
-            dual_radius += 4 * math.sqrt(2) * spread * self.radius / math.sqrt(assured)
-            root_beta = math.hypot(
-                1.0, math.sqrt(8) * self.max_norm, math.sqrt(32 * n / assured) * spread
-            )
-        step = min(root_beta / self._root_beta * self.step / 2, self.step)
-        self._root_beta = root_beta
-        self._begin(ball, dual_radius, step)
+        self._begin(self._bounds.next(n, self.seen[0] / self.seen[1]))
 
 
 def fsauc(

@@ -1,0 +1,55 @@
+"""Grids on a GPU, or by Triton's interpreter without one, against one point at a time."""
+
+import os
+
+import numpy as np
+import pytest
+import torch
+
+from sparseauc.datasets import make_outbreak
+from sparseauc_paper.methods import METHODS, Training
+from sparseauc_paper.presets import points
+from sparseauc_paper.protocols import CORRECTED, PUBLISHED
+from sparseauc_paper.tuning import scale_rows
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+if DEVICE == "cpu":
+    os.environ["TRITON_INTERPRET"] = "1"  # read when triton is imported
+
+pytest.importorskip("triton")
+
+GRIDS = {
+    # Within the ball, on its surface, and steps so large that w bounces on it.
+    "fsauc": points({"radius": (0.1, 1.0, 1e3), "eta": (2.0**-6, 1.0, 2.0**8)}),
+    "spam-l1": points({"xi": (1e-3, 1.0), "l1": (1e-4, 0.03)}),
+    "spam-l1l2": points({"xi": (1e-3, 1.0), "l1": (1e-4,), "l2": (1e-2, 10.0)}),
+}
+
+
+@pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
+@pytest.mark.parametrize("method", GRIDS)
+def test_a_grid_is_its_points_one_by_one(method, protocol):
+    # Not a power of two: the last columns of a program are empty.
+    data = make_outbreak(n=14, d=11, k=3, mu=0.8, r=0.3, random_state=0)
+
+    def fit(device):
+        training = Training(
+            scale_rows(data.X), data.y > 0, protocol, epochs=3, seed=("test",), tuning_rows=14,
+            tuning=True, stop_tol=0.02, device=device,
+        )  # fmt: skip
+        return METHODS[method].fit(training, GRIDS[method])
+
+    expected = fit(None)
+    assert np.abs(expected).max() > 1e-3
+    np.testing.assert_allclose(fit(DEVICE), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_diverged_fit_is_nan():
+    data = make_outbreak(n=14, d=5, k=3, mu=0.8, r=0.3, random_state=0)
+    training = Training(
+        data.X, data.y > 0, CORRECTED, epochs=2, seed=("test",), tuning_rows=14, tuning=True,
+        device=DEVICE,
+    )  # fmt: skip
+    W = METHODS["spam-l1"].fit(training, [{"xi": xi, "l1": 0.0} for xi in (1e200, 0.1)])
+    assert np.isnan(W[:, 0]).all()
+    assert np.isfinite(W[:, 1]).all()
