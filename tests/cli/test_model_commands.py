@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import sqlite3
 import sys
 import zipfile
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 from sparseauc import SparseAUCClassifier
 from sparseauc.cli import app
 from sparseauc.metrics import auc
-from sparseauc.tabular.model_files import CARD
+from sparseauc.tabular.model_files import CARD, load_model
 from sparseauc.tabular.scorecard import ScoreCard
 
 RNG = np.random.default_rng(0)
@@ -64,6 +65,55 @@ def imputing(folder):
 def scores(result):
     assert result.exit_code == 0, result.output
     return pd.read_csv(io.StringIO(result.stdout))
+
+
+# ------------------------------------------------------------------------------------------- points
+
+
+@pytest.mark.parametrize("imputes", [False, True])
+def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
+    frame = FRAME.copy()
+    if imputes:
+        frame.loc[::4, "a"] = np.nan
+    arguments = ("-k", 3, "--points", 4, "--text", "one-hot", "--missing", "median")
+    model = fitted(folder, f"points{imputes}.skops", frame, *arguments)
+    card = json.loads(run("show", model, "--json").stdout)
+    points = card["summary"]["points"]
+    assert {one["points"] for one in points["columns"]} <= set(range(-4, 5))
+    by_hand = np.full(N, -points["threshold"])
+    for one, term in zip(points["columns"], card["terms"], strict=True):
+        column = frame[term["column"]]
+        values = column if term["level"] is None else (column == term["level"]) * 1.0
+        by_hand += one["points"] * values.fillna(term["fill"]) / one["unit"]
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    found = scores(run("predict", model, tmp_path / "new.csv"))["score"]
+    np.testing.assert_allclose(found, by_hand, atol=1e-9)
+    loaded = load_model(model).estimator
+    last = loaded.steps[-1][1] if hasattr(loaded, "steps") else loaded
+    np.testing.assert_array_equal(last.coef_[0], last.points_ / last.units_)
+
+    page = run("show", model).stdout
+    for one in points["columns"]:
+        assert re.search(rf"^{one['column']} +[+-]{abs(one['points'])} ", page, re.MULTILINE)
+    assert f"total above {points['threshold']:g}." in page
+    assert json.loads(run("export", model, "--to", "json").stdout)["points"] == points
+    sql = run("export", model, "--to", "sql").stdout
+    assert repr(-points["threshold"]) in sql
+    for one in points["columns"]:
+        assert f"{one['points'] / one['unit']!r}e0" in sql
+
+
+def test_points_are_judged_by_nested_cross_validation(tmp_path):
+    FRAME.drop(columns="colour").to_csv(tmp_path / "t.csv", index=False)
+    whole, plain = (
+        json.loads(run("fit", tmp_path / "t.csv", "-t", "y", "--positive", "ill", "-k", 2,
+                       "--alpha", 1, "--json", *more).stdout)
+        for more in (("--points", 1), ())
+    )  # fmt: skip
+    assert plain["points"] is None
+    assert {abs(one["points"]) for one in whole["chosen"]} == {1}
+    assert whole["auc"]["folds"] != plain["auc"]["folds"]
+    assert whole["training_auc"] == pytest.approx(whole["points"]["auc"])
 
 
 # ------------------------------------------------------------------------------------------ predict

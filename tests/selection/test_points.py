@@ -1,5 +1,6 @@
 """Points against all whole numbers there are, and what is printed of them."""
 
+import json
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.selection import point_score
-from sparseauc.selection.points import whole_points
+from sparseauc.selection.points import whole_points, write_points
 
 
 def explained(P, delta, points):
@@ -77,19 +78,17 @@ def test_points_of_a_model(table):
     chosen = model.get_support(indices=True)
     assert score.columns["column"].tolist() == model.get_feature_names_out().tolist()
     deviations = X.to_numpy()[:, chosen].std(axis=0)
-    units = [float(f"{deviation:.2g}") for deviation in deviations]
+    units = [float(f"{deviation:.1g}") for deviation in deviations]
     units[chosen.tolist().index(support[0])] = 1.0
     assert score.columns["unit"].tolist() == units
-    gram = StandardisedGram(class_moments(X.to_numpy(), y))
-    worth = deviations / units
-    P = (gram.block(chosen, chosen) + 0.1 * np.eye(4)) * np.outer(worth, worth)
-    grid = np.array(list(product(range(-5, 6), repeat=4)))
-    squares = np.einsum("ij,jk,ik->i", grid, P, grid)
-    best = np.max(
-        (grid @ (gram.delta[chosen] * worth)) ** 2 / np.where(squares > 0, squares, np.inf)
-    )
     points = score.columns["points"].to_numpy()
-    assert explained(P, gram.delta[chosen] * worth, points) == pytest.approx(best)
+    assert np.abs(points).max() <= 5
+    values = X.to_numpy()[:, chosen] / units
+    found = roc_auc_score(y, values @ points)
+    for j, step in product(range(4), (-2, -1, 1, 2)):
+        other = points + step * (np.arange(4) == j)
+        if np.abs(other).max() <= 5:
+            assert roc_auc_score(y, values @ other) <= found + 1e-4
 
     totals = X[model.get_feature_names_out()].to_numpy() @ (points / np.array(units))
     np.testing.assert_allclose(score.totals(X), totals, atol=1e-8)
@@ -99,6 +98,65 @@ def test_points_of_a_model(table):
     assert score.auc == pytest.approx(roc_auc_score(y, score.totals(X)))
     assert score.model_auc == pytest.approx(roc_auc_score(y, model.decision_function(X)))
     assert score.auc > score.model_auc - 0.01
+
+
+def test_never_below_the_points_of_least_loss(table):
+    X, y, _ = table
+    for k, alpha in product((2, 4, 6), (0.01, 1.0)):
+        model = SparseAUCClassifier(k=k, alpha=alpha).fit(X, y)
+        chosen = model.get_support(indices=True)
+        gram = StandardisedGram(class_moments(X.to_numpy(), y))
+        score = point_score(model, X, y)
+        worth = gram.scale[chosen] / score.columns["unit"].to_numpy()
+        P = (gram.block(chosen, chosen) + alpha * np.eye(k)) * np.outer(worth, worth)
+        points = whole_points(P, gram.delta[chosen] * worth, 5)
+        totals = X.to_numpy()[:, chosen] @ (points / score.columns["unit"].to_numpy())
+        assert score.auc >= roc_auc_score(y, totals) - 1e-12
+
+
+@pytest.mark.parametrize("estimator", [SparseAUCClassifier(k=4), SparseAUCClassifierCV(ks=[4])])
+def test_a_model_whose_score_is_the_total(table, estimator):
+    X, y, _ = table
+    labels = np.where(y > 0, "z ill", "well")
+    model = estimator.fit(X, labels)
+    coef = model.coef_.copy()
+    score = point_score(model, X, labels)
+    totals = score.totals(X)
+    scores = score.model.decision_function(X)
+    np.testing.assert_allclose(scores, totals - score.threshold, atol=1e-8)
+    means = [totals[labels == label].mean() for label in model.classes_]
+    assert means[0] < score.threshold < means[1]
+    np.testing.assert_array_equal(model.coef_, coef)
+    assert not hasattr(model, "points_")
+    assert type(score.model) is type(model)
+    np.testing.assert_array_equal(score.model.coef_[0], score.model.points_ / score.model.units_)
+    if isinstance(model, SparseAUCClassifierCV):
+        p = score.model.predict_proba(X)[:, 1]
+        old = model.predict_proba(X)[:, 1]
+        assert abs(p.mean() - (labels == "z ill").mean()) < 0.05
+        assert np.corrcoef(p, old)[0, 1] > 0.97
+        np.testing.assert_array_equal(
+            np.argsort(p, kind="stable"), np.argsort(scores, kind="stable")
+        )
+
+
+def test_whole_totals_have_a_threshold_between_them():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 4)) * 1.0
+    y = (X[:, 0] + X[:, 1] + rng.random(300)) > 1.2
+    score = point_score(SparseAUCClassifier(k=3).fit(X, y), X, y)
+    assert score.threshold % 1 == 0.5
+    assert set(score.model.decision_function(X) % 1) == {0.5}
+    assert "if 1" in str(score)
+
+
+def test_what_json_holds(table):
+    X, y, _ = table
+    score = point_score(SparseAUCClassifier(k=3).fit(X, y), X, y)
+    content = json.loads(json.dumps(score.as_dict(), allow_nan=False))
+    assert write_points(content) == str(score)
+    assert content["risk"][0]["above"] is None
+    assert content["risk"][-1]["up_to"] is None
 
 
 def test_risk_counts_every_row_once(table):

@@ -24,6 +24,10 @@ def print_card(card: ScoreCard) -> None:
     for line in headlines(card):
         console.print(escape(printable(line)))
     print_table(short_list(card))
+    if card.summary.get("points"):
+        from ..selection.points import write_points
+
+        typer.echo(printable(write_points(card.summary["points"])) + "\n")
     if card.summary.get("operating_points"):
         print_table(operating_table(card.summary["operating_points"]))
 

@@ -179,6 +179,14 @@ AlwaysInclude = Annotated[
         help="Column that must be on the list. Can be repeated.",
     ),
 ]  # fmt: skip
+Points = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", show_default=False, rich_help_panel=CHECKS,
+        help="Whole points from -N to N instead of coefficients, to be added up by hand; prints "
+        "the risk by total. 5 is usual, with -k 5 or so.",
+    ),
+]  # fmt: skip
 Permutations = Annotated[
     int,
     typer.Option(

@@ -24,6 +24,7 @@ def fit_command(
     rule: options.Rule = options.RuleForK.best,
     alpha: options.Alpha = None,
     always_include: options.AlwaysInclude = None,
+    points: options.Points = None,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
     ids: options.Ids = None,
@@ -89,7 +90,7 @@ def fit_command(
             )  # fmt: skip
             settings = FitSettings(
                 k=k, max_k=max_k, alpha=alpha, rule=rule.value,
-                always_include=tuple(always_include or ()), folds=0 if quick else 5,
+                always_include=tuple(always_include or ()), points=points, folds=0 if quick else 5,
                 stability_pairs=0 if quick else 50, permutations=permutations, seed=seed, jobs=jobs,
             )  # fmt: skip
             ready = read_table(table, rules, delimiter, encoding, max_gib)

@@ -4,12 +4,16 @@ Points p stand for coefficients c·p, c chosen as well as can be. What is left o
 
     min_c F(c p) + alpha‖c p‖² = 1 − (p·δ)² / pᵀ(H + alpha I)p,
 
-so points are found on class moments alone: from coefficients rounded at several scales, one or two
-columns change their points at a time, as long as any such change lowers the loss.
+so points are found on class moments first: from coefficients rounded at several scales, one or two
+columns change their points at a time, as long as any such change lowers the loss. Then one column
+at a time changes by a point or two, as long as that raises the AUC of the rows, which extreme
+values move less than they do the loss.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
+from ..curves import binomial_limits, fit_calibration
 from ..metrics import fast_auc
-from ..operating_points import _rate, judge_threshold
 from ._fitted_list import Array, FittedList, Indices, Mask
 from .table import _column
 
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 _LARGEST_STEP = 5
 # Changes that gain less of what is explained are rounding.
 _LEAST_GAIN = 1e-12
+# Changes of points that raise the AUC of the rows by less are not worth a look.
+_LEAST_AUC_GAIN = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +45,8 @@ class PointScore:
     Attributes
     ----------
     columns : pandas.DataFrame
-        ``column`` (its name, or number), ``points`` and ``unit``: a row gets the points as often as
-        its value holds the unit.
+        ``column`` (its name, or number), ``points``, ``unit``: a row gets the points as often as
+        its value holds the unit; and ``yes_no``: whether the column holds 0 and 1 only.
     risk : pandas.DataFrame
         Rows by their total: ``above`` and ``up_to``, how many ``rows`` and ``positives`` there are
         in between, ``risk``, the share of positives, with its 95 % limits ``low`` and ``high``; and
@@ -49,6 +55,11 @@ class PointScore:
         AUC of the points, and of the model's own coefficients, on the same rows.
     positive_label : object
         The class that high totals speak for.
+    model : SparseAUCClassifier or SparseAUCClassifierCV
+        A copy of the model whose score is the total less ``threshold``: to predict, save and
+        export. It has the attributes ``points_`` and ``units_``, of all columns.
+    threshold : float
+        Total above which rows are predicted positive, midway between the classes.
     """
 
     columns: pd.DataFrame
@@ -56,6 +67,8 @@ class PointScore:
     auc: float
     model_auc: float
     positive_label: Any
+    model: Any = field(repr=False)
+    threshold: float
     _places: Indices = field(repr=False)
 
     def totals(self, X: Any) -> Array:
@@ -75,27 +88,53 @@ class PointScore:
             values = np.column_stack([_column(X, j) for j in self._places.tolist()])
         return _totals(values, self.columns["points"].to_numpy(), self.columns["unit"].to_numpy())
 
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON can hold: columns, risk, threshold; None where a range has no end."""
+        risk = self.risk.astype(object).where(np.isfinite(self.risk), None)
+        columns = self.columns.assign(column=self.columns["column"].astype(str))
+        return {
+            "positive": str(self.positive_label),
+            "columns": columns.to_dict("records"),
+            "risk": risk.to_dict("records"),
+            "threshold": self.threshold,
+            "auc": self.auc,
+            "model_auc": self.model_auc,
+        }
+
     def __str__(self) -> str:
-        names = [str(name) for name in self.columns["column"]]
-        width = max(len("column"), *map(len, names))
-        lines = [f"Points for {self.positive_label!r}", ""]
-        lines.append(f"{'column':<{width}}  points  for each")
-        for name, points, unit in zip(
-            names, self.columns["points"], self.columns["unit"], strict=True
-        ):
-            lines.append(f"{name:<{width}}  {points:+6d}  {unit:>8g}")
-        lines += ["", "Total: points × value / unit, added up.", ""]
-        lines.append("total above   up to   rows  positives   risk (95 % limits)")
-        for row in self.risk.itertuples():
-            above, up_to = (
-                "" if np.isinf(edge) else f"{edge:g}" for edge in (row.above, row.up_to)
-            )
-            lines.append(
-                f"{above:>11} {up_to:>7} {row.rows:>6d} {row.positives:>10d} "
-                f"{row.risk:>6.0%} ({row.low:.0%} to {row.high:.0%})"
-            )
-        lines += ["", f"AUC {self.auc:.3f}; of unrounded coefficients {self.model_auc:.3f}"]
-        return "\n".join(lines)
+        return write_points(self.as_dict())
+
+
+def write_points(score: Mapping[str, Any]) -> str:
+    """Write points on a page: columns, units, points, and the risk by total.
+
+    Parameters
+    ----------
+    score : mapping
+        Of :meth:`PointScore.as_dict`, or from a model file.
+    """
+    columns = score["columns"]
+    width = max([len("column"), *(len(one["column"]) for one in columns)])
+    lines = [f"Points for {score['positive']}", "", f"{'column':<{width}}  points  for each"]
+    for one in columns:
+        unit = "if 1" if one["yes_no"] else f"{one['unit']:g}"
+        lines.append(f"{one['column']:<{width}}  {one['points']:+6d}  {unit:>8}")
+    lines += ["", "Total: points × value / unit, added up.", ""]
+    lines.append("total above   up to   rows  positives   risk (95 % limits)")
+    for one in score["risk"]:
+        above, up_to = (
+            "" if one[edge] is None else f"{one[edge]:g}" for edge in ("above", "up_to")
+        )
+        lines.append(
+            f"{above:>11} {up_to:>7} {one['rows']:>6d} {one['positives']:>10d} "
+            f"{one['risk']:>6.0%} ({one['low']:.0%} to {one['high']:.0%})"
+        )
+    lines += [
+        "",
+        f"Predicted positive: total above {score['threshold']:g}.",
+        f"AUC of these rows {score['auc']:.3f}, of coefficients {score['model_auc']:.3f}.",
+    ]
+    return "\n".join(lines)
 
 
 def point_score(
@@ -109,19 +148,20 @@ def point_score(
     """Turn a short list into whole points that are added up by hand.
 
     Points are those of least loss among whole numbers, as far as changes of two columns at a time
-    lead; coefficients that are rounded one by one lose more.
+    lead, and then of the largest AUC, as far as changes of one column lead; coefficients that are
+    rounded one by one lose more.
 
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted. A column that is not worth a point gets 0.
+        Fitted. A column that is not worth a point is left out.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit. Each counts once.
     y : array-like of shape (n,)
     largest : int, default=5
         Points are from ``-largest`` to ``largest``.
     per : {"deviation", "unit"}, default="deviation"
-        Points are given for each standard deviation of a column, rounded to two digits, or for each
+        Points are given for each standard deviation of a column, rounded to one digit, or for each
         unit. Columns of 0 and 1 count by the unit.
 
     Returns
@@ -152,23 +192,69 @@ def point_score(
     gram, support = fitted.gram, fitted.support
     values = fitted.values(support)
     scale = gram.scale[support]
-    rounded = np.array([float(f"{deviation:.2g}") for deviation in scale])
-    by_unit = np.isin(values, (0.0, 1.0)).all(axis=0) | (per == "unit")
-    unit = np.where(by_unit, 1.0, rounded)
+    rounded = np.array([float(f"{deviation:.1g}") for deviation in scale])
+    yes_no = np.isin(values, (0.0, 1.0)).all(axis=0)
+    unit = np.where(yes_no | (per == "unit"), 1.0, rounded)
     # One point is worth this much of a standardised coefficient.
     worth = scale / unit
     P = gram.block(support, support) + fitted.alpha * np.eye(support.size)
     points = whole_points(P * np.outer(worth, worth), gram.delta[support] * worth, int(largest))
+    points = _raise_auc(values / unit, fitted.positive, points, int(largest))
     totals = _totals(values, points, unit)
-    scores = values @ np.asarray(model.coef_[0, support], np.float64)
+    scores = values @ np.asarray(model.coef_[0, support], np.float64) + model.intercept_[0]
+    columns = pd.DataFrame(
+        {"column": fitted.names[support], "points": points, "unit": unit, "yes_no": yes_no}
+    )
+    threshold = _midway(totals, fitted.positive)
+    # A half parts whole totals without ties.
+    whole = bool(np.all(totals == np.rint(totals)))
+    threshold = np.floor(threshold) + 0.5 if whole else round(threshold, 1)
     return PointScore(
-        pd.DataFrame({"column": fitted.names[support], "points": points, "unit": unit}),
+        columns[points != 0].reset_index(drop=True),
         pd.DataFrame(_risk_by_total(fitted.positive, totals)),
         fast_auc(totals, fitted.positive),
         fast_auc(scores, fitted.positive),
         model.classes_.tolist()[1],
-        support,
+        _with_points(model, fitted, points, unit, scores, totals, float(threshold)),
+        float(threshold),
+        support[points != 0],
     )
+
+
+def _midway(scores: Array, positive: Mask) -> float:
+    return float(scores[positive].mean() + scores[~positive].mean()) / 2
+
+
+def _with_points(
+    model: Any,
+    fitted: FittedList,
+    points: Indices,
+    unit: Array,
+    scores: Array,
+    totals: Array,
+    threshold: float,
+) -> Any:
+    """A copy of a model whose score is the total of its points less a threshold."""
+    other, d = copy(model), fitted.names.size
+    for proof in ("optimality_gap_", "lower_bound_", "certificate_status_"):
+        vars(other).pop(proof, None)
+    other.points_, other.units_ = np.zeros(d, np.int64), np.ones(d)
+    other.points_[fitted.support], other.units_[fitted.support] = points, unit
+    other.coef_ = (other.points_ / other.units_).reshape(1, -1)
+    other.intercept_ = np.array([-threshold])
+    other.objective_ = fitted.gram.quadratic.loss(other.coef_[0])
+    known = getattr(model, "out_of_fold_scores_", None)
+    if known is not None and known.size == totals.size:
+        # Scores of rows left out, by coefficients that were not rounded, on the scale of points.
+        positive = fitted.positive
+        stretch = (totals[positive].mean() - totals[~positive].mean()) / (
+            scores[positive].mean() - scores[~positive].mean()
+        )
+        other.out_of_fold_scores_ = (
+            _midway(totals, positive) - threshold + stretch * (known - _midway(scores, positive))
+        )
+        other.calibration_ = fit_calibration(other.out_of_fold_scores_, positive)
+    return other
 
 
 def whole_points(P: Array, delta: Array, largest: int) -> Indices:
@@ -192,9 +278,13 @@ def whole_points(P: Array, delta: Array, largest: int) -> Indices:
             points, explained = _climb(P, delta, points, largest)
             if explained > most * (1 + _LEAST_GAIN):
                 best, most = points, explained
-    # Smaller numbers with the same ratios are as good.
-    best //= max(1, int(np.gcd.reduce(best)))
+    best = _smallest(best)
     return best if best @ delta <= 0 else -best
+
+
+def _smallest(points: Indices) -> Indices:
+    """The smallest whole numbers of the same ratios, which are as good."""
+    return points // max(1, int(np.gcd.reduce(points)))
 
 
 def _climb(P: Array, delta: Array, points: Indices, largest: int) -> tuple[Indices, float]:
@@ -229,12 +319,28 @@ def _climb(P: Array, delta: Array, points: Indices, largest: int) -> tuple[Indic
             points[column[change]] += step[change]
 
 
+def _raise_auc(values: Array, positive: Mask, points: Indices, largest: int) -> Indices:
+    """Change the points of one column at a time, as long as that raises the AUC of the rows."""
+    best = fast_auc(values @ points, positive)
+    while True:
+        moves = [(j, step) for j in range(points.size) for step in (-2, -1, 1, 2)]
+        tried = np.array([points] * len(moves))
+        for row, (j, step) in enumerate(moves):
+            tried[row, j] += step
+        tried = tried[(np.abs(tried) <= largest).all(axis=1) & tried.any(axis=1)]
+        aucs = [fast_auc(values @ one, positive) for one in tried]
+        place = int(np.argmax(aucs))
+        if aucs[place] <= best + _LEAST_AUC_GAIN:
+            return _smallest(points)
+        points, best = tried[place], aucs[place]
+
+
 def _totals(values: Array, points: Indices, unit: Array) -> Array:
     # Rounded, so that sums in another order are the same total.
     return np.round(values @ (points / unit), 9)
 
 
-def _risk_by_total(positive: Mask, totals: Array) -> dict[str, list[Any]]:
+def _risk_by_total(positive: Mask, totals: Array) -> dict[str, npt.NDArray[Any]]:
     """Share of positives in each tenth of the totals, with edges that are easily read."""
     edges = np.quantile(totals, np.arange(0.1, 0.95, 0.1))
     # Adding 0 turns −0 into 0.
@@ -244,21 +350,21 @@ def _risk_by_total(positive: Mask, totals: Array) -> dict[str, list[Any]]:
     for edge in edges.tolist():
         if ascending[0] <= edge < ascending[-1] and np.any((totals > kept[-1]) & (totals <= edge)):
             kept.append(edge)
-    table: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            "above", "up_to", "rows", "positives", "risk", "low", "high", "sensitivity",
-            "specificity",
-        )
-    }  # fmt: skip
-    for low, high in zip(kept, [*kept[1:], np.inf], strict=True):
-        inside = (totals > low) & (totals <= high)
-        rows, positives = int(inside.sum()), int((inside & positive).sum())
-        judged = judge_threshold(positive, totals, low)
-        row = (
-            low, high, rows, positives, *_rate(positives, rows), judged.sensitivity.value,
-            judged.specificity.value,
-        )  # fmt: skip
-        for column, value in zip(table.values(), row, strict=True):
-            column.append(value)
-    return table
+    up_to = np.array([*kept[1:], np.inf])
+    # Rows and positives up to each edge; then those above it and up to the next.
+    counts = [np.searchsorted(np.sort(side), up_to, "right") for side in (totals, totals[positive])]
+    rows, positives = (np.diff(count, prepend=0) for count in counts)
+    low, high = binomial_limits(positives, rows)
+    above = [np.concatenate([[0], count[:-1]]) for count in counts]
+    n, n_positive = totals.size, int(positive.sum())
+    return {
+        "above": np.array(kept),
+        "up_to": up_to,
+        "rows": rows,
+        "positives": positives,
+        "risk": positives / rows,
+        "low": low,
+        "high": high,
+        "sensitivity": (n_positive - above[1]) / n_positive,
+        "specificity": (above[0] - above[1]) / (n - n_positive),
+    }

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # What the columns of the table are called and how they are written, wherever it is shown.
 HEADINGS = {
+    "points": ("points", "{:+d}"),
+    "unit": ("for each", "{:g}"),
     "coefficient": ("coefficient", "{:.4g}"),
     "standardised": ("per SD", "{:+.3g}"),
     "auc": ("AUC alone", "{:.3f}"),
@@ -54,6 +56,7 @@ def column_table(
         - ``standardised``: per standard deviation of the column, which compares columns;
         - ``auc``: of the column alone, taken in its better direction, so 0.5 or more;
         - ``direction``: "+" if positives have larger values, "-" if smaller, "" if neither;
+        - ``points`` and ``unit``: of a model of :func:`~sparseauc.selection.point_score`;
         - ``frequency``: if ``stability`` is given, share of the halves that chose it.
 
     Notes
@@ -102,6 +105,8 @@ def column_table(
             "direction": np.select([aucs > 0.5, aucs < 0.5], ["+", "-"], ""),
         }
     )
+    if hasattr(model, "points_"):
+        table["points"], table["unit"] = model.points_[chosen], model.units_[chosen]
     if stability is not None:
         table["frequency"] = stability.frequency[chosen]
     table = table.iloc[np.argsort(-np.abs(standardised), kind="stable")].reset_index(drop=True)

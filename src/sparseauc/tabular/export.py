@@ -25,7 +25,8 @@ _HOW = (
     "score above 0 are predicted positive, others negative. Where "
     "calibration is not null, the probability of the positive class is 1 / (1 + exp(-(slope * "
     "score + intercept))) with slope and intercept of the calibration, which was fitted to so many "
-    "positive and negative rows that the model had not seen."
+    "positive and negative rows that the model had not seen. Where points is not null, score = "
+    "total - threshold, and the total is the sum of points * value / unit."
 )
 
 # The largest number. NaN is greater than all in some databases and comparable to none in others:
@@ -70,6 +71,7 @@ def to_json(card: ScoreCard) -> str:
             for of in [card.type_of(term)]
         },
         "calibration": None if card.calibration is None else asdict(card.calibration),
+        "points": card.summary.get("points"),
         "how": _HOW,
         "auc": card.summary.get("auc"),
         "version": card.version,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +27,7 @@ from ..selection.confidence import (
     permutation_test,
     pool_folds,
 )
+from ..selection.points import PointScore, point_score
 from ..selection.stability import StabilityResult, stability_selection
 from ..selection.table import column_table
 from .reading import DataError, Table
@@ -56,6 +57,9 @@ class FitSettings:
         See :class:`~sparseauc.SparseAUCClassifierCV`.
     always_include : sequence of str
         Columns that must be chosen; a column of text stands for all its levels.
+    points : int, optional
+        Give whole points from minus this to this instead of coefficients, as
+        :func:`~sparseauc.selection.point_score` does.
     folds : int
         Outer folds of the honest AUC; 0 leaves it out.
     stability_pairs : int
@@ -72,6 +76,7 @@ class FitSettings:
     alpha: float | None = None
     rule: Literal["best", "1se"] = "best"
     always_include: Sequence[str] = ()
+    points: int | None = None
     folds: int = 5
     stability_pairs: int = 50
     permutations: int = 0
@@ -136,7 +141,7 @@ def fit_table(
         try:
             advance("Choosing columns")
             everything = np.arange(table.y.size)
-            model = _fitted(table, settings, fixed, everything)
+            model, points = _fitted(table, settings, fixed, everything)
             nested = None
             if splits:
                 nested = _nested(table, settings, fixed, splits, advance)
@@ -162,6 +167,11 @@ def fit_table(
     wanted = (UserWarning,) if nested is not None else (UserWarning, ChanceWarning)
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     _name(model, classifier, table)
+    if points is not None:
+        names = table.columns[points.columns["column"].to_numpy(np.int64)]
+        points = replace(
+            points, columns=points.columns.assign(column=names), positive_label=table.positive
+        )
     notes = list(table.notes)
     if stability is not None and table.groups is not None:
         notes.append("stability halves the rows without regard to groups: frequencies are high")
@@ -175,6 +185,7 @@ def fit_table(
         nested=nested,
         stability=stability,
         permutation=permutation,
+        points=points,
         warnings=(*table.warnings, *said),
         notes=tuple(notes),
         seconds=time.perf_counter() - started,
@@ -232,8 +243,10 @@ def _sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
     return list(range(max(1, fewest), min(max(settings.max_k, fewest), most) + 1))
 
 
-def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]) -> Any:
-    """Fit the procedure to some rows, groups kept together within."""
+def _fitted(
+    table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
+) -> tuple[Any, PointScore | None]:
+    """Fit the procedure to some rows, groups kept together within; its points if it has any."""
     model = _estimator(table, settings, fixed, rows)
     whole = rows.size == table.y.size
     X = table.X if whole else table.X[rows]
@@ -242,9 +255,17 @@ def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArr
         prefix = "model__" if isinstance(model, Pipeline) else ""
         extra = {f"{prefix}groups": table.groups[rows]}
     try:
-        return model.fit(X, table.y[rows], **extra)
+        model.fit(X, table.y[rows], **extra)
     except ColumnError as bad:
         raise DataError(bad.named(str(table.columns[bad.column]))) from None
+    if settings.points is None:
+        return model, None
+    before, classifier = steps_of(model)
+    score = point_score(classifier, without_gaps(model, X), table.y[rows], largest=settings.points)
+    if before:
+        model.steps[-1] = ("model", score.model)
+        return model, score
+    return score.model, score
 
 
 def _name(model: Any, classifier: Any, table: Table) -> None:
@@ -314,7 +335,7 @@ def _nested(
     parts, columns, positive = [], [], table.y == 1
     for number, (train, test) in enumerate(splits):
         advance(f"Honest AUC, fold {number + 1} of {len(splits)}")
-        model = _fitted(table, settings, fixed, train)
+        model, _ = _fitted(table, settings, fixed, train)
         parts.append(comparable_scores(model, table.X, positive, train, test))
         columns.append(columns_used(model))
     return pool_folds(parts, [test for _, test in splits], positive, columns=columns)

@@ -14,6 +14,7 @@ from ..estimators import SparseLinearClassifier
 from ..metrics import AUCInterval, auc_by_k
 from ..operating_points import OperatingPoint, operating_points
 from ..selection.confidence import NestedScores, PermutationResult
+from ..selection.points import PointScore
 from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
 from .cautions import find_cautions
@@ -54,6 +55,8 @@ class FitSummary:
         How often halves of the rows choose each column.
     permutation : PermutationResult, optional
         Whether shuffled labels could do as well.
+    points : PointScore, optional
+        The model's whole points and the risk by total on the training rows.
     warnings : tuple of str
         Raised while the table was read and fitted; ``cautions`` has these and more.
     notes : tuple of str
@@ -70,6 +73,7 @@ class FitSummary:
     nested: NestedScores | None = None
     stability: StabilityResult | None = None
     permutation: PermutationResult | None = None
+    points: PointScore | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -167,6 +171,7 @@ class FitSummary:
                 "permutations": int(self.permutation.null.size),
                 "auc": self.permutation.auc,
             },
+            "points": None if self.points is None else self.points.as_dict(),
             "ids": table.ids,
             "missing": dict(table.missing),
             "left_out": dict(table.left_out),

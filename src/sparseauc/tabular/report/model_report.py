@@ -139,7 +139,10 @@ def _cautions(summary: FitSummary) -> Note:
 
 
 def _columns(summary: FitSummary) -> list[Element]:
-    elements: list[Element] = [_short_list(summary), _distributions(summary)]
+    elements: list[Element] = [_short_list(summary)]
+    if summary.points is not None:
+        elements.append(Code("Points, to be added up by hand", str(summary.points)))
+    elements.append(_distributions(summary))
     if summary.k > 1:
         elements.append(_correlations(summary))
     if any(summary.near_copies):
@@ -160,7 +163,7 @@ def _short_list(summary: FitSummary) -> Listing:
             values = columns[key].to_numpy()
             shown[name] = np.round(100 * values).astype(int) if percent else values
     direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
-    shown.insert(3, f"In {positive}", direction)
+    shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {positive}", direction)
     caption = [
         f"The weightiest first. Per SD: coefficient × standard deviation, which compares columns "
         f"of different units. In {positive}: whether values are higher or lower than in "

@@ -69,6 +69,12 @@ def _describe_score(summary: FitSummary) -> str:
             " The weights are those of a logistic regression on the columns chosen, which ranked "
             "validation rows better."
         )
+    if (largest := summary.settings.get("points")) is not None:
+        text += (
+            f" They were then replaced by whole points from −{largest} to {largest} for each unit "
+            "of a column: those of the least loss, changed while that raised the AUC of the "
+            "training rows."
+        )
     if included := summary.settings.get("always_include"):
         text += f" Included by request: {', '.join(map(str, included))}."
     return text
