@@ -13,6 +13,7 @@ from ..moments.base import NotGathered, Quadratic
 from ..moments.gram import StandardisedGram
 from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
+from ..solvers.limited import limited_path
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import FIRST, HRows, exchange_path
 
@@ -121,7 +122,14 @@ class PathSearch:
     def _solve(self, alpha: float) -> list[Solution]:
         ks, restrictions = self._ks.tolist(), self._restrictions
         if restrictions.groups is not None:
-            return [exchange_groups(self._gram, k, alpha, restrictions) for k in ks]
+            return [
+                exchange_groups(self._gram, k, alpha, restrictions, money)
+                for k, money in zip(ks, restrictions.money(len(ks)), strict=True)
+            ]
+        if restrictions.signs is not None or restrictions.budgets is not None:
+            return limited_path(
+                self._gram, self._ks, alpha, restrictions, self._rows, first=self._first
+            )
         found = exchange_path(
             self._gram, ks[-1], alpha, restrictions, self._rows, first=self._first
         )

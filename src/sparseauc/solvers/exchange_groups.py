@@ -1,6 +1,7 @@
 """Exchanging groups of columns that enter together, such as the columns of one category.
 
-    minimise F(w) + alpha‖w‖²   subject to   supp(w) a union of groups of at most k columns in all
+    minimise F(w) + alpha‖w‖²   subject to   supp(w) a union of groups of at most k columns in all,
+                                             whose prices come to at most a budget
 
 On a support A a group G that joins lowers the objective by g_Gᵀ S⁻¹ g_G, where S is what A leaves
 of the block of H on G. The columns of a group join and leave one by one, by the updates of
@@ -9,6 +10,8 @@ outside it that would help are added until none would.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,10 +38,12 @@ Array = npt.NDArray[np.float64]
 _DEPENDENT = 1e-9
 # Columns of the working set at first, and groups that join it after a check at most.
 _FIRST, _MOST_ADDED = 500, 20
+# What is free of charge is taken to cost this.
+_FREE = 1e-12
 
 
 def exchange_groups(
-    gram: StandardisedGram, k: int, alpha: float, restrictions: Restrictions
+    gram: StandardisedGram, k: int, alpha: float, restrictions: Restrictions, money: float = np.inf
 ) -> Solution:
     """Best union of groups with at most ``k`` columns, such that no exchange of two groups helps.
 
@@ -51,6 +56,8 @@ def exchange_groups(
         Ridge, on the standardised scale.
     restrictions : Restrictions
         Groups of the columns, and columns whose groups are in every support, and in none.
+    money : float
+        What the groups may cost together; with prices.
 
     Returns
     -------
@@ -64,11 +71,16 @@ def exchange_groups(
     size = sum(members[number].size for number in fixed_groups)
     if size > k:
         raise ValueError(f"the groups always included have {size} columns, more than k={k}")
+    prices = np.zeros(len(members))
+    if restrictions.prices is not None and money < np.inf:
+        prices = restrictions.prices.amounts
+    left = money - prices[fixed_groups].sum()
     # A group that cannot join as a whole cannot join.
     allowed = [
         number
         for number, columns in enumerate(members)
-        if number in fixed_groups or (columns.size <= k and not excluded[columns].any())
+        if number in fixed_groups
+        or (columns.size <= k and prices[number] <= left and not excluded[columns].any())
     ]
     blocks, missing = {}, NotGathered()
     for number in allowed:
@@ -83,8 +95,12 @@ def exchange_groups(
     order = sorted(allowed, key=lambda n: (n not in fixed_groups, -worth[n]))
     chosen, outside = _first_groups(order, members)
     while True:
-        solution = _exchange_within(gram, [members[n] for n in chosen], k, alpha, fixed)
-        helpful = _find_helpful(gram, solution, members, blocks, outside, labels, k, alpha, fixed)
+        limits = _Limits(k, money, prices[chosen])
+        solution = _exchange_within(gram, [members[n] for n in chosen], limits, alpha, fixed)
+        limits = _Limits(k, money, prices)
+        helpful = _find_helpful(
+            gram, solution, members, blocks, outside, labels, limits, alpha, fixed
+        )
         if not helpful:
             return solution
         chosen += helpful
@@ -96,6 +112,14 @@ def _first_groups(order: list[int], members: list[Indices]) -> tuple[list[int], 
     sizes = np.cumsum([members[number].size for number in order])
     count = int(np.searchsorted(sizes, _FIRST, side="right")) + 1
     return order[:count], order[count:]
+
+
+class _Limits(NamedTuple):
+    """Columns and money at most, and the prices of groups."""
+
+    k: int
+    money: float
+    prices: Array
 
 
 class _Support:
@@ -117,7 +141,7 @@ class _Support:
 
 def _find_helpful(
     gram: StandardisedGram, solution: Solution, members: list[Indices],
-    blocks: dict[int, Array], outside: list[int], labels: Indices, k: int, alpha: float,
+    blocks: dict[int, Array], outside: list[int], labels: Indices, limits: _Limits, alpha: float,
     fixed: npt.NDArray[np.bool_],
 ) -> list[int]:  # fmt: skip
     """Groups outside the working set that would better a solution, the best first."""
@@ -136,9 +160,11 @@ def _find_helpful(
         loss = total + float(gram.delta[A] @ w)
         support = _Support(gram.delta + w @ rows[kept], rows[kept], alpha, M @ rows[kept])
         # Groups take their places whole, though some of their columns may add nothing.
-        room = k - sum(members[g].size for g in kept_groups if g != out)
+        stay = [g for g in kept_groups if g != out]
+        room = limits.k - sum(members[g].size for g in stay)
+        money = limits.money - limits.prices[stay].sum()
         for number in outside:
-            if members[number].size <= room:
+            if members[number].size <= room and limits.prices[number] <= money:
                 gain = support.gain(members[number], blocks[number]) - loss
                 worth[number] = max(worth.get(number, -np.inf), gain)
     least = least_gain(total, _DEPENDENT, MIN_RELATIVE_GAIN)
@@ -147,7 +173,7 @@ def _find_helpful(
 
 
 def _exchange_within(
-    gram: StandardisedGram, members: list[Indices], k: int, alpha: float,
+    gram: StandardisedGram, members: list[Indices], limits: _Limits, alpha: float,
     fixed: npt.NDArray[np.bool_],
 ) -> Solution:  # fmt: skip
     """Exchange groups of a working set until nothing helps."""
@@ -156,10 +182,14 @@ def _exchange_within(
     places = [np.arange(end - m.size, end) for end, m in zip(ends, members, strict=True)]
     part = gram.gram(W)
     solutions = []
-    # Two ways to grow, as a large group may be worth more in all and less a column.
-    for per_column in (True, False):
-        search = _GroupSearch(part, places, k, alpha, fixed[W])
-        search.run(per_column=per_column)
+    # Several ways to grow, as a large group may be worth more in all, and less a column or for
+    # its price.
+    weights = [np.array([m.size for m in members], np.float64), np.ones(len(members))]
+    if limits.money < np.inf:
+        weights.append(np.maximum(limits.prices, _FREE))
+    for weight in weights:
+        search = _GroupSearch(part, places, limits, alpha, fixed[W])
+        search.run(weight)
         order = np.argsort(W[search.support])
         place = search.support[order]
         block, support = part.H[np.ix_(place, place)], W[place]
@@ -171,13 +201,15 @@ class _GroupSearch:
     """Groups of a working set join and leave until no exchange of two helps."""
 
     def __init__(
-        self, gram: Gram, members: list[Indices], k: int, alpha: float,
+        self, gram: Gram, members: list[Indices], limits: _Limits, alpha: float,
         fixed: npt.NDArray[np.bool_],
     ) -> None:  # fmt: skip
-        self._gram, self._members, self._k, self._alpha = gram, members, k, alpha
+        self._gram, self._members, self._limits, self._alpha = gram, members, limits, alpha
         self._blocks = [gram.H[np.ix_(m, m)] for m in members]
         self._sizes = np.array([m.size for m in members], np.int64)
-        self._state: State = make_state(gram, alpha, k, fixed, np.zeros_like(fixed))
+        # One group more than fits is in while another is being chosen to leave.
+        most = limits.k + int(self._sizes.max(initial=0))
+        self._state: State = make_state(gram, alpha, most, fixed, np.zeros_like(fixed))
         self._fixed = {n for n, m in enumerate(members) if fixed[m].any()}
         self._chosen = sorted(self._fixed)
         for number in self._chosen:
@@ -188,24 +220,80 @@ class _GroupSearch:
         """Columns of the working set that were chosen."""
         return self._state.support[: self._state.counts[0]].copy()
 
-    def run(self, *, per_column: bool) -> None:
-        """Grow, and exchange groups until nothing helps."""
-        self._grow(per_column=per_column)
-        while self._exchange():
-            self._grow(per_column=per_column)
+    def run(self, weight: Array) -> None:
+        """Grow by gains per weight, and exchange groups until nothing helps."""
+        self._settle(weight)
+        while self._limits.money < np.inf and self._escape(weight):
+            pass
+
+    def _settle(self, weight: Array, barred: int = -1) -> None:
+        self._grow(weight, barred)
+        while self._exchange(barred):
+            self._grow(weight, barred)
+
+    def _escape(self, weight: Array) -> bool:
+        """Do without each group in turn, then force in each other, until one leads to more."""
+        s, before = self._state, sorted(self._chosen)
+        least = explained(s) + least_gain(explained(s), s.tolerance, s.least)
+        for number in range(len(self._members)):
+            if number in self._fixed:
+                continue
+            if number in before:
+                self._move([one for one in before if one != number])
+                self._settle(weight, barred=number)
+            else:
+                self._move([*before, number])
+                while not self._fits() and (out := self._worst(number)) >= 0:
+                    self._move([one for one in self._chosen if one != out])
+            if self._fits():
+                self._settle(weight)
+                if explained(s) > least:
+                    return True
+            self._move(before)
+        return False
+
+    def _move(self, groups: list[int]) -> None:
+        """Make some groups the chosen ones."""
+        for number in [one for one in self._chosen if one not in groups]:
+            self._leave(number)
+            self._chosen.remove(number)
+        for number in [one for one in groups if one not in self._chosen]:
+            self._join(number)
+            self._chosen.append(number)
+
+    def _worst(self, kept: int) -> int:
+        """The chosen group that is worth least for its price, or a column if those are too many."""
+        s = self._state
+        weight = self._sizes if self._room() < 0 else np.maximum(self._limits.prices, _FREE)
+        best, worst = np.inf, -1
+        for number in self._chosen:
+            at = np.flatnonzero(np.isin(s.support[: s.counts[0]], self._members[number]))
+            if number != kept and number not in self._fixed:
+                w = s.w[at]
+                loss = float(w @ np.linalg.solve(s.M[np.ix_(at, at)], w)) / float(weight[number])
+                if loss < best:
+                    best, worst = loss, number
+        return worst
 
     def _room(self) -> int:
-        return self._k - int(self._sizes[self._chosen].sum())
+        return self._limits.k - int(self._sizes[self._chosen].sum())
 
-    def _gains(self, room: int) -> Array:
-        """Decrease of the objective if a group joined; zero for those in or too large."""
+    def _money(self) -> float:
+        return self._limits.money - float(self._limits.prices[self._chosen].sum())
+
+    def _fits(self) -> bool:
+        return self._room() >= 0 and self._money() >= 0
+
+    def _gains(self, barred: int) -> Array:
+        """Decrease of the objective if a group joined; zero for those in, too large or too dear."""
         s = self._state
         count = s.counts[0]
         rows = self._gram.H[s.support[:count]]
         support = _Support(s.g, rows, self._alpha, s.T[:count])
         gains = np.zeros(len(self._members))
-        for number in np.flatnonzero(self._sizes <= room).tolist():
-            if number not in self._chosen:
+        possible = (self._sizes <= self._room()) & (self._limits.prices <= self._money())
+        for number in np.flatnonzero(possible).tolist():
+            if number not in self._chosen and number != barred:
                 gains[number] = support.gain(self._members[number], self._blocks[number])
         return gains
 
@@ -220,19 +308,19 @@ class _GroupSearch:
         for column in np.intersect1d(self._members[number], self.support).tolist():
             remove(self._state, column)
 
-    def _grow(self, *, per_column: bool) -> None:
+    def _grow(self, weight: Array, barred: int) -> None:
         """Add groups while one fits that helps."""
-        while (room := self._room()) > 0:
-            gains = self._gains(room)
+        while self._room() > 0:
+            gains = self._gains(barred)
             if not gains.size:
                 return
-            best = int(np.argmax(gains / self._sizes if per_column else gains))
+            best = int(np.argmax(gains / weight))
             if not gains[best] > MIN_RELATIVE_GAIN:
                 return
             self._join(best)
             self._chosen.append(best)
 
-    def _exchange(self) -> bool:
+    def _exchange(self, barred: int) -> bool:
         """Make the best exchange of one group for another, if any helps."""
         s = self._state
         total = explained(s)
@@ -240,7 +328,7 @@ class _GroupSearch:
         for out in [number for number in self._chosen if number not in self._fixed]:
             self._leave(out)
             self._chosen.remove(out)
-            gains = self._gains(self._room())
+            gains = self._gains(barred)
             gains[out] = 0.0
             into = int(np.argmax(gains))
             if explained(s) + gains[into] > best_total:

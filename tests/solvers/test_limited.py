@@ -1,0 +1,143 @@
+"""Signs and budgets: against all lists that obey."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from sparseauc.datasets import make_outbreak
+from sparseauc.moments import class_moments
+from sparseauc.moments.gram import StandardisedGram
+from sparseauc.solvers.exchange_groups import exchange_groups
+from sparseauc.solvers.limited import limited_path, minimise_signed
+from sparseauc.solvers.restrictions import Prices, Restrictions
+
+
+def naive_signed(P, delta, sign):
+    """Least value of 1 + 2 w·δ + wᵀPw with sign·w ≥ 0: over all sets of columns at 0."""
+    best = 1.0
+    for size in range(1, delta.size + 1):
+        for chosen in combinations(range(delta.size), size):
+            chosen = np.array(chosen)
+            w = -np.linalg.solve(P[np.ix_(chosen, chosen)], delta[chosen])
+            if (sign[chosen] * w >= 0).all():
+                best = min(best, 1 + delta[chosen] @ w)
+    return best
+
+
+def gram_of(seed, d=10, n=80):
+    X, y = make_outbreak(n=n, d=d, k=d // 2, mu=0.7, r=0.4, correlation=0.7, random_state=seed)
+    return StandardisedGram(class_moments(X, y))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_minimise_signed(seed):
+    rng = np.random.default_rng(seed)
+    k = 1 + seed % 7
+    A, b = rng.normal(size=(k + 3, k)), rng.normal(size=k + 3)
+    P, delta, sign = A.T @ A, -A.T @ b, rng.integers(-1, 2, k)
+    w, explained = minimise_signed(P, delta, sign, np.zeros(k))
+    assert (sign * w >= 0).all()
+    assert 1 - explained == pytest.approx(naive_signed(P, delta, sign), abs=1e-12)
+    all_positive, residual = nnls(A, b)
+    w, explained = minimise_signed(P, delta, np.ones(k, np.int64), np.zeros(k))
+    np.testing.assert_allclose(w, all_positive, atol=1e-10)
+    assert b @ b - explained == pytest.approx(residual**2, abs=1e-10)
+
+
+def all_supports(gram, alpha):
+    """Every support with its minimiser and objective."""
+    d = gram.n_features
+    H = gram.block(np.arange(d), np.arange(d)) + alpha * np.eye(d)
+    for size in range(d + 1):
+        for columns in combinations(range(d), size):
+            support = np.array(columns, np.int64)
+            w = -np.linalg.solve(H[np.ix_(support, support)], gram.delta[support])
+            yield support, w, 1 + gram.delta[support] @ w
+
+
+def limits(seed, d=10):
+    """Restrictions of all kinds, by turns, with the points of a path."""
+    rng = np.random.default_rng(seed)
+    fixed = rng.choice(d, seed // 3 % 2, replace=False)
+    excluded = np.setdiff1d(rng.choice(d, seed // 6 % 2, replace=False), fixed)
+    signs = rng.integers(-1, 2, d) if seed % 3 != 1 else None
+    families = rng.integers(0, 5, d) if seed % 4 == 3 else None
+    ks = np.arange(1, 6)
+    if seed % 3 == 0:
+        return ks, Restrictions(fixed, excluded, None, families, 2, signs)
+    purchases = np.arange(d) if seed % 2 else rng.integers(0, 7, d)
+    prices = Prices([rng.integers(1, 9, d) * 1.0, rng.uniform(0, 5, d)][seed // 2 % 2], purchases)
+    budgets = prices.total(fixed) + np.linspace(1, prices.amounts.sum() / 2, 5)
+    ks = np.full(5, [3, 10][seed % 2])
+    return ks, Restrictions(fixed, excluded, None, families, 2, signs, prices, budgets)
+
+
+def obeys(support, k, money, restrictions):
+    listed = np.union1d(support, restrictions.fixed).astype(np.int64)
+    families = np.bincount(restrictions.families_of(listed))[1:]
+    return (
+        listed.size <= k
+        and not np.isin(listed, restrictions.excluded).any()
+        and (families <= restrictions.max_per_family).all()
+        and (restrictions.prices is None or restrictions.prices.total(listed) <= money * (1 + 1e-9))
+    )
+
+
+def best_objectives(gram, alpha, ks, restrictions):
+    best = np.ones(ks.size)
+    money = np.full(ks.size, np.inf) if restrictions.budgets is None else restrictions.budgets
+    for support, w, objective in all_supports(gram, alpha):
+        if (restrictions.signs_of(support) * w >= 0).all():
+            for at, k in enumerate(ks):
+                if objective < best[at] and obeys(support, k, money[at], restrictions):
+                    best[at] = objective
+    return best
+
+
+@pytest.mark.parametrize("first", [500, 3])
+def test_always_feasible_and_nearly_always_optimal(first):
+    """Whether all columns are in the working set at first, or few are."""
+    optimal = total = 0
+    for seed in range(60):
+        gram, alpha = gram_of(seed), [0.0, 0.1, 1.0, 10.0][seed % 4]
+        ks, restrictions = limits(seed)
+        path = limited_path(gram, ks, alpha, restrictions, first=first)
+        best = best_objectives(gram, alpha, ks, restrictions)
+        money = np.full(ks.size, np.inf) if restrictions.budgets is None else restrictions.budgets
+        for k, budget, solution, least in zip(ks, money, path, best, strict=True):
+            support, coef, objective = solution
+            assert obeys(support, k, budget, restrictions)
+            assert (restrictions.signs_of(support) * coef >= 0).all()
+            assert (coef != 0).all()
+            H = gram.block(support, support) + alpha * np.eye(support.size)
+            assert objective == pytest.approx(1 + 2 * gram.delta[support] @ coef + coef @ H @ coef)
+            assert objective >= least - 1e-9
+            optimal += objective <= least + 1e-9
+            total += 1
+    assert optimal >= 0.97 * total, (optimal, total)
+
+
+def test_groups_pay_once():
+    optimal = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        gram, alpha, k = gram_of(seed), 0.1, [4, 10][seed % 2]
+        labels = rng.integers(0, 6, 10)
+        labels = np.unique(labels, return_inverse=True)[1]
+        prices = Prices(rng.integers(1, 9, labels.max() + 1) * 1.0, labels)
+        budget = prices.amounts.sum() * rng.uniform(0.2, 0.8)
+        restrictions = Restrictions(groups=labels, prices=prices, budgets=np.array([budget]))
+        found = exchange_groups(gram, k, alpha, restrictions, budget)
+        best = 1.0
+        for support, _, objective in all_supports(gram, alpha):
+            whole = np.isin(labels, labels[support]).sum() == support.size
+            if whole and support.size <= k and prices.total(support) <= budget:
+                best = min(best, objective)
+        assert found.support.size <= k
+        assert np.isin(labels, labels[found.support]).sum() == found.support.size
+        assert prices.total(found.support) <= budget
+        assert found.objective >= best - 1e-9
+        optimal += found.objective <= best + 1e-9
+    assert optimal >= 0.97 * 60, optimal
