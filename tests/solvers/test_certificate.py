@@ -282,7 +282,7 @@ def test_more_columns_than_h_is_formed_for(alpha, status):
     X, y = make_outbreak(100, 3500, 10, mu=0.7, r=0.3, correlation=0.5, random_state=0)
     gram = StandardisedGram(class_moments(X, y))
     solution = exchange_path(gram, 10, alpha)[-1]
-    found = certify(gram, solution, 10, alpha, fixed=solution.support[:1])
+    found = certify(gram, solution, 10, alpha, restrictions=Restrictions(solution.support[:1]))
     assert found.status == status
     assert 0 <= found.lower_bound <= solution.objective
     assert (found.lower_bound > 0) == (alpha > 0)
@@ -290,11 +290,11 @@ def test_more_columns_than_h_is_formed_for(alpha, status):
 
 def test_wide_and_whole_agree(monkeypatch):
     gram = gram_of(*make_outbreak(150, 300, 8, mu=0.5, r=0.3, correlation=0.5, random_state=1))
-    solution = exchange_path(gram, 8, 20.0, Restrictions(np.array([5]), np.array([7])))[-1]
-    columns = {"fixed": [5], "excluded": [7]}
-    whole = certify(gram, solution, 8, 20.0, **columns)
+    restrictions = Restrictions(np.array([5]), np.array([7]))
+    solution = exchange_path(gram, 8, 20.0, restrictions)[-1]
+    whole = certify(gram, solution, 8, 20.0, restrictions=restrictions)
     monkeypatch.setattr(certificate, "_WHOLE", 100)
-    wide = certify(gram, solution, 8, 20.0, **columns)
+    wide = certify(gram, solution, 8, 20.0, restrictions=restrictions)
     assert whole.status == wide.status == "optimal"
     assert wide.solution.objective == pytest.approx(whole.solution.objective, rel=2e-6)
 

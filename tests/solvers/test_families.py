@@ -146,5 +146,3 @@ def test_refusals():
             kind(families=labels, always_include=["gene 7", "gene 8"]).fit(frame, y)
         with pytest.raises(ValueError, match="max_per_family"):
             kind(families=labels, max_per_family=0).fit(X, y)
-    with pytest.raises(ValueError, match="certify knows no families"):
-        SparseAUCClassifier(k=2, families=labels, certify=True).fit(X, y)

@@ -26,6 +26,7 @@ from ..moments import ClassMoments, Moments, class_moments
 from ..moments.chunked import SolverMoments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
+from ..path.limits import with_limits
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
@@ -44,6 +45,7 @@ _CHOSEN = (
     "optimality_gap_",
     "lower_bound_",
     "certificate_status_",
+    "cost_",
 )
 _NONE: Indices = np.empty(0, np.int64)
 
@@ -88,11 +90,24 @@ class SparseAUCClassifier(SparseLinearClassifier):
         of a section. At most ``max_per_family`` columns of a family are chosen.
     max_per_family : int, default=1
         Columns of a family at most.
+    signs : dict or array-like of shape (n_features_in_,), optional
+        1 for columns whose coefficient must not be negative, −1 for those whose must not be
+        positive, 0 for any; a dict by column name, or number, may leave columns out. Where the
+        sign holds a coefficient at 0, the column is not in the list, which may be shorter than k.
+        Not together with ``groups``.
+    costs : dict or array-like of shape (n_features_in_,), optional
+        Price of each column, 0 or more, and 1 by default. A dict by column name, or number, has
+        all columns; those that are bought together, such as the values of one blood test, form a
+        tuple, ``{("Hb", "WBC"): 8, "CRP": 5}``, and are paid once, whichever of them are chosen. So
+        are ``groups``.
+    budget : float, optional
+        What the chosen columns may cost together. At most k columns are chosen all the same.
     certify : bool, default=False
         Prove how far from the best k columns the choice can be at most: a lower bound on the loss
         over all choices, from a convex relaxation, then branch and bound until the gap closes or
         ``time_limit`` is over. Gaps close for tens of columns, or with a strong ridge. The bound
-        holds for coefficients of any size and allows for all rounding.
+        holds for coefficients of any size and allows for all rounding. With families, signs or a
+        budget it is a bound for lists that need not obey these, and so for those that do.
     time_limit : float, default=10.0
         Seconds for branch and bound.
     device : str or None, default=None
@@ -121,7 +136,10 @@ class SparseAUCClassifier(SparseLinearClassifier):
     certificate_status_ : str
         Only with ``certify``: "optimal": no choice is better by a millionth; "time_limit";
         "too_wide" where branch and bound would not fit in memory; "not_proven" where rounding
-        leaves the gap open, as with nearly equal columns and ``alpha=0``.
+        leaves the gap open, as with nearly equal columns and ``alpha=0``; "relaxed" where lists
+        that break families, signs or the budget are better, so that the bound says no more.
+    cost_ : float
+        Only with ``costs`` or a ``budget``: what the chosen columns cost together.
     moments_ : ClassMoments
         After ``partial_fit`` and ``fit_moments``: what is known of the rows; see
         :class:`sparseauc.ClassMoments`.
@@ -160,6 +178,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "groups": ["array-like", None],
         "families": ["array-like", None],
         "max_per_family": [Interval(Integral, 1, None, closed="left")],
+        "signs": ["array-like", dict, None],
+        "costs": ["array-like", dict, None],
+        "budget": [Interval(Real, 0, None, closed="left"), None],
         "certify": ["boolean"],
         "time_limit": [Interval(Real, 0, None, closed="left")],
         "device": [str, None],
@@ -175,6 +196,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
         groups: Any = None,
         families: Any = None,
         max_per_family: int = 1,
+        signs: Any = None,
+        costs: Any = None,
+        budget: float | None = None,
         certify: bool = False,
         time_limit: float = 10.0,
         device: str | None = None,
@@ -186,6 +210,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.groups = groups
         self.families = families
         self.max_per_family = max_per_family
+        self.signs = signs
+        self.costs = costs
+        self.budget = budget
         self.certify = certify
         self.time_limit = time_limit
         self.device = device
@@ -372,14 +399,21 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 )
             path = self._certified(path, moments, k, restrictions)
         coef = path.coef(k, float(self.alpha)).astype(dtype, copy=False)
+        self._set_cost(coef, restrictions)
         self._set_fitted(coef, *(mean.astype(dtype) for mean in moments.means))
         self.objective_ = moments.loss(coef)
         self.scale_ = path.scale
         return self
 
+    def _set_cost(self, coef: npt.NDArray[Any], restrictions: Restrictions) -> None:
+        """Say what a list costs; what must be in it is paid for, whatever its coefficient."""
+        if restrictions.prices is not None:
+            listed = np.union1d(np.flatnonzero(coef), restrictions.fixed)
+            self.cost_ = restrictions.prices.total(listed)
+
     def _forget(self) -> None:
         """Drop what earlier rows left, so that nothing of it is taken for new."""
-        for name in ("moments_", "n_passes_", *_CHOSEN):
+        for name in ("moments_", "n_passes_", "budget_", *_CHOSEN):
             self.__dict__.pop(name, None)
 
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
@@ -416,13 +450,22 @@ class SparseAUCClassifier(SparseLinearClassifier):
             raise ValueError("groups need moments that carry all columns of H")
         if self.certify and labels is not None:
             raise ValueError("certify is about choices of single columns: leave groups out")
-        if self.certify and self.families is not None:
-            raise ValueError("certify knows no families: leave families out, or certify=False")
-        restrictions = self._with_families(Restrictions(fixed, excluded, labels))
-        return self._columns_to_keep(self.k, restrictions.most_columns(d)), restrictions
+        budgets = None if self.budget is None else [self.budget]
+        restrictions = self._with_limits(Restrictions(fixed, excluded, labels), budgets)
+        most = restrictions.most_columns(d)
+        # That money runs out is what a budget is for.
+        k = self._columns_to_keep(self.k, most) if budgets is None else min(self.k, most)
+        return k, restrictions
+
+    def _with_limits(self, restrictions: Restrictions, budgets: Any) -> Restrictions:
+        """Restrictions, with families, signs, costs and budgets of the path where there are any."""
+        names = getattr(self, "feature_names_in_", None)
+        return with_limits(
+            self._with_families(restrictions), self.n_features_in_, names,
+            signs=self.signs, costs=self.costs, budgets=budgets,
+        )  # fmt: skip
 
     def _with_families(self, restrictions: Restrictions) -> Restrictions:
-        """Restrictions, with families of columns where there are any."""
         if self.families is None:
             return restrictions
         if self.groups is not None:
@@ -461,8 +504,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
             path.solutions[0][0],
             k,
             float(self.alpha),
-            fixed=restrictions.fixed,
-            excluded=restrictions.excluded,
+            restrictions=restrictions,
             time_limit=self.time_limit,
         )
         self.lower_bound_ = certificate.lower_bound

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
+from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..curves import fit_calibration
 from ..metrics import fold_standard_error
 from ..path.cross_validation import CrossValidation, cross_validate
 from ..path.folds import SplitPlan, check_splits, default_splitter
+from ..path.limits import budgets_to_try
 from ..path.path import DEFAULT_ALPHAS, check_sizes, whole_numbers
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others
 from ..solvers.restrictions import Restrictions
@@ -71,6 +73,13 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         given to ``fit``.)
     families, max_per_family
         As for :class:`SparseAUCClassifier`: at most so many columns of a family.
+    signs, costs
+        As for :class:`SparseAUCClassifier`. Logistic coefficients have these signs too.
+    budget : float or array-like of float, optional
+        What the chosen columns may cost together. Cross-validation then chooses the budget: among
+        those given, or up to 20 below the one given. Lists have at most the largest of ``ks``
+        columns. With one budget and ``ks``, it chooses among these, and each list keeps to the
+        budget.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     n_jobs : int, optional
@@ -85,7 +94,11 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     Attributes
     ----------
     k_, alpha_, coefficients_ : int, float, str
-        The choice.
+        The choice. Where it was among budgets, ``k_`` is the number of columns of the list.
+    budget_ : float
+        Only with a ``budget``: the one chosen.
+    cost_ : float
+        Only with ``costs`` or a ``budget``: what the chosen columns cost together.
     best_score_ : float
         Mean validation AUC of the choice. It was chosen among many: for an honest estimate
         cross-validate this estimator as a whole.
@@ -94,8 +107,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     cv_results_ : dict of str to ndarray
         As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``,
         ``param_coefficients``, ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``,
-        ``standard_error_test_score`` and ``rank_test_score``. Logistic coefficients are tried on
-        the lists of each k at its best ridge.
+        ``standard_error_test_score`` and ``rank_test_score``; with a budget, ``param_budget``.
+        Logistic coefficients are tried on the lists of each k at its best ridge.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold, the mean where several folds
         validate it; NaN where none does.
@@ -125,6 +138,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
 
     _needs_rows = True
     _calibrates = True
+    k_: int
+    alpha_: float
+    coefficients_: str
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ks": ["array-like", None],
@@ -137,6 +153,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "groups": ["array-like", None],
         "families": ["array-like", None],
         "max_per_family": [Interval(Integral, 1, None, closed="left")],
+        "signs": ["array-like", dict, None],
+        "costs": ["array-like", dict, None],
+        "budget": [Interval(Real, 0, None, closed="left"), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "device": [str, None],
@@ -156,6 +175,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         groups: Any = None,
         families: Any = None,
         max_per_family: int = 1,
+        signs: Any = None,
+        costs: Any = None,
+        budget: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -171,6 +193,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.groups = groups
         self.families = families
         self.max_per_family = max_per_family
+        self.signs = signs
+        self.costs = costs
+        self.budget = budget
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
@@ -205,8 +230,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
-        restrictions = self._with_families(Restrictions(fixed, excluded, self._column_groups()))
-        ks = self._sizes_to_try(X.shape[0], d, restrictions)
+        ks, restrictions = self._points(
+            X.shape[0], d, Restrictions(fixed, excluded, self._column_groups())
+        )
 
         splitter = (
             default_splitter(positive, self.random_state)
@@ -229,18 +255,24 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             )  # fmt: skip
         except NotFiniteError as bad:
             raise not_finite_error(self, bad.row, bad.column, bad.value) from None
-        self._choose(ks, alphas, found, plan.n_repeats)
+        at = self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
         at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
-        at_k = int(np.flatnonzero(ks == self.k_)[0])
         logistic = self.coefficients_ == "logistic"
-        self.out_of_fold_scores_ = found.out_of_fold(None if logistic else at_alpha, at_k)
+        self.out_of_fold_scores_ = found.out_of_fold(None if logistic else at_alpha, at)
         self.calibration_ = fit_calibration(self.out_of_fold_scores_, positive, weight)
         self.path_ = found.path_at(at_alpha)
-        coef = self.path_.coef(self.k_, self.alpha_)
+        (solutions,) = self.path_.solutions
+        support = solutions[at].support
+        coef = np.zeros(d)
+        coef[support] = solutions[at].coef / self.path_.scale[support]
         self.objective_ = found.moments.loss(coef)
         if logistic:
-            support = self.path_.support(self.k_, self.alpha_)
             coef[support] = found.logistic_coef(support)
+        if restrictions.budgets is not None:
+            self.budget_ = float(restrictions.budgets[at])
+            if np.unique(restrictions.budgets).size > 1:
+                self.k_ = int(np.count_nonzero(coef))
+        self._set_cost(coef, restrictions)
         coef = coef.astype(X.dtype, copy=False)
         self.scale_ = self.path_.scale
         if chunked:
@@ -252,10 +284,11 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     def _report_choice(self) -> None:
         """Say what was chosen, and warn where it cannot be told from chance."""
         if self.verbose:
+            price = f", costs {self.cost_:g}" if hasattr(self, "cost_") else ""
             print(
-                f"k = {self.k_}, alpha = {self.alpha_:g}, {self.coefficients_} coefficients: mean "
-                f"validation AUC {self.best_score_:.4f} over {self.n_splits_} folds, "
-                f"{len(self.cv_results_['params'])} models each"
+                f"k = {self.k_}{price}, alpha = {self.alpha_:g}, {self.coefficients_} "
+                f"coefficients: mean validation AUC {self.best_score_:.4f} over {self.n_splits_} "
+                f"folds, {len(self.cv_results_['params'])} models each"
             )
         mean, error = score_by_others(self.rule, self.cv_results_, self.n_repeats_)
         # Of few folds the standard error is uncertain itself; that of chance is known.
@@ -274,6 +307,21 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
                 stacklevel=5,
             )
 
+    def _points(self, n: int, d: int, given: Restrictions) -> tuple[Indices, Restrictions]:
+        """Numbers of columns to try, and restrictions with a budget for each if there are any."""
+        if self.budget is None:
+            restrictions = self._with_limits(given, None)
+            return self._sizes_to_try(n, d, restrictions), restrictions
+        budgets = np.unique(np.asarray(self.budget, np.float64))
+        restrictions = self._with_limits(given, budgets)
+        ks = self._sizes_to_try(n, d, restrictions)
+        if budgets.size == 1 and self.ks is None:
+            budgets = budgets_to_try(float(budgets[0]), restrictions, d)
+        if budgets.size > 1:
+            ks = ks[-1:]
+        ks, budgets = np.broadcast_arrays(ks, budgets)
+        return ks, replace(restrictions, budgets=budgets)
+
     def _sizes_to_try(self, n: int, d: int, restrictions: Restrictions) -> Indices:
         """Numbers of columns, ascending, without those there are too few columns for."""
         fixed, excluded = restrictions.fixed, restrictions.excluded
@@ -287,19 +335,23 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         else:
             ks = whole_numbers(self.ks, "ks")
         if ks.size and ks[-1] > available:
-            warnings.warn(
-                f"k={ks[-1]} is greater than n_features={available}. No more columns than there "
-                "are will be tried.",
-                UserWarning,
-                stacklevel=4,
-            )
+            if self.budget is None:  # that money runs out first is what a budget is for
+                warnings.warn(
+                    f"k={ks[-1]} is greater than n_features={available}. No more columns than "
+                    "there are will be tried.",
+                    UserWarning,
+                    stacklevel=5,
+                )
             few_enough = ks[ks <= available]
             ks = few_enough if few_enough.size else np.array([available])
         check_sizes(ks, d, fixed, excluded)
         return ks
 
-    def _choose(self, ks: Any, alphas: Array, found: CrossValidation, repeats: float) -> None:
-        """Fill ``cv_results_`` and choose by the rule."""
+    def _choose(
+        self, ks: Indices, budgets: Array | None, alphas: Array, found: CrossValidation,
+        repeats: float,
+    ) -> int:  # fmt: skip
+        """Fill ``cv_results_`` and choose by the rule; return the place of the list on the path."""
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
         order = np.argsort(-alphas)
         aucs = [] if self.coefficients == "logistic" else [*found.aucs[:, order].swapaxes(0, 1)]
@@ -310,22 +362,20 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             ridges.append(alphas[found.best_alphas])
             kinds.append("logistic")
         scores = np.stack(aucs, axis=2).reshape(len(found.aucs), -1)
-        param_k = np.repeat(ks, len(kinds))
-        param_alpha = np.stack(ridges, axis=1).ravel()
-        param_coefficients = np.tile(np.array(kinds, dtype=object), ks.size)
+        tried = {
+            "k": np.repeat(ks, len(kinds)),
+            "alpha": np.stack(ridges, axis=1).ravel(),
+            "coefficients": np.tile(np.array(kinds, dtype=object), ks.size),
+        }
+        if budgets is not None:
+            tried["budget"] = np.repeat(budgets, len(kinds))
+        rows = zip(*(values.tolist() for values in tried.values()), strict=True)
         mean = scores.mean(axis=0)
         self.n_splits_ = len(scores)
         self.n_repeats_ = repeats
         self.cv_results_ = {
-            "param_k": param_k,
-            "param_alpha": param_alpha,
-            "param_coefficients": param_coefficients,
-            "params": [
-                {"k": k, "alpha": alpha, "coefficients": kind}
-                for k, alpha, kind in zip(
-                    param_k.tolist(), param_alpha.tolist(), param_coefficients, strict=True
-                )
-            ],
+            **{f"param_{name}": values for name, values in tried.items()},
+            "params": [dict(zip(tried, row, strict=True)) for row in rows],
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
             "mean_test_score": mean,
             "std_test_score": scores.std(axis=0),
@@ -335,5 +385,6 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         best = choose(self.rule, self.cv_results_)
         self.best_index_ = best
         self.best_score_ = float(mean[best])
-        self.k_, self.alpha_ = int(param_k[best]), float(param_alpha[best])
-        self.coefficients_ = str(param_coefficients[best])
+        self.k_, self.alpha_ = int(tried["k"][best]), float(tried["alpha"][best])
+        self.coefficients_ = str(tried["coefficients"][best])
+        return best // len(kinds)

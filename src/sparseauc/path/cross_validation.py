@@ -93,7 +93,9 @@ def cross_validate(
     positive : bool ndarray of shape (n,)
     plan : SplitPlan
     ks, alphas : ndarrays, ascending
+        ``ks`` may be one and the same where budgets ascend.
     restrictions : Restrictions
+        With as many budgets as there are ks, if any.
     logistic : bool, default=False
         Whether to try logistic coefficients too; the columns used must fit into memory.
     n_jobs : int, optional
@@ -126,10 +128,11 @@ def cross_validate(
             values = chunks.take(np.arange(positive.size), used)
             refitted = run(
                 delayed(_with_logistic_coefficients)(
-                    values, used, positive, plan.training_weights(split), lists[split], moments
+                    values, used, positive, plan.training_weights(split), lists[split], moments,
+                    restrictions,
                 )
                 for split, moments in enumerate(training)
-            )
+            )  # fmt: skip
             logistic_aucs = np.array(validate(chunks, positive, plan, refitted)[0])
 
     def path_at(at_alpha: int) -> SparseAUCPath:
@@ -148,7 +151,8 @@ def cross_validate(
 
     def logistic_coef(columns: Indices) -> Array:
         values = chunks.take(np.arange(positive.size), columns)
-        return logistic_regression(values, positive, plan.weight)[0]
+        signs = restrictions.signs_of(columns)
+        return logistic_regression(values, positive, plan.weight, signs=signs)[0]
 
     return CrossValidation(
         aucs, logistic_aucs if logistic else None, best_alphas, error, everything, path_at,
@@ -163,6 +167,7 @@ def _with_logistic_coefficients(
     weight: Array,
     lists: Sequence[Indices],
     moments: Moments,
+    restrictions: Restrictions,
 ) -> Models:
     """Models with logistic coefficients on given columns, fitted to the rows of weight above 0."""
     rows = np.flatnonzero(weight)
@@ -171,7 +176,9 @@ def _with_logistic_coefficients(
     for columns in lists:
         if columns.tobytes() not in fitted:
             chosen = training[:, np.searchsorted(used, columns)]
-            fitted[columns.tobytes()] = logistic_regression(chosen, positive[rows], counts)[0]
+            fitted[columns.tobytes()] = logistic_regression(
+                chosen, positive[rows], counts, signs=restrictions.signs_of(columns)
+            )[0]
     return Models.from_lists(lists, [fitted[columns.tobytes()] for columns in lists], moments)
 
 

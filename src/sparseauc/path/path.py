@@ -16,6 +16,7 @@ from ..solvers.exchange_groups import exchange_groups
 from ..solvers.limited import limited_path
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import FIRST, HRows, exchange_path
+from .limits import with_limits
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -39,25 +40,28 @@ class SparseAUCPath:
     solutions : list of lists of Solution
         ``solutions[a][i]`` for ``alphas[a]`` and ``ks[i]``, on the standardised scale. Where fewer
         than k columns carry everything there is to explain, the support is smaller than k.
+    budgets : ndarray of shape (n_ks,), optional
+        What the list of each point may cost, beside having at most ``ks[i]`` columns.
     """
 
     ks: Indices
     alphas: Array
     scale: Array
     solutions: list[list[Solution]]
+    budgets: Array | None = None
 
     @property
     def objectives(self) -> Array:
         """F(w) + alpha‖w‖², of shape (n_alphas, n_ks)."""
         return np.array([[s.objective for s in row] for row in self.solutions])
 
-    def support(self, k: int, alpha: float) -> Indices:
-        """Columns chosen for k and a ridge, ascending."""
-        return self._solution(k, alpha).support
+    def support(self, k: int, alpha: float, budget: float | None = None) -> Indices:
+        """Columns chosen for k and a ridge, and a budget on a path with several, ascending."""
+        return self._solution(k, alpha, budget).support
 
-    def coef(self, k: int, alpha: float) -> Array:
+    def coef(self, k: int, alpha: float, budget: float | None = None) -> Array:
         """Coefficients of all columns on the original scale."""
-        solution = self._solution(k, alpha)
+        solution = self._solution(k, alpha, budget)
         coef = np.zeros(self.scale.size)
         coef[solution.support] = solution.coef / self.scale[solution.support]
         return coef
@@ -76,11 +80,16 @@ class SparseAUCPath:
             coefficients[place, model] = solution.coef / self.scale[solution.support]
         return used, coefficients
 
-    def _solution(self, k: int, alpha: float) -> Solution:
-        at_k, at_alpha = np.flatnonzero(self.ks == k), np.flatnonzero(self.alphas == alpha)
-        if at_k.size == 0 or at_alpha.size == 0:
-            raise KeyError(f"k={k}, alpha={alpha} is not on the path: see ks and alphas")
-        return self.solutions[int(at_alpha[0])][int(at_k[0])]
+    def _solution(self, k: int, alpha: float, budget: float | None) -> Solution:
+        at, at_alpha = self.ks == k, np.flatnonzero(self.alphas == alpha)
+        if budget is not None and self.budgets is not None:
+            at &= self.budgets == budget
+        if np.count_nonzero(at) > 1:
+            raise KeyError(f"there are several lists of k={k}: say of which budget")
+        if not at.any() or at_alpha.size == 0:
+            wanted = f"k={k}, alpha={alpha}" + ("" if budget is None else f", budget={budget}")
+            raise KeyError(f"{wanted} is not on the path: see ks, alphas and budgets")
+        return self.solutions[int(at_alpha[0])][int(np.argmax(at))]
 
 
 class PathSearch:
@@ -117,7 +126,8 @@ class PathSearch:
         if missing.rows or missing.block:
             raise missing
         solutions = [self._found[alpha] for alpha in alphas.tolist()]
-        return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions)
+        budgets = self._restrictions.budgets
+        return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions, budgets)
 
     def _solve(self, alpha: float) -> list[Solution]:
         ks, restrictions = self._ks.tolist(), self._restrictions
@@ -159,6 +169,9 @@ def sparse_auc_path(
     sample_weight: npt.ArrayLike | None = None,
     always_include: npt.ArrayLike = (),
     exclude: npt.ArrayLike = (),
+    signs: Any = None,
+    costs: Any = None,
+    budget: npt.ArrayLike | None = None,
 ) -> SparseAUCPath:
     """Find the best k columns for AUC, for every k at once.
 
@@ -178,6 +191,11 @@ def sparse_auc_path(
     sample_weight : array-like of shape (n,), optional
     always_include, exclude : array-like of int
         Columns in every support, and in none.
+    signs, costs
+        As for :class:`~sparseauc.SparseAUCClassifier`, by column number.
+    budget : float or array-like of float, optional
+        What the columns of a list may cost together. With several budgets the path runs over these,
+        and lists have at most the largest of ``ks`` columns.
 
     Returns
     -------
@@ -201,12 +219,21 @@ def sparse_auc_path(
         ks = np.arange(max(1, fixed.size), min(50, d - excluded.size) + 1)
     sizes = whole_numbers(ks, "ks")
     check_sizes(sizes, d, fixed, excluded)
+    budgets = None
+    if budget is not None:
+        budgets = np.unique(np.asarray(budget, np.float64))
+        if budgets.size > 1:
+            sizes = sizes[-1:]
+        sizes, budgets = np.broadcast_arrays(sizes, budgets)
+    restrictions = with_limits(
+        Restrictions(fixed, excluded), d, None, signs=signs, costs=costs, budgets=budgets
+    )
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))
     if ridges.size == 0:
         raise ValueError("alphas is empty: give at least one ridge")
     for alpha in ridges[~(ridges >= 0) | np.isinf(ridges)][:1]:
         raise ValueError(f"alphas holds {alpha}: a ridge is a finite number of 0 or more")
-    return path_of_moments(moments, sizes, ridges, Restrictions(fixed, excluded))
+    return path_of_moments(moments, sizes, ridges, restrictions)
 
 
 def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:

@@ -2,7 +2,8 @@
 
 A rule is a callable ``rule(cv_results) -> index``, as ``GridSearchCV(refit=rule)`` takes one too.
 Both rules here choose the fewest columns whose mean AUC is close enough to the highest. So no
-shorter list that was tried can have a higher mean AUC than the one chosen.
+shorter list that was tried can have a higher mean AUC than the one chosen. Of several budgets
+(``param_budget``) they choose the smallest, and then the fewest columns.
 """
 
 from __future__ import annotations
@@ -124,8 +125,10 @@ def score_by_others(
 def _fewest_columns(cv_results: Mapping[str, Any], below: float) -> int:
     """Index of the model with the fewest columns that is no further below the highest mean."""
     mean = np.asarray(cv_results["mean_test_score"], np.float64)
-    k = np.asarray(cv_results["param_k"], np.int64)
-    fewest = k == k[mean >= mean.max() - below].min()
+    fewest, close = np.ones(mean.size, np.bool_), mean >= mean.max() - below
+    for limit in [name for name in ("param_budget", "param_k") if name in cv_results]:
+        values = np.asarray(cv_results[limit], np.float64)
+        fewest &= values == values[fewest & close].min()
     return int(np.argmax(np.where(fewest, mean, -np.inf)))
 
 

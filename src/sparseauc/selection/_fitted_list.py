@@ -12,7 +12,7 @@ from ..estimators import SparseAUCClassifier
 from ..estimators._base import check_finite
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
-from ..solvers.exchange import dependence_tolerance
+from ..solvers.exchange import dependence_tolerance, solve_on
 from ..solvers.restrictions import Restrictions
 from .table import _column, _positive_rows
 
@@ -73,18 +73,28 @@ class FittedList(NamedTuple):
         )  # fmt: skip
         check_finite(model, X)
         positive = _positive_rows(model, X, y)
+        budget = getattr(model, "budget_", model.budget)
         return cls(
             X,
             positive,
             StandardisedGram(class_moments(X, positive)),
             support,
             float(getattr(model, "alpha_", getattr(model, "alpha", 0.0))),
-            model._with_families(
+            model._with_limits(
                 Restrictions(
                     model._named_columns("always_include"), model._named_columns("exclude")
-                )
+                ),
+                None if budget is None else [budget],
             ),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
+        )
+
+    def allows(self, support: Indices) -> bool:
+        """Whether a list obeys all that the model's does."""
+        gram = self.gram
+        solution = solve_on(gram.block(support, support), gram.delta[support], support, self.alpha)
+        return self.restrictions.allows(support) and self.restrictions.right_signs(
+            support, solution.coef
         )
 
     def values(self, columns: Indices) -> Array:
@@ -98,7 +108,8 @@ def exchange_table(
     """Objective of a list, and after each exchange of a chosen column with another, (k, d).
 
     Infinity where the other column is chosen already, excluded, constant, one too many of its
-    family, or depends linearly on those that stay. ``rows`` are those of H of the list.
+    family, too dear, depends linearly on those that stay, or if a coefficient would have a wrong
+    sign. ``rows`` are those of H of the list.
     ``solvers.exchange`` derives the formula.
     """
     ridged = rows[:, support] + alpha * np.eye(support.size)
@@ -122,6 +133,18 @@ def exchange_table(
     possible[:, restrictions.excluded] = False
     possible &= restrictions.exchanges(support, np.arange(gram.n_features))
     before = float(1.0 + gram.delta[support] @ w)
-    gain = np.zeros(T.shape)
-    np.divide((gradient - T * cost[:, None]) ** 2, room, out=gain, where=possible)
+    gain, joining = np.zeros(T.shape), np.zeros(T.shape)
+    pull = gradient - T * cost[:, None]
+    np.divide(pull**2, room, out=gain, where=possible)
+    if restrictions.signs is not None:
+        np.divide(-pull, room, out=joining, where=possible)
+        possible &= restrictions.signs * joining >= 0
+        for place in range(support.size):
+            # Coefficients of those that stay, before and after another column joins.
+            share = M[:, place] / M[place, place]
+            coef = (w - share * w[place])[:, None] - (T - np.outer(share, T[place])) * joining[
+                place
+            ]
+            coef[place] = 0.0
+            possible[place] &= (restrictions.signs[support][:, None] * coef >= 0).all(axis=0)
     return before, np.where(possible, before + (w * cost)[:, None] - gain, np.inf)

@@ -166,7 +166,7 @@ def _all_lists(fitted: FittedList, cutoff: float, most: int) -> list[Indices] | 
     if not 0 <= count <= most:
         return None
     supports = [np.sort(columns[row]) for row in found[:count]]
-    return [support for support in supports if fitted.restrictions.allows(support)]
+    return [support for support in supports if fitted.allows(support)]
 
 
 @kernel

@@ -198,8 +198,11 @@ def point_score(
     # One point is worth this much of a standardised coefficient.
     worth = scale / unit
     P = gram.block(support, support) + fitted.alpha * np.eye(support.size)
-    points = whole_points(P * np.outer(worth, worth), gram.delta[support] * worth, int(largest))
-    points = _raise_auc(values / unit, fitted.positive, points, int(largest))
+    signs = fitted.restrictions.signs_of(support)
+    points = whole_points(
+        P * np.outer(worth, worth), gram.delta[support] * worth, int(largest), signs
+    )
+    points = _raise_auc(values / unit, fitted.positive, points, int(largest), signs)
     totals = _totals(values, points, unit)
     scores = values @ np.asarray(model.coef_[0, support], np.float64) + model.intercept_[0]
     columns = pd.DataFrame(
@@ -257,7 +260,7 @@ def _with_points(
     return other
 
 
-def whole_points(P: Array, delta: Array, largest: int) -> Indices:
+def whole_points(P: Array, delta: Array, largest: int, signs: Indices | None = None) -> Indices:
     """Whole numbers p from −largest to largest for which (p·δ)² / pᵀPp is large, with p·δ < 0.
 
     Parameters
@@ -266,16 +269,20 @@ def whole_points(P: Array, delta: Array, largest: int) -> Indices:
         Positive definite.
     delta : ndarray of shape (k,)
     largest : int
+    signs : int64 ndarray of shape (k,), optional
+        1 for points of 0 or more, −1 for those of 0 or less, 0 for any.
     """
+    signs = np.zeros(delta.size, np.int64) if signs is None else signs
     w = -np.linalg.lstsq(P, delta, rcond=None)[0]
     best, most = np.zeros(delta.size, np.int64), 0.0
     tried: set[bytes] = set()
     top = float(np.abs(w).max())
     for scale in np.arange(1.0, largest + 0.75, 0.25) if top > 0 else ():
         points = np.rint(np.clip(w * (scale / top), -largest, largest)).astype(np.int64)
+        points[signs * points < 0] = 0
         if points.tobytes() not in tried:
             tried.add(points.tobytes())
-            points, explained = _climb(P, delta, points, largest)
+            points, explained = _climb(P, delta, points, largest, signs)
             if explained > most * (1 + _LEAST_GAIN):
                 best, most = points, explained
     best = _smallest(best)
@@ -287,7 +294,9 @@ def _smallest(points: Indices) -> Indices:
     return points // max(1, int(np.gcd.reduce(points)))
 
 
-def _climb(P: Array, delta: Array, points: Indices, largest: int) -> tuple[Indices, float]:
+def _climb(
+    P: Array, delta: Array, points: Indices, largest: int, signs: Indices
+) -> tuple[Indices, float]:
     """Change the points of one or two columns at a time, as long as that explains more."""
     k = delta.size
     steps = np.arange(-_LARGEST_STEP, _LARGEST_STEP + 1)
@@ -298,7 +307,8 @@ def _climb(P: Array, delta: Array, points: Indices, largest: int) -> tuple[Indic
     other = column[:, None] != column
     explained = 0.0
     while True:
-        possible = np.abs(points[column] + step) <= largest
+        changed = points[column] + step
+        possible = (np.abs(changed) <= largest) & (signs[column] * changed >= 0)
         sums, along = points @ delta, P @ points
         linear = one_square + 2 * step * along[column]
         # A step of 0 beside another column's is a change of that column alone.
@@ -309,6 +319,8 @@ def _climb(P: Array, delta: Array, points: Indices, largest: int) -> tuple[Indic
         if k == 1:
             total, square = sums + one_sum, points @ along + linear
             after, feasible = np.zeros(square.shape), possible & (square > 0)
+        if signs.any():  # else all signs may be turned round in the end
+            feasible &= total < 0
         np.divide(total**2, square, out=after, where=feasible)
         place = np.unravel_index(int(np.argmax(after)), after.shape)
         if after[place] <= explained * (1 + _LEAST_GAIN):
@@ -319,7 +331,9 @@ def _climb(P: Array, delta: Array, points: Indices, largest: int) -> tuple[Indic
             points[column[change]] += step[change]
 
 
-def _raise_auc(values: Array, positive: Mask, points: Indices, largest: int) -> Indices:
+def _raise_auc(
+    values: Array, positive: Mask, points: Indices, largest: int, signs: Indices
+) -> Indices:
     """Change the points of one column at a time, as long as that raises the AUC of the rows."""
     best = fast_auc(values @ points, positive)
     while True:
@@ -327,7 +341,8 @@ def _raise_auc(values: Array, positive: Mask, points: Indices, largest: int) -> 
         tried = np.array([points] * len(moves))
         for row, (j, step) in enumerate(moves):
             tried[row, j] += step
-        tried = tried[(np.abs(tried) <= largest).all(axis=1) & tried.any(axis=1)]
+        possible = (np.abs(tried) <= largest) & (signs * tried >= 0)
+        tried = tried[possible.all(axis=1) & tried.any(axis=1)]
         aucs = [fast_auc(values @ one, positive) for one in tried]
         place = int(np.argmax(aucs))
         if aucs[place] <= best + _LEAST_AUC_GAIN:

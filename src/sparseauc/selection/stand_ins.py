@@ -13,8 +13,8 @@ from sklearn.utils import check_scalar
 from ..metrics import fast_auc, fold_standard_error
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
-from ..objective import minimise_on_support
 from ..path.folds import Split, SplitPlan, check_splits, default_splitter
+from ..solvers.limited import minimise_signed
 from ._fitted_list import Array, FittedList, Indices, Mask, exchange_table
 
 if TYPE_CHECKING:
@@ -105,8 +105,9 @@ def replacements(
     used = np.unique(np.concatenate(lists))
     values = fitted.values(used)
     aucs = _validated_aucs(
-        values, fitted.positive, [np.searchsorted(used, one) for one in lists], fitted.alpha, splits
-    )
+        values, fitted.positive, [np.searchsorted(used, one) for one in lists], fitted.alpha,
+        fitted.restrictions.signs_of(used), splits,
+    )  # fmt: skip
     change = aucs[:, 1:] - aucs[:, :1]
     repeats = SplitPlan.from_splits(splits, positive.size, None).n_repeats
     leaving = support[[place for place, _ in pairs]] if pairs else support[:0]
@@ -128,16 +129,20 @@ def replacements(
 
 
 def _validated_aucs(
-    values: Array, positive: Mask, lists: list[Indices], alpha: float, splits: list[Split]
-) -> Array:
+    values: Array, positive: Mask, lists: list[Indices], alpha: float, signs: Indices,
+    splits: list[Split],
+) -> Array:  # fmt: skip
     """Validation AUC of each list, with coefficients of the training rows, (n_splits, n_lists)."""
     aucs = np.empty((len(splits), len(lists)))
     for number, (train, test) in enumerate(splits):
-        scaled = values / StandardisedGram(class_moments(values[train], positive[train])).scale
-        moments = class_moments(scaled[train], positive[train]).summary(range(values.shape[1]))
+        gram = StandardisedGram(class_moments(values[train], positive[train]))
+        delta, H, _ = gram.gram()
         coef = np.zeros((values.shape[1], len(lists)))
         for place, columns in enumerate(lists):
-            coef[columns, place] = minimise_on_support(moments, columns, alpha)[0]
-        scores = scaled[test] @ coef
+            ridged = H[np.ix_(columns, columns)] + alpha * np.eye(columns.size)
+            coef[columns, place] = minimise_signed(
+                ridged, delta[columns], signs[columns], np.zeros(columns.size)
+            )[0]
+        scores = (values[test] / gram.scale) @ coef
         aucs[number] = [fast_auc(score, positive[test]) for score in scores.T]
     return aucs

@@ -57,8 +57,9 @@ from ._perspective import (
     relax,
 )
 from .exchange import Solution
+from .restrictions import Restrictions
 
-Status = Literal["optimal", "time_limit", "too_wide", "not_proven"]
+Status = Literal["optimal", "time_limit", "too_wide", "not_proven", "relaxed"]
 
 # Up to this many columns H is formed whole: 72 MiB.
 _WHOLE = 3000
@@ -108,7 +109,9 @@ class Certificate(NamedTuple):
         No support has a smaller objective.
     gap : float
         (objective − lower_bound) / max(objective, 0.001); 0 if the solution is proved optimal.
-    status : {"optimal", "time_limit", "too_wide", "not_proven"}
+    status : {"optimal", "time_limit", "too_wide", "not_proven", "relaxed"}
+        As of ``BranchResult``; "relaxed" if the search met a better list that does not obey all
+        restrictions, so that its bound cannot tell how good the solution is among those that do.
     """
 
     solution: Solution
@@ -468,8 +471,7 @@ def certify(
     k: int,
     alpha: float = 0.0,
     *,
-    fixed: npt.ArrayLike = (),
-    excluded: npt.ArrayLike = (),
+    restrictions: Restrictions | None = None,
     time_limit: float = 10.0,
 ) -> Certificate:
     """Say how far a solution is from the minimum of F(w) + alpha‖w‖² over k columns, at most.
@@ -483,8 +485,10 @@ def certify(
         Number of columns, those fixed among them.
     alpha : float, default=0.0
         Ridge, on the standardised scale.
-    fixed, excluded : array-like of int
-        Columns in every support, and in none.
+    restrictions : Restrictions, optional
+        Without groups. The search leaves families and signs out of account, and of a budget knows
+        how many columns it can buy, and which it cannot. So its bound holds for the lists that obey
+        these, among others.
     time_limit : float, default=10.0
         Seconds for closing the gap by branching; with 0 the whole problem is bounded, once.
 
@@ -492,12 +496,23 @@ def certify(
     -------
     Certificate
     """
+    restrictions = restrictions or Restrictions()
+    excluded = restrictions.excluded
+    if restrictions.budgets is not None:
+        k = max(1, min(k, restrictions.most_columns(gram.n_features)))
+        dear = np.flatnonzero(~restrictions.affordable(gram.n_features))
+        excluded = np.union1d(excluded, dear)
     result = branch_and_bound(
-        gram, k, alpha, fixed=fixed, excluded=excluded, start=solution, time_limit=time_limit
-    )
-    objective, bound = _candidate(gram, result.solution, alpha).high, result.lower_bound
-    gap = 0.0 if result.status == "optimal" else (objective - bound) / max(objective, _SMALL)
-    return Certificate(result.solution, bound, gap, result.status)
+        gram, k, alpha, fixed=restrictions.fixed, excluded=excluded, start=solution,
+        time_limit=time_limit,
+    )  # fmt: skip
+    found, bound, status = result.solution, result.lower_bound, result.status
+    obeys = restrictions.allows(found.support)
+    if not (obeys and restrictions.right_signs(found.support, found.coef)):
+        found, status = solution, "relaxed"
+    objective = _candidate(gram, found, alpha).high
+    gap = 0.0 if status == "optimal" else (objective - bound) / max(objective, _SMALL)
+    return Certificate(found, bound, gap, status)
 
 
 def _root(

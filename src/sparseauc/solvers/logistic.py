@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from .limited import minimise_signed
+
 Array = npt.NDArray[np.float64]
 
 _MOST_STEPS = 100
@@ -14,7 +16,12 @@ _TOLERANCE = 1e-10
 
 
 def logistic_regression(
-    X: Array, target: npt.ArrayLike, weight: Array | None = None, *, ridge: float = 5e-3
+    X: Array,
+    target: npt.ArrayLike,
+    weight: Array | None = None,
+    *,
+    ridge: float = 5e-3,
+    signs: npt.NDArray[np.int64] | None = None,
 ) -> tuple[Array, float]:
     """Fit a logistic regression with a light ridge.
 
@@ -31,6 +38,8 @@ def logistic_regression(
         Weights of the rows.
     ridge : float, default=0.005
         With a ridge of 0 there is no finite answer where a line separates targets of 0 and 1.
+    signs : ndarray of int64 of shape (k,), optional
+        1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any.
 
     Returns
     -------
@@ -57,6 +66,9 @@ def logistic_regression(
     columns /= deviation
     columns[:, constant] = 0.0
     penalty = np.append(np.full(k, ridge), 0.0)
+    bounds = np.zeros(k + 1, np.int64)
+    if signs is not None:
+        bounds[:k] = signs
 
     def loss_of(parameters: Array, scores: Array) -> float:
         losses = share @ (np.logaddexp(0.0, scores) - target * scores)
@@ -73,7 +85,14 @@ def logistic_regression(
         curvature = (rows * (share * probability * (1.0 - probability))[:, None]).T @ rows
         # Constant columns have no curvature, nor has any with all rows far from the threshold.
         curvature[np.diag_indices(k + 1)] += penalty + 1e-12
-        step = np.linalg.solve(curvature, gradient)
+        if bounds.any():
+            # The minimiser of the quadratic model among coefficients of the right signs.
+            towards = minimise_signed(
+                curvature, gradient - curvature @ parameters, bounds, np.zeros(k + 1)
+            )[0]
+            step = parameters - towards
+        else:
+            step = np.linalg.solve(curvature, gradient)
         decrement = float(step @ gradient)
         if decrement <= _TOLERANCE * loss:
             parameters = parameters - step  # so close, a step squares the error
@@ -89,6 +108,7 @@ def logistic_regression(
         else:
             break  # rounding leaves no way down
         parameters, scores, loss = trial, trial_scores, trial_loss
+    parameters[bounds * parameters < 0] = 0.0  # rounding of a step
     coef = parameters[:k] / deviation
     intercept = float(parameters[k] - coef @ mean)
     return coef / size, intercept

@@ -79,12 +79,6 @@ class Restrictions:
     prices: Prices | None = None
     budgets: Array | None = None
 
-    @property
-    def relaxed(self) -> bool:
-        """Whether a bound for all lists of as many columns leaves some of this out of account."""
-        limits = (self.families, self.signs, self.budgets)
-        return any(limit is not None for limit in limits)
-
     def masks(self, d: int) -> tuple[Mask, Mask]:
         """Which of d columns are fixed, and which are excluded."""
         masks = np.zeros((2, d), np.bool_)
@@ -104,11 +98,15 @@ class Restrictions:
             return np.zeros(columns.size, np.int64)
         return self.signs[columns]
 
+    def right_signs(self, columns: Indices, coef: Array) -> bool:
+        """Whether coefficients have the signs that they must have."""
+        return bool((self.signs_of(columns) * coef >= 0).all())
+
     def money(self, n_points: int) -> list[float]:
         """What lists may cost, with what rounding may add to a sum; infinity without a budget."""
         if self.budgets is None:
             return [np.inf] * n_points
-        return (self.budgets * (1 + _ROUNDING)).tolist()
+        return [budget * (1 + _ROUNDING) for budget in self.budgets.tolist()]
 
     @property
     def most_money(self) -> float:
@@ -148,14 +146,15 @@ class Restrictions:
 
     def allows(self, support: Indices) -> bool:
         """Whether a list has no more columns of any family than it may, nor costs more."""
-        counts = np.bincount(self.families_of(support))
-        price = 0.0 if self.prices is None else self.prices.total(support)
+        listed = np.union1d(support, self.fixed)
+        counts = np.bincount(self.families_of(listed))
+        price = 0.0 if self.prices is None else self.prices.total(listed)
         return price <= self.most_money and bool((counts[1:] <= self.max_per_family).all())
 
     def exchanges(self, support: Indices, columns: Indices) -> Mask:
         """Whether a column of a list may give way to another, (support, columns).
 
-        For the families of both, and for the largest budget; signs are another matter.
+        For the families of both, and for the largest budget.
         """
         families = self.families_of(columns)
         full = np.isin(families, self.full_families(support))

@@ -1,0 +1,336 @@
+"""signs=, costs= and budget= of both classifiers and the path, wherever rows live."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn.base import clone
+
+from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV, sparse_auc_path
+from sparseauc.chunks import chunks_in_memory
+from sparseauc.datasets import make_outbreak
+from sparseauc.moments import chunked, class_moments
+from sparseauc.moments.gram import StandardisedGram
+from sparseauc.path.limits import budgets_to_try, with_limits
+from sparseauc.path.path import PathSearch, path_of_moments
+from sparseauc.path.rules import best
+from sparseauc.selection import near_equal_lists, point_score, replacements
+from sparseauc.solvers.limited import minimise_signed
+from sparseauc.solvers.logistic import logistic_regression
+from sparseauc.solvers.restrictions import Prices, Restrictions
+
+NAMES = [f"marker {j}" for j in range(10)]
+SIGNS = {"marker 0": 1, "marker 1": -1, "marker 6": 1, "marker 8": 0}
+COSTS = {("marker 0", "marker 1", "marker 2"): 4.0, **dict.fromkeys(NAMES[3:], 2.5)}
+
+
+def table(seed=0, n=250):
+    X, y = make_outbreak(n=n, d=10, k=4, mu=0.8, r=0.3, correlation=0.7, random_state=seed)
+    return pd.DataFrame(X, columns=NAMES), y
+
+
+def least_objective(X, y, k, alpha, signs=None, prices=None, budget=np.inf, families=None):
+    gram = StandardisedGram(class_moments(X, y))
+    H = gram.block(np.arange(10), np.arange(10)) + alpha * np.eye(10)
+    least = 1.0
+    for size in range(1, k + 1):
+        for columns in combinations(range(10), size):
+            at = np.array(columns)
+            w = -np.linalg.solve(H[np.ix_(at, at)], gram.delta[at])
+            right = signs is None or (signs[at] * w >= 0).all()
+            right &= families is None or np.unique(families[at]).size == size
+            if right and (prices is None or prices.total(at) <= budget):
+                least = min(least, 1 + gram.delta[at] @ w)
+    return least
+
+
+def objective_of(model, X, alpha):
+    standardised = model.coef_[0] * model.scale_
+    return model.objective_ + alpha * standardised @ standardised
+
+
+def test_signs_by_name_by_number_and_as_an_array():
+    X, y = table()
+    array = np.array([SIGNS.get(name, 0) for name in NAMES])
+    model = SparseAUCClassifier(k=4, alpha=0.1, signs=SIGNS).fit(X, y)
+    assert (array * model.coef_[0] >= 0).all()
+    assert objective_of(model, X, 0.1) == pytest.approx(least_objective(X.values, y, 4, 0.1, array))
+    for signs in (array, list(array), pd.Series(SIGNS), dict(enumerate(array.tolist()))):
+        other = clone(model).set_params(signs=signs).fit(X, y)
+        np.testing.assert_array_equal(other.coef_, model.coef_)
+    anything = SparseAUCClassifier(k=4, alpha=0.1, signs=np.zeros(10)).fit(X, y)
+    free = SparseAUCClassifier(k=4, alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(anything.coef_, free.coef_, rtol=1e-9)
+
+
+def test_a_list_may_be_shorter_than_k():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = rng.normal(size=(300, 4)) + np.outer(y, [1.0, -1.0, -1.0, 0.5])
+    model = SparseAUCClassifier(k=4, signs=[1, 1, 1, 1]).fit(X, y)
+    assert model.get_support().tolist() == [True, False, False, True]
+    # What must be in the list is held at 0 all the same.
+    model.set_params(always_include=[1]).fit(X, y)
+    assert model.get_support().tolist() == [True, False, False, True]
+
+
+def test_costs_and_a_budget():
+    X, y = table(1)
+    prices = with_limits(
+        Restrictions(), 10, np.array(NAMES), signs=None, costs=COSTS, budgets=None
+    ).prices
+    assert prices.total(np.array([0, 1, 5])) == 6.5
+    for budget, k in ((3.0, 10), (5.0, 10), (9.0, 10), (9.0, 2), (100.0, 3)):
+        model = SparseAUCClassifier(k, 0.1, costs=COSTS, budget=budget).fit(X, y)
+        assert model.cost_ == prices.total(model.get_support(indices=True)) <= budget
+        least = least_objective(X.values, y, k, 0.1, None, prices, budget)
+        assert objective_of(model, X, 0.1) == pytest.approx(least)
+    # By default every column costs 1.
+    by_budget = SparseAUCClassifier(10, 0.1, budget=3).fit(X, y)
+    by_number = SparseAUCClassifier(3, 0.1).fit(X, y)
+    np.testing.assert_allclose(by_budget.coef_, by_number.coef_, rtol=1e-9)
+    assert by_budget.cost_ == 3
+    told = SparseAUCClassifier(3, 0.1, costs=COSTS).fit(X, y)
+    np.testing.assert_array_equal(told.coef_, by_number.coef_)
+    assert told.cost_ == prices.total(told.get_support(indices=True))
+    assert not hasattr(by_number, "cost_")
+
+
+BY_NUMBER = {
+    "signs": {"signs": {0: 1, 1: -1, 6: 1}},
+    "budget": {"costs": {(0, 1, 2): 4.0, **dict.fromkeys(range(3, 10), 2.5)}, "budget": 7.0},
+}
+
+
+@pytest.mark.parametrize("limit", ["signs", "budget"])
+def test_every_home_gives_the_same(limit):
+    X, y = table(2)
+    X, limits = X.to_numpy(), BY_NUMBER[limit]
+    weight = np.random.default_rng(0).uniform(0.5, 2, y.size)
+    model = SparseAUCClassifier(4, 0.1, **limits)
+    expected = clone(model).fit(X, y, weight).coef_
+    in_chunks = clone(model).fit(chunks_in_memory(X), y, weight).coef_
+    np.testing.assert_allclose(in_chunks, expected, rtol=1e-6, atol=1e-12)
+    summary = class_moments(X, y, weight).summary(range(10))
+    without_rows = clone(model).fit_moments(summary, classes=(-1, 1)).coef_
+    np.testing.assert_allclose(without_rows, expected, rtol=1e-6, atol=1e-12)
+    sparse = clone(model).fit(sp.csr_array(X), y, weight).coef_
+    np.testing.assert_allclose(sparse, expected, rtol=1e-6, atol=1e-12)
+    tuned = SparseAUCClassifierCV([2, 4], [0.1], cv=3, **limits)
+    expected = clone(tuned).fit(X, y, weight).coef_
+    in_chunks = clone(tuned).fit(chunks_in_memory(X), y, weight).coef_
+    np.testing.assert_allclose(in_chunks, expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("limit", ["signs", "budget"])
+def test_wide_tables_in_chunks(limit, monkeypatch):
+    """Of which neither H nor all columns are at hand at first."""
+    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    for search in (PathSearch.__init__, path_of_moments):
+        monkeypatch.setattr(search, "__kwdefaults__", {"first": 20})
+    d = 120
+    X, y = make_outbreak(n=150, d=d, k=20, mu=0.5, r=0.3, correlation=0.5, random_state=0)
+    rng = np.random.default_rng(0)
+    signs, costs = rng.integers(-1, 2, d), rng.integers(1, 9, d)
+    limits = {"signs": {"signs": signs}, "budget": {"costs": costs, "budget": 20}}[limit]
+    expected = SparseAUCClassifier(6, 0.1, **limits).fit(X, y).coef_
+    chunks = chunks_in_memory(X)
+    model = SparseAUCClassifier(6, 0.1, **limits).fit(chunks, y)
+    assert model.n_passes_ > 2
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-12)
+    # No single exchange improves it, of any column.
+    gram = StandardisedGram(class_moments(X, y))
+    H = gram.block(np.arange(d), np.arange(d)) + 0.1 * np.eye(d)
+    chosen = model.get_support(indices=True)
+    found = objective_of(model, X, 0.1)
+    for i in chosen:
+        for j in set(range(d)) - set(chosen.tolist()):
+            at = np.append(chosen[chosen != i], j)
+            if limit == "signs":
+                explained = minimise_signed(
+                    H[np.ix_(at, at)], gram.delta[at], signs[at], np.zeros(at.size)
+                )[1]
+            elif costs[at].sum() <= 20:
+                explained = gram.delta[at] @ np.linalg.solve(H[np.ix_(at, at)], gram.delta[at])
+            else:
+                continue
+            assert 1 - explained >= found - 1e-9
+
+
+@pytest.mark.parametrize("coefficients", ["auc", "logistic"])
+def test_cross_validation_keeps_to_signs(coefficients):
+    X, y = table(3)
+    signs = dict.fromkeys(NAMES, 1)
+    model = SparseAUCClassifierCV(cv=3, signs=signs, coefficients=coefficients).fit(X, y)
+    assert model.coefficients_ == coefficients
+    assert (model.coef_ >= 0).all()
+    assert (model.coef_ > 0).any()
+
+
+def test_cross_validation_over_budgets():
+    X, y = table(4)
+    model = SparseAUCClassifierCV(cv=3, costs=COSTS, budget=20.0, signs=SIGNS).fit(X, y)
+    tried = model.cv_results_["param_budget"]
+    assert np.unique(tried).size > 3
+    assert tried.max() == 20
+    assert tried[0] == 2.5  # the cheapest column
+    assert model.budget_ == tried[model.best_index_]
+    assert model.best_index_ == best(model.cv_results_)
+    assert model.cost_ <= model.budget_
+    assert model.k_ == model.get_support().sum()
+    close = (
+        model.cv_results_["mean_test_score"] >= model.cv_results_["mean_test_score"].max() - 1e-3
+    )
+    assert model.budget_ == tried[close].min()
+    assert model.cv_results_["params"][0]["budget"] == 2.5
+    some = SparseAUCClassifierCV([1, 2], cv=3, costs=COSTS, budget=[5.0, 10.0]).fit(X, y)
+    assert np.unique(some.cv_results_["param_budget"]).tolist() == [5.0, 10.0]
+    assert np.unique(some.cv_results_["param_k"]).tolist() == [2]
+    by_k = SparseAUCClassifierCV([1, 2, 3], cv=3, costs=COSTS, budget=5.0).fit(X, y)
+    assert np.unique(by_k.cv_results_["param_k"]).tolist() == [1, 2, 3]
+    assert by_k.cost_ <= by_k.budget_ == 5.0
+    grouped = SparseAUCClassifierCV(
+        cv=3, groups=list("aaabbcdefg"), costs=[3] * 3 + [2] * 2 + [1] * 5, budget=6
+    ).fit(X, y)
+    whole = [grouped.get_support()[part].all() or not grouped.get_support()[part].any()
+             for part in (slice(0, 3), slice(3, 5))]  # fmt: skip
+    assert all(whole)
+    assert grouped.cost_ <= grouped.budget_ <= 6
+
+
+def test_budgets_that_are_tried():
+    def tried(amounts, most, fixed=()):
+        prices = Prices(np.array(amounts), np.arange(len(amounts)))
+        restrictions = Restrictions(np.array(fixed, np.int64), prices=prices)
+        return budgets_to_try(most, restrictions, len(amounts)).tolist()
+
+    assert tried([1.0] * 9, 5.0) == [1, 2, 3, 4, 5]
+    assert tried([2.5, 5.0, 10.0], 20.0) == np.arange(2.5, 21, 2.5).tolist()
+    assert tried([2.5, 5.0, 10.0], 20.0, fixed=[2]) == [10.0, 12.5, 15.0, 17.5, 20.0]
+    assert len(tried([np.pi, np.e], 20.0)) == 20
+    assert tried([3.0, 4.0], 3.0) == [3.0]
+
+
+def test_path():
+    X, y = table(5)
+    signs, costs = np.ones(10), np.arange(1, 11.0)
+    path = sparse_auc_path(X.values, y, [1, 2, 3], [0.1, 1.0], signs=signs)
+    assert all((s.coef >= 0).all() for row in path.solutions for s in row)
+    assert path.budgets is None
+    path = sparse_auc_path(X.values, y, range(1, 5), costs=costs, budget=[3, 6, 12])
+    assert path.ks.tolist() == [4, 4, 4]
+    for budget in path.budgets:
+        assert costs[path.support(4, 1.0, budget)].sum() <= budget
+    assert (np.diff(path.objectives) <= 0).all()
+    with pytest.raises(KeyError, match="several lists of k=4: say of which budget"):
+        path.support(4, 1.0)
+    with pytest.raises(KeyError, match="budget=5 is not on the path"):
+        path.support(4, 1.0, 5)
+
+
+def test_bounds_are_never_above_the_least_objective():
+    for seed in range(12):
+        X, y = table(seed)
+        rng = np.random.default_rng(seed)
+        signs = rng.integers(-1, 2, 10) if seed % 2 else None
+        amounts, budget = rng.integers(1, 9, 10) * 1.0, [None, 9.0][seed // 2 % 2]
+        families = rng.integers(0, 6, 10) if seed % 3 == 0 else None
+        model = SparseAUCClassifier(
+            3, 0.1, signs=signs, costs=amounts, budget=budget, families=families, certify=True
+        ).fit(X, y)  # fmt: skip
+        prices = None if budget is None else Prices(amounts, np.arange(10))
+        least = least_objective(X.values, y, 3, 0.1, signs, prices, budget or np.inf, families)
+        found = objective_of(model, X, 0.1)
+        assert model.lower_bound_ <= least + 1e-9
+        assert found >= least - 1e-9
+        if model.certificate_status_ == "optimal":
+            assert found == pytest.approx(least, rel=2e-6)
+        else:
+            assert model.certificate_status_ == "relaxed"
+        assert model.optimality_gap_ >= (found - model.lower_bound_) / found - 1e-6
+
+
+def test_logistic_regression_with_signs():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X = rng.normal(size=(200, 5)) @ rng.normal(size=(5, 5))
+        y = (X @ rng.normal(size=5) + rng.normal(size=200) > 0).astype(float)
+        signs = rng.integers(-1, 2, 5)
+        coef, intercept = logistic_regression(X, y, signs=signs)
+        assert (signs * coef >= 0).all()
+        deviation = X.std(axis=0)
+
+        def loss(parameters, X=X, y=y, deviation=deviation):
+            scores = X @ parameters[:5] + parameters[5]
+            ridge = 0.0025 * ((parameters[:5] * deviation) ** 2).sum()
+            return np.mean(np.logaddexp(0, scores) - y * scores) + ridge
+
+        bounds = [(0 if s > 0 else None, 0 if s < 0 else None) for s in signs] + [(None, None)]
+        naive = minimize(loss, np.zeros(6), bounds=bounds, method="L-BFGS-B", tol=1e-14)
+        assert loss(np.append(coef, intercept)) <= naive.fun + 1e-9
+
+
+def test_refusals():
+    X, y = table(6)
+    for kind in (SparseAUCClassifier, SparseAUCClassifierCV):
+        for given, message in (
+            ({"signs": {"marker 11": 1}}, "signs names 'marker 11', .* did you mean 'marker 1'"),
+            ({"signs": {10: 1}}, "signs names column 10; there are 10"),
+            ({"signs": {"marker 1": 2}}, "signs: column 'marker 1' has 2; a sign is 1"),
+            ({"signs": {"marker 1": "+"}}, r"column 'marker 1' has '\+'; a sign is 1"),
+            ({"signs": {"marker 1": np.nan}}, "column 'marker 1' has nan"),
+            ({"signs": [1, 1]}, r"each of the 10 columns; got shape \(2,\)"),
+            ({"signs": SIGNS, "groups": NAMES}, "signs and groups do not go together"),
+            ({"costs": dict.fromkeys(NAMES[1:], 1)}, "no price for column 'marker 0'"),
+            ({"costs": [1] * 9 + [-2]}, "price of column 'marker 9' is -2; a price is a finite"),
+            ({"costs": [1] * 9 + [np.nan]}, "price of column 'marker 9' is nan"),
+            ({"costs": [1] * 9 + [None]}, "price of column 'marker 9' is None"),
+            ({"costs": {**COSTS, "marker 0": 1}}, "column 'marker 0' has two prices"),
+            ({"costs": {"weight": 1}}, "costs names 'weight', which is no column of X"),
+            ({"costs": [2.5] * 10, "budget": 2}, "the cheapest, column 'marker 0', costs 2.5"),
+            ({"budget": 1, "always_include": NAMES[:2]},
+             r"\(column 'marker 0', column 'marker 1'\) costs 2"),
+            ({"costs": range(10), "budget": 9, "groups": list("aabbccddee")},
+             "'marker 0' costs 0 and column 'marker 1' 1, but they are of one group"),
+            ({"budget": -1}, "budget"),
+            ({"budget": np.nan}, "budget"),
+            ({"budget": np.inf}, "budget"),
+        ):  # fmt: skip
+            with pytest.raises(ValueError, match=message):
+                kind(**given).fit(X, y)
+    with pytest.raises(ValueError, match="signs holds names, but X has no column names"):
+        SparseAUCClassifier(signs=SIGNS).fit(X.values, y)
+
+
+def test_questions_about_a_list_obey():
+    X, y = table(7)
+    signs = np.array([SIGNS.get(name, 1) for name in NAMES])
+    amounts = np.arange(1.0, 11)
+    model = SparseAUCClassifier(3, 0.1, signs=signs, costs=amounts, budget=18).fit(X.values, y)
+    chosen = model.get_support(indices=True)
+    assert chosen.size == 3
+    gram = StandardisedGram(class_moments(X.values, y))
+    H = gram.block(np.arange(10), np.arange(10)) + 0.1 * np.eye(10)
+
+    def obeys(at):
+        w = -np.linalg.solve(H[np.ix_(at, at)], gram.delta[at])
+        return amounts[at].sum() <= 18 and (signs[at] * w >= 0).all()
+
+    expected = {
+        (i, j)
+        for i in chosen.tolist()
+        for j in set(range(10)) - set(chosen.tolist())
+        if obeys(np.append(chosen[chosen != i], j))
+    }
+    stand_ins = replacements(model, X.values, y, n_best=10)
+    assert set(zip(stand_ins["column"], stand_ins["stand_in"], strict=True)) == expected
+    assert 0 < len(expected) < 21
+    others = near_equal_lists(model, X.values, y, within=100.0)
+    assert others.complete
+    assert set(others.lists) == {c for c in combinations(range(10), 3) if obeys(np.array(c))}
+    score = point_score(model, X.values, y)
+    points = score.columns["points"].to_numpy()
+    assert (signs[score.columns["column"].to_numpy()] * points >= 0).all()
