@@ -24,7 +24,7 @@ from .summaries import (
     draws_of,
     mean_of,
     real_results,
-    signed,
+    shown,
     synthetic_measure,
     synthetic_values,
 )
@@ -251,7 +251,7 @@ def effects(request: Request, outcomes: Outcomes) -> list[Effect]:
     return found
 
 
-Pairs = Mapping[plan.SyntheticKey, tuple[Task, Task]]
+Pairs = Mapping[plan.Key, tuple[Task, Task]]
 # Data, measure, and the numbers without the switch and with it.
 Change = tuple[str, str, Sample, Sample]
 
@@ -380,8 +380,7 @@ def _shown(effect: Effect, is_clear: bool) -> str:
     change = effect.change
     if change.mean == change.std == 0:
         return f"none ({effect.without:.3f})"
-    half = f" ± {change.half_width(0.05):.3f}" if change.n > 1 else ""
-    return f"{signed(change.mean)}{half} ({effect.without:.3f}){' ●' if is_clear else ''}"
+    return f"{shown(change)} ({effect.without:.3f}){' ●' if is_clear else ''}"
 
 
 def _summary(
@@ -398,10 +397,8 @@ def _summary(
 
 
 def _in_words(effect: Effect) -> str:
-    return (
-        f"{METHODS[effect.method].name} {signed(effect.change.mean)} ± "
-        f"{effect.change.half_width(0.05):.3f} {effect.measure} ({effect.where})"
-    )
+    name = METHODS[effect.method].name
+    return f"{name} {shown(effect.change)} {effect.measure} ({effect.where})"
 
 
 def _what_moves(found: Sequence[Effect], clear: Sequence[Effect]) -> str:

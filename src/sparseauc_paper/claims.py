@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import isnan
 
 import numpy as np
@@ -26,11 +25,11 @@ from .summaries import (
     draws_of,
     epochs_to,
     epochs_until_settled,
+    figure2_values,
     mean_of,
     real_results,
-    signed,
-    synthetic_measure,
-    synthetic_values,
+    shown,
+    table_values,
 )
 from .theory.constants import rows_needed
 from .theory.measurements import PAPER as PAPER_TASK
@@ -65,33 +64,13 @@ class Claim:
     verdicts: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Results:
-    """All that was measured, by protocol."""
-
-    request: Request
-    outcomes: Outcomes
-
-    def synthetic(self, protocol: str, measure: str) -> Values:
-        """Numbers of Tables I and II."""
-        tasks = plan.table_tasks(self.request, protocol)
-        read = partial(synthetic_measure, PROTOCOLS[protocol], measure)
-        return synthetic_values(tasks, self.outcomes, read)
-
-    def figure2(self, measure: str) -> Values:
-        """Numbers of Figure 2, under the chosen protocol."""
-        read = partial(synthetic_measure, PROTOCOLS[self.request.protocol], measure)
-        return synthetic_values(plan.figure2_tasks(self.request), self.outcomes, read)
-
-
 def judge_claims(request: Request, outcomes: Outcomes) -> list[Claim]:
     """Judge every claim for which there are results."""
-    results = Results(request, outcomes)
     claims = [
-        *_claims_of_tables(results),
-        *_claims_of_figure1(results),
-        *_claims_of_figure2(results),
-        *_claims_of_genes(results),
+        *_claims_of_tables(request, outcomes),
+        *_claims_of_figure1(request, outcomes),
+        *_claims_of_figure2(request, outcomes),
+        *_claims_of_genes(request, outcomes),
         _claim_of_theorems(),
     ]
     return [claim for claim in claims if claim.verdicts]
@@ -148,10 +127,8 @@ def _verdict(change: Mean) -> str:
     return _HOLDS if change.mean > 0 else _FAILS
 
 
-def _shown(change: Mean) -> str:
-    half = change.half_width(0.05)
-    error = "" if isnan(half) else f" ± {half:.3f}"
-    return f"{signed(change.mean)}{error}, n = {change.n}"
+def _counted(change: Mean) -> str:
+    return f"{shown(change)}, n = {change.n}"
 
 
 def _best_of(
@@ -177,7 +154,7 @@ def _best_of(
     nearest = min(changes, key=lambda rival: changes[rival].mean)
     change = changes[nearest]
     missing = [METHODS[rival].name for rival in others if rival not in changes]
-    text = f"{_verdict(change)}: {_shown(change)} against {METHODS[nearest].name}"
+    text = f"{_verdict(change)}: {_counted(change)} against {METHODS[nearest].name}"
     return text + (f"; without {', '.join(missing)}" if missing else "")
 
 
@@ -198,7 +175,7 @@ def _beats(values: Values, better: Sequence[str], worse: Sequence[str]) -> str |
     elif any(v == _FAILS for v in verdicts):
         verdict = _FAILS
     numbers = "; ".join(
-        f"{METHODS[a].name} − {METHODS[b].name} {_shown(change)}"
+        f"{METHODS[a].name} − {METHODS[b].name} {_counted(change)}"
         for (a, b), change in pairs.items()
     )
     return f"{verdict}: {numbers}"
@@ -212,9 +189,11 @@ def _told(verdicts: Mapping[str, str | None]) -> dict[str, str]:
 # ------------------------------------------------------------------------------------- claims
 
 
-def _claims_of_tables(results: Results) -> Iterator[Claim]:
-    aucs = {name: results.synthetic(name, "auc") for name in PROTOCOLS}
-    f1s = {name: results.synthetic(name, "f1") for name in PROTOCOLS}
+def _claims_of_tables(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
+    aucs, f1s = (
+        {name: table_values(request, name, measure, outcomes) for name in PROTOCOLS}
+        for measure in ("auc", "f1")
+    )
     first, second = ("Table I", "table1"), ("Table II", "table2")
     yield Claim(
         "SHT-AUC has the best AUC at k* = 40, 60 and 80",
@@ -265,8 +244,7 @@ def _twice(f1: Values) -> str | None:
     )
 
 
-def _claims_of_figure1(results: Results) -> Iterator[Claim]:
-    request, outcomes = results.request, results.outcomes
+def _claims_of_figure1(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
     settled = epochs_until_settled(request, outcomes, _SETTLED)
     few, even = min(request.preset.figure1_ratios), max(request.preset.figure1_ratios)
     last = request.preset.figure1_epochs
@@ -299,11 +277,10 @@ def _claims_of_figure1(results: Results) -> Iterator[Claim]:
         )
 
 
-def _claims_of_figure2(results: Results) -> Iterator[Claim]:
-    request = results.request
+def _claims_of_figure2(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
     few, even = (f"{r:g}" for r in (min(request.preset.ratios), max(request.preset.ratios)))
     for measure, label in (("auc", "AUC"), ("f1", "F1")):
-        values = results.figure2(measure)
+        values = figure2_values(request, measure, outcomes)
         ends = [mean_of(values.get((OURS, r), {})) for r in (even, few)]
         if min(end.n for end in ends) == 0:
             continue
@@ -314,12 +291,11 @@ def _claims_of_figure2(results: Results) -> Iterator[Claim]:
         yield Claim(
             f"The {label} of SHT-AUC is the worse the more imbalanced the data are",
             ("Figure 2", "figure2"),
-            {request.protocol: f"{_verdict(change)}: r = {even} − r = {few} {_shown(change)}"},
+            {request.protocol: f"{_verdict(change)}: r = {even} − r = {few} {_counted(change)}"},
         )
 
 
-def _claims_of_genes(results: Results) -> Iterator[Claim]:
-    request, outcomes = results.request, results.outcomes
+def _claims_of_genes(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
     genes = {
         name: real_results(plan.real_tasks(request, name), outcomes, PROTOCOLS[name])
         for name in PROTOCOLS

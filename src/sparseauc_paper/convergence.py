@@ -11,12 +11,12 @@ from sparseauc.blocks import RowBlocks
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers import EpochRecord, sht_auc
 
-from .methods import largest_curvature
 from .presets import Preset
 from .protocols import CORRECTED, PUBLISHED
 from .seeds import generator
 from .synthetic import outbreak, outer_split, scaled
 from .tasks import Task
+from .theory.empirical import largest_curvature
 
 Scale = Literal["published", "paper"]
 SCALES: Mapping[Scale, str] = {

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from sparseauc.tabular.methods import l1_logistic
 from .protocols import Protocol
 from .row_space import RowSpace
 from .seeds import generator
+from .theory.empirical import largest_curvature
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -217,27 +217,6 @@ def _fit_blockwise(
         for size, w in zip(ks, coef, strict=True):
             W[:, sizes[size]] = w[:, None]
     return W
-
-
-def largest_curvature(objective: AUCObjective, blocks: RowBlocks) -> float:
-    """Largest eigenvalue of ∇²f_B over the blocks B.
-
-    It bounds ρ⁺, which looks at few columns at a time, from above for any number of them. With c
-    the centred rows of a block, each times √scale, and √2·δ as one more, ∇²f_B = cᵀc, whose
-    eigenvalues are those of the small matrix ccᵀ.
-    """
-    X = np.asarray(objective.table)
-    scales = np.array(objective.block_scales(len(blocks)))
-    means = np.stack([objective.mean_positive, objective.mean_negative])
-    delta = np.sqrt(2.0) * (means[1] - means[0])
-
-    def curvature(rows: Indices) -> float:
-        classes = np.where(objective.positive[rows], 0, 1)
-        centred = (X[rows] - means[classes]) * np.sqrt(scales[classes])[:, None]
-        factor = np.vstack([centred, delta])
-        return float(np.linalg.eigvalsh(factor @ factor.T)[-1])
-
-    return max(curvature(blocks.rows[start:stop]) for start, stop in pairwise(blocks.starts))
 
 
 def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:

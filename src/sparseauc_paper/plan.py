@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .convergence import SCALES, Scale, convergence_task
 from .methods import METHODS, PAPER_METHODS
 from .presets import PAPER, Preset, points
-from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, one_switch_on
+from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, Where, one_switch_on
 from .real import DATASETS, N_FOLDS, real_task
 from .synthetic import synthetic_task
 from .tasks import Task
@@ -68,58 +69,67 @@ class Request:
         return protocol == self.protocol
 
 
-SyntheticKey = tuple[str, str, int, int]  # method, column, trial, fold
-RealKey = tuple[str, str, int, int]  # method, data set, trial, fold
+Key = tuple[str, str, int, int]  # method, column or data set, trial, fold
 CurveKey = tuple[int, float, Scale, int]  # k*, r, scale of the step, fold
 
 
-def table_tasks(request: Request, protocol: str) -> dict[SyntheticKey, Task]:
+def _crossed(
+    request: Request,
+    protocol: Protocol,
+    methods: Iterable[str],
+    columns: Mapping[str, Mapping[str, Any]],
+    trials: int,
+    folds: int,
+    on_one_fold: Collection[str] = (),
+) -> dict[Key, Task]:
+    """Every method on every column, which is a data set, or a k* and a share of positives."""
+    return {
+        (method, column, trial, fold): (real_task if "dataset" in of else synthetic_task)(
+            request.preset, protocol, method, trial=trial, fold=fold, seed=request.seed, **of
+        )
+        for method in methods
+        for column, of in columns.items()
+        for trial in range(trials)
+        for fold in range(1 if method in on_one_fold else folds)
+    }
+
+
+def _sparsities(ks: Iterable[int]) -> dict[str, dict[str, float]]:
+    return {str(k): {"k": k, "ratio": TABLE_RATIO} for k in ks}
+
+
+def table_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     """Tasks of Tables I and II under a protocol; columns are the k*.
 
     Under the protocol that was not chosen only the paper's methods are run, to compare with it.
     """
     preset, chosen = request.preset, request.is_chosen(protocol)
-    return {
-        (method, str(k), trial, fold): synthetic_task(
-            preset, PROTOCOLS[protocol], method, k=k, ratio=TABLE_RATIO, trial=trial, fold=fold,
-            seed=request.seed,
-        )
-        for method in (request.table_methods if chosen else request.paper_methods)
-        for k in preset.sparsities
-        for trial in range(preset.trials if chosen else preset.other_trials)
-        for fold in range(preset.folds if chosen else preset.other_folds)
-    }  # fmt: skip
+    return _crossed(
+        request, PROTOCOLS[protocol], request.table_methods if chosen else request.paper_methods,
+        _sparsities(preset.sparsities), preset.trials if chosen else preset.other_trials,
+        preset.folds if chosen else preset.other_folds,
+    )  # fmt: skip
 
 
-def figure2_tasks(request: Request) -> dict[SyntheticKey, Task]:
+def figure2_tasks(request: Request) -> dict[Key, Task]:
     """Tasks of Figure 2; columns are the shares of positives."""
     preset = request.preset
-    return {
-        (method, f"{ratio:g}", trial, fold): synthetic_task(
-            preset, PROTOCOLS[request.protocol], method, k=FIGURE2_SPARSITY, ratio=ratio,
-            trial=trial, fold=fold, seed=request.seed,
-        )
-        for method in request.methods
-        if METHODS[method].in_paper
-        for ratio in preset.ratios
-        for trial in range(preset.figure2_trials)
-        for fold in range(1 if method in SLOW else preset.figure2_folds)
-    }  # fmt: skip
+    return _crossed(
+        request, PROTOCOLS[request.protocol], [m for m in request.methods if METHODS[m].in_paper],
+        {f"{ratio:g}": {"k": FIGURE2_SPARSITY, "ratio": ratio} for ratio in preset.ratios},
+        preset.figure2_trials, preset.figure2_folds, SLOW,
+    )  # fmt: skip
 
 
-def real_tasks(request: Request, protocol: str) -> dict[RealKey, Task]:
+def real_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     """Tasks of Table III and Figures 3 and 4 under a protocol."""
     preset, chosen = request.preset, request.is_chosen(protocol)
-    return {
-        (method, dataset, trial, fold): real_task(
-            preset, PROTOCOLS[protocol], method, dataset=dataset, trial=trial, fold=fold,
-            seed=request.seed,
-        )
-        for method in (request.methods if chosen else request.paper_methods)
-        for dataset in request.datasets
-        for trial in range(preset.real_trials if chosen else preset.other_real_trials)
-        for fold in range(N_FOLDS if METHODS[method].in_tables else 1)
-    }  # fmt: skip
+    return _crossed(
+        request, PROTOCOLS[protocol], request.methods if chosen else request.paper_methods,
+        {name: {"dataset": name} for name in request.datasets},
+        preset.real_trials if chosen else preset.other_real_trials, N_FOLDS,
+        [method for method in request.methods if not METHODS[method].in_tables],
+    )  # fmt: skip
 
 
 def figure1_tasks(request: Request) -> dict[CurveKey, Task]:
@@ -146,7 +156,7 @@ class Measured:
     switch: Switch
     without: Protocol
     protocol: Protocol
-    pairs: Mapping[SyntheticKey | RealKey, tuple[Task, Task]]
+    pairs: Mapping[Key, tuple[Task, Task]]
     where: str
 
 
@@ -161,8 +171,7 @@ def audit_tasks(request: Request) -> list[Measured]:
         on = one_switch_on(switch.name)
         off = one_switch_on("hold_out_fifty") if switch.name == "permute_twice" else CORRECTED
         for where in switch.where:
-            build = _audited_synthetic if where == "synthetic" else _audited_real
-            without, with_it = build(request, off), build(request, on)
+            without, with_it = (_audited(request, protocol, where) for protocol in (off, on))
             pairs = {
                 key: (task, with_it[key])
                 for key, task in without.items()
@@ -173,34 +182,16 @@ def audit_tasks(request: Request) -> list[Measured]:
     return measured
 
 
-def _audited_synthetic(request: Request, protocol: Protocol) -> dict[SyntheticKey, Task]:
+def _audited(request: Request, protocol: Protocol, where: Where) -> dict[Key, Task]:
     preset = request.preset
-    return {
-        (method, str(k), trial, fold): synthetic_task(
-            preset, protocol, method, k=k, ratio=TABLE_RATIO, trial=trial, fold=fold,
-            seed=request.seed,
-        )
-        for method in preset.audit_methods
-        if method in request.methods
-        for k in preset.audit_sparsities
-        for trial in range(preset.audit_trials)
-        for fold in range(preset.audit_folds)
-    }  # fmt: skip
-
-
-def _audited_real(request: Request, protocol: Protocol) -> dict[RealKey, Task]:
-    preset = request.preset
-    return {
-        (method, dataset, trial, fold): real_task(
-            preset, protocol, method, dataset=dataset, trial=trial, fold=fold, seed=request.seed
-        )
-        for method in preset.audit_methods
-        if method in request.methods
-        for dataset in preset.audit_datasets
-        if dataset in request.datasets
-        for trial in range(preset.audit_real_trials)
-        for fold in range(preset.audit_real_folds)
-    }
+    methods = [method for method in preset.audit_methods if method in request.methods]
+    if where == "synthetic":
+        columns: Mapping[str, Mapping[str, Any]] = _sparsities(preset.audit_sparsities)
+        trials, folds = preset.audit_trials, preset.audit_folds
+    else:
+        columns = {n: {"dataset": n} for n in preset.audit_datasets if n in request.datasets}
+        trials, folds = preset.audit_real_trials, preset.audit_real_folds
+    return _crossed(request, protocol, methods, columns, trials, folds)
 
 
 def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:

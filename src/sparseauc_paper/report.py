@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 from scipy.stats import spearmanr
 
-from sparseauc.tabular.report.elements import Element, Note, Report, Section
+from sparseauc.tabular.report.elements import Comparison, Element, Figure, Note, Report, Section
 from sparseauc.tabular.report.palette import all_series
 
 from . import plan, printed, summaries
@@ -21,7 +21,7 @@ from .markers import marker_table
 from .methods import METHODS, PAPER_METHODS
 from .plan import Request
 from .protocols import PROTOCOLS
-from .summaries import FEWEST, Outcomes, mean_of, signed
+from .summaries import FEWEST, Outcomes, mean_of, shown, table_values
 from .theory.slips import SLIPS
 
 TITLE = "Stochastic Hard Thresholding Algorithms for AUC Maximization, run again"
@@ -55,14 +55,20 @@ def make_report(
     """
     builders: dict[str, Callable[[], list[Element]]] = {
         "table1": lambda: _table1(request, outcomes),
-        "table2": lambda: _table2(request, outcomes),
-        "table3": lambda: _table3(request, outcomes, missing_data),
+        "table2": lambda: _under_both(request, lambda p: summaries.table2(request, p, outcomes)),
+        "table3": lambda: _under_both(
+            request, lambda p: summaries.table3(request, p, outcomes), missing_data
+        ),
         "table4": lambda: [marker_table("leukemia")],
         "table5": lambda: [marker_table("colon")],
         "figure1": lambda: list(summaries.figure1(request, outcomes)),
         "figure2": lambda: [summaries.figure2(request, outcomes)],
-        "figure3": lambda: _figure_by_k(request, outcomes, 0, missing_data),
-        "figure4": lambda: _figure_by_k(request, outcomes, 1, missing_data),
+        "figure3": lambda: _under_both(
+            request, lambda p: summaries.figures_by_k(request, p, outcomes)[0], missing_data
+        ),
+        "figure4": lambda: _under_both(
+            request, lambda p: summaries.figures_by_k(request, p, outcomes)[1], missing_data
+        ),
         "audit": lambda: audit_elements(request, outcomes),
     }
     sections = [
@@ -70,7 +76,7 @@ def make_report(
     ]
     for name in experiments:
         if name == "theory":
-            from .theory import theory_section
+            from .theory.section import theory_section
 
             sections.append(theory_section(request.seed, quick=request.preset.name != "paper"))
         elif elements := builders[name]():
@@ -144,8 +150,7 @@ def _about_scaling(request: Request, outcomes: Outcomes) -> list[Note]:
     if not found:
         return []
     parts = [
-        f"{METHODS[e.method].name} {e.without:.3f}, change {signed(e.change.mean)} ± "
-        f"{e.change.half_width(0.05):.3f}"
+        f"{METHODS[e.method].name} {e.without:.3f}, change {shown(e.change)}"
         for e in found
         if e.measure == "F1"
     ]
@@ -180,7 +185,7 @@ def correlation_with_paper(request: Request, protocol: str, outcomes: Outcomes) 
 
     Over the k* for which all of them have results; NaN where one has fewer than ten in all.
     """
-    values = summaries.table1_values(request, protocol, outcomes)
+    values = table_values(request, protocol, "auc", outcomes)
     columns = [
         column
         for column in printed.AUC["sht-auc"]
@@ -222,48 +227,36 @@ def _about_empty_fits(request: Request, outcomes: Outcomes) -> list[Note]:
 # ---------------------------------------------------------------------------------- sections
 
 
-def _both(request: Request) -> tuple[str, str]:
-    return request.protocol, request.other_protocol
+def _under_both(
+    request: Request,
+    show: Callable[[str], Comparison | Figure],
+    missing: Mapping[str, str] | None = None,
+) -> list[Element]:
+    """Show something under the chosen protocol and the other, where there are results."""
+    notes = [
+        Note(f"The {name} data is not available, so its numbers are missing: {reason}", "caution")
+        for name, reason in (missing or {}).items()
+    ]
+    both = [show(protocol) for protocol in (request.protocol, request.other_protocol)]
+    return [*notes, *(element for element in both if not _is_empty(element))]
+
+
+def _is_empty(element: Comparison | Figure) -> bool:
+    if isinstance(element, Figure):
+        return not any(True for _ in all_series(element))
+    return not len(element.cells)
 
 
 def _table1(request: Request, outcomes: Outcomes) -> list[Element]:
     tasks = plan.table_tasks(request, request.protocol)
     values = summaries.synthetic_values(tasks, outcomes, lambda result: float(result["bayes_auc"]))
     best = {column: mean_of(sample).mean for (_, column), sample in values.items()}
-    text = ", ".join(f"{auc:.3f} at k* = {k}" for k, auc in best.items())
-    tables = [summaries.table1(request, protocol, outcomes) for protocol in _both(request)]
-    elements: list[Element] = [table for table in tables if len(table.cells)]
+    elements = _under_both(request, lambda name: summaries.table1(request, name, outcomes))
     if best:
+        text = ", ".join(f"{auc:.3f} at k* = {k}" for k, auc in best.items())
         note = f"No score can have a larger AUC on fresh rows than {text} (Bayes)."
         elements.insert(0, Note(note))
     return elements
-
-
-def _table2(request: Request, outcomes: Outcomes) -> list[Element]:
-    tables = [summaries.table2(request, protocol, outcomes) for protocol in _both(request)]
-    return [table for table in tables if len(table.cells)]
-
-
-def _unavailable(missing: Mapping[str, str]) -> list[Element]:
-    return [
-        Note(f"The {name} data is not available, so its numbers are missing: {reason}", "caution")
-        for name, reason in missing.items()
-    ]
-
-
-def _table3(request: Request, outcomes: Outcomes, missing: Mapping[str, str]) -> list[Element]:
-    tables = [summaries.table3(request, protocol, outcomes) for protocol in _both(request)]
-    return [*_unavailable(missing), *(table for table in tables if len(table.cells))]
-
-
-def _figure_by_k(
-    request: Request, outcomes: Outcomes, which: int, missing: Mapping[str, str]
-) -> list[Element]:
-    figures = [
-        summaries.figures_by_k(request, protocol, outcomes)[which] for protocol in _both(request)
-    ]
-    drawn = [figure for figure in figures if any(True for _ in all_series(figure))]
-    return [*_unavailable(missing), *drawn]
 
 
 # ------------------------------------------------------------------------------------- facts

@@ -137,9 +137,11 @@ def draws_of(values: Values) -> Sample:
     }
 
 
-def signed(value: float) -> str:
-    """Show a change with its sign."""
-    return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
+def shown(change: Mean) -> str:
+    """Show a change with its sign, and half of its 95 % interval where that is known."""
+    half = change.half_width(0.05)
+    text = f"{round(change.mean, 3) + 0.0:+.3f}".replace("-", "−")
+    return text if isnan(half) else f"{text} ± {half:.3f}"
 
 
 # -------------------------------------------------------------------------------- synthetic
@@ -153,7 +155,7 @@ def synthetic_measure(protocol: Protocol, measure: str, result: Mapping[str, Any
 
 
 def synthetic_values(
-    tasks: Mapping[plan.SyntheticKey, Task],
+    tasks: Mapping[plan.Key, Task],
     outcomes: Outcomes,
     read: Callable[[Mapping[str, Any]], float],
 ) -> Values:
@@ -165,6 +167,18 @@ def synthetic_values(
             sample = values.setdefault((method, column), {})
             sample[trial, fold] = nan if result is None else read(result)
     return values
+
+
+def table_values(request: Request, protocol: str, measure: str, outcomes: Outcomes) -> Values:
+    """Numbers of Tables I and II."""
+    read = partial(synthetic_measure, PROTOCOLS[protocol], measure)
+    return synthetic_values(plan.table_tasks(request, protocol), outcomes, read)
+
+
+def figure2_values(request: Request, measure: str, outcomes: Outcomes) -> Values:
+    """Numbers of Figure 2, under the chosen protocol."""
+    read = partial(synthetic_measure, PROTOCOLS[request.protocol], measure)
+    return synthetic_values(plan.figure2_tasks(request), outcomes, read)
 
 
 def frame_of(
@@ -225,15 +239,9 @@ def _extent(trials: int, folds: int, what: str) -> str:
     return f"{several}, one test part each" if folds == 1 else f"{several} of {folds} test parts"
 
 
-def table1_values(request: Request, protocol: str, outcomes: Outcomes) -> Values:
-    """Test AUCs behind Table I."""
-    tasks = plan.table_tasks(request, protocol)
-    return synthetic_values(tasks, outcomes, partial(synthetic_measure, PROTOCOLS[protocol], "auc"))
-
-
 def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table I under a protocol, beside the printed numbers."""
-    values = table1_values(request, protocol, outcomes)
+    values = table_values(request, protocol, "auc", outcomes)
     lines = frame_of(values, _AUC, printed.AUC, printed.SYNTHETIC, _sparsity_columns(request))
     return _comparison(
         _name("table1", request, protocol),
@@ -246,14 +254,9 @@ def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
 
 def table2(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table II under a protocol: were the shifted columns found?"""
-    tasks = plan.table_tasks(request, protocol)
     lines = []
-    for group, field, table in (
-        ("F1", "f1", printed.F1),
-        ("Jaccard", "jaccard", printed.JACCARD),
-    ):
-        read = partial(synthetic_measure, PROTOCOLS[protocol], field)
-        values = synthetic_values(tasks, outcomes, read)
+    for group, table in (("F1", printed.F1), ("Jaccard", printed.JACCARD)):
+        values = table_values(request, protocol, group.lower(), outcomes)
         lines += frame_of(values, group, table, printed.SYNTHETIC, _sparsity_columns(request))
     return _comparison(
         _name("table2", request, protocol),
@@ -288,15 +291,9 @@ def _name(stem: str, request: Request, protocol: str) -> str:
 
 def figure2(request: Request, outcomes: Outcomes) -> Figure:
     """Figure 2: AUC and F1 against the share of positives."""
-    tasks = plan.figure2_tasks(request)
-    protocol = PROTOCOLS[request.protocol]
     panels = []
-    readers: dict[str, Callable[[Mapping[str, Any]], float]] = {
-        _AUC: partial(synthetic_measure, protocol, "auc"),
-        "F1 of the columns": partial(synthetic_measure, protocol, "f1"),
-    }
-    for label, read in readers.items():
-        values = synthetic_values(tasks, outcomes, read)
+    for label, measure in ((_AUC, "auc"), ("F1 of the columns", "f1")):
+        values = figure2_values(request, measure, outcomes)
         series = []
         for method in request.methods:
             means = {r: mean_of(values.get((method, f"{r:g}"), {})) for r in request.preset.ratios}
@@ -486,7 +483,7 @@ class RealResults:
 
 
 def real_results(
-    tasks: Mapping[plan.RealKey, Task], outcomes: Outcomes, protocol: Protocol
+    tasks: Mapping[plan.Key, Task], outcomes: Outcomes, protocol: Protocol
 ) -> RealResults:
     """Read all numbers off the tasks of the gene data."""
     reading = "published" if protocol.published_markers else "corrected"

@@ -56,15 +56,8 @@ def restricted_convexity(n: float, d: int, s: int, r: float, deviation: float = 
     Notes
     -----
     It is a bound only where ``convexity_is_bound``, which takes several hundred times s·log(d)
-    positives: the proof squares the inequality ‖Xv‖/√n ≥ (λ/2 − 6√2·t)‖v‖, which is allowed only
-    while its right side is positive. With fewer rows the printed value grows again, without limit
-    as n → 0: with the paper's n = d = 1000, k = k* = 20 and r = 0.05 it is 484, while every column
-    has variance 1.
-
-    Where it is a bound it errs on the safe side, by a factor of 4 at least. F is
-    1 + 2w·δ + wᵀHw, so that its Hessian is 2H; the proof takes H. Each of the two classes
-    contributes the square, and the proof counts half of it. And 6√2 pays for vectors of 2s
-    non-zeros, though Assumption 1 has only s: 6 would do.
+    positives; with fewer the printed value grows again, without limit as n → 0, while every column
+    has variance 1. Where it is a bound it errs on the safe side, by a factor of 4 at least.
 
     Examples
     --------
@@ -113,18 +106,10 @@ def restricted_smoothness(d: int, s: int, r: float, b: float) -> float:
 
     Notes
     -----
-    Always positive. The proof bounds each row's (v·x)² by the s largest entries of x, which makes
-    ρ⁺ proportional to s, and takes the worst share of positives a block could have, which gives
-    1/r. With one block of all rows (b = n) the share is r itself, the two classes count 2 in place
-    of 1/r, and the dependence on r is gone. So the formula speaks of imbalance only as far as
-    blocks differ in it.
-
-    The logarithms are not those the proof arrives at: with its choice of t, Lemma 4 gives
-    log(2d√b) in place of log(d)·(½·log(b) + log(d)), some log(d) times less. On the other hand its
-    probability 1 − s/(2bd) for a row is right for s = 1 only, and the union is over the b rows of
-    one block where it must be over all n rows. The factor 2 missing from the Hessian does no harm:
-    the last inequality gives away a factor 3. On the whole the printed value stands, a loose
-    bound, as long as log(n) stays below about 2·log(d)².
+    The proof takes the worst share of positives a block could have, which gives 1/r. With one
+    block of all rows (b = n) the share is r itself, and the dependence on r is gone: the formula
+    speaks of imbalance only as far as blocks differ in it. On the whole the printed value stands,
+    a loose bound, as long as log(n) stays below about 2·log(d)².
 
     Examples
     --------
@@ -241,70 +226,9 @@ def tolerance(sigma: float, kappa: float) -> float:
 
 @dataclass(frozen=True)
 class GaussianConstants:
-    """All constants of Theorems 1 and 2 for one design.
+    """All constants of Theorems 1 and 2 for rows from one N(0, Σ), as printed.
 
     Attributes
-    ----------
-    n, d, k, k_star, r, b
-        The design, see ``gaussian_constants``.
-    deviation : float
-        λ = λ_min(Σ^½).
-    rho_minus, rho_plus : float
-        As printed in Theorem 2.
-    is_bound : bool
-        Whether ρ⁻ is a positive bound and not the square of a negative number.
-    """
-
-    n: float
-    d: int
-    k: int
-    k_star: int
-    r: float
-    b: float
-    deviation: float
-    rho_minus: float
-    rho_plus: float
-    is_bound: bool
-
-    @property
-    def s(self) -> int:
-        """2k + k*, non-zeros of the vectors that matter."""
-        return 2 * self.k + self.k_star
-
-    @property
-    def condition_as_printed(self) -> float:
-        """ρ⁺/ρ⁻ of the printed values; infinite where ρ⁻ is not positive."""
-        return self.rho_plus / self.rho_minus if self.rho_minus > 0 else math.inf
-
-    @property
-    def condition(self) -> float:
-        """ρ⁺/ρ⁻ where ρ⁻ is a bound, infinite elsewhere."""
-        return self.condition_as_printed if self.is_bound else math.inf
-
-    @property
-    def kappa(self) -> float:
-        """κ with the theorem's ν and ``condition``: at least 1, whatever the design.
-
-        Theorem 1 asks for k/k* above ρ² − ρ, where ρ is itself that of s = 2k + k* non-zeros and
-        grows with k. With the constants of Theorem 2 the two never meet: variances of at most 1
-        make λ ≤ 1 and ρ⁻ ≤ 1/4, hence ρ ≥ 64·s·log(d)²/r ≥ 256·k·log(2)² > 100·k, and ρ² − ρ > k
-        whatever n, d, k, k*, r and b. Where there is no ρ⁻ it is √ν.
-        """
-        return contraction(self.condition, expansion_of_theorem(self.k, self.k_star))
-
-
-def gaussian_constants(
-    n: float,
-    d: int,
-    k: int,
-    k_star: int,
-    r: float,
-    b: float,
-    deviation: float = 1.0,
-) -> GaussianConstants:
-    """Compute the constants of Theorems 1 and 2 for rows from one N(0, Σ), as printed.
-
-    Parameters
     ----------
     n : float
         Rows, at least 10.
@@ -321,43 +245,74 @@ def gaussian_constants(
     deviation : float, default=1.0
         λ = λ_min(Σ^½), at most 1; 1 for independent columns of variance 1.
 
-    Returns
-    -------
-    GaussianConstants
-
-    Notes
-    -----
-    Both classes are drawn from the same distribution, so that Theorem 2 is about data in which
-    there is nothing to find. That can be mended: H = S₊ + S₋ + δδᵀ, and the means enter only
-    through δδᵀ, which takes nothing from ρ⁻ and has a curvature of at most 2‖δ‖² on s columns.
-
     Examples
     --------
-    >>> paper = gaussian_constants(n=1000, d=1000, k=20, k_star=20, r=0.05, b=50)
+    >>> paper = GaussianConstants(n=1000, d=1000, k=20, k_star=20, r=0.05, b=50)
     >>> paper.is_bound, round(paper.kappa, 2)
     (False, 1.73)
     """
-    _check_sparsity(k, k_star)
-    _check_rows(n)
-    if not k < d:
-        raise ValueError(f"k must be below d, got k={k} and d={d}")
-    if not b <= n:
-        raise ValueError(f"a block has at most all n rows, got b={b} and n={n}")
-    if not 0 <= deviation <= 1:
-        raise ValueError(f"deviation must be between 0 and 1, got {deviation}")
-    s = 2 * k + k_star
-    return GaussianConstants(
-        n=n,
-        d=d,
-        k=k,
-        k_star=k_star,
-        r=r,
-        b=b,
-        deviation=deviation,
-        rho_minus=restricted_convexity(n, d, s, r, deviation),
-        rho_plus=restricted_smoothness(d, s, r, b),
-        is_bound=convexity_is_bound(n, d, s, r, deviation),
-    )
+
+    n: float
+    d: int
+    k: int
+    k_star: int
+    r: float
+    b: float
+    deviation: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_sparsity(self.k, self.k_star)
+        _check_shares(self.d, self.s, self.r)
+        if not self.n >= _LEAST_ROWS:
+            raise ValueError(f"n must be {_LEAST_ROWS} or more, got {self.n}")
+        if not self.k < self.d:
+            raise ValueError(f"k must be below d, got k={self.k} and d={self.d}")
+        if not 1 <= self.b <= self.n:
+            raise ValueError(
+                "b, the rows of a block, must be 1 or more and at most all n rows, got "
+                f"b={self.b} and n={self.n}"
+            )
+        if not 0 <= self.deviation <= 1:
+            raise ValueError(f"deviation must be between 0 and 1, got {self.deviation}")
+
+    @property
+    def s(self) -> int:
+        """2k + k*, non-zeros of the vectors that matter."""
+        return 2 * self.k + self.k_star
+
+    @property
+    def rho_minus(self) -> float:
+        """ρ⁻ of Theorem 2."""
+        return restricted_convexity(self.n, self.d, self.s, self.r, self.deviation)
+
+    @property
+    def rho_plus(self) -> float:
+        """ρ⁺ of Theorem 2."""
+        return restricted_smoothness(self.d, self.s, self.r, self.b)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether ρ⁻ is a positive bound and not the square of a negative number."""
+        return convexity_is_bound(self.n, self.d, self.s, self.r, self.deviation)
+
+    @property
+    def condition_as_printed(self) -> float:
+        """ρ⁺/ρ⁻ of the printed values; infinite where ρ⁻ is not positive."""
+        return self.rho_plus / self.rho_minus if self.rho_minus > 0 else math.inf
+
+    @property
+    def condition(self) -> float:
+        """ρ⁺/ρ⁻ where ρ⁻ is a bound, infinite elsewhere."""
+        return self.condition_as_printed if self.is_bound else math.inf
+
+    @property
+    def kappa(self) -> float:
+        """κ with the theorem's ν and ``condition``: at least 1, whatever the design.
+
+        Variances of at most 1 make λ ≤ 1 and ρ⁻ ≤ 1/4, hence ρ ≥ 64·s·log(d)²/r > 100·k, and
+        ρ² − ρ > k, while Theorem 1 asks for k/k* above it. Where there is no ρ⁻ it is √ν.
+        """
+        return contraction(self.condition, expansion_of_theorem(self.k, self.k_star))
 
 
 def _noise(n: float, d: int, s: int, r: float) -> float:
@@ -383,8 +338,3 @@ def _check_shares(d: int, s: int, r: float) -> None:
 def _check_sparsity(k: int, k_star: int) -> None:
     if not 1 <= k_star <= k:
         raise ValueError(f"k_star must lie between 1 and k, got k_star={k_star} and k={k}")
-
-
-def _check_rows(n: float) -> None:
-    if not n >= _LEAST_ROWS:
-        raise ValueError(f"n must be {_LEAST_ROWS} or more, got {n}")

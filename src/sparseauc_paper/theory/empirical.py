@@ -337,6 +337,14 @@ def empirical_constants(
     return EmpiricalConstants(k, k_star, d, len(blocks), least, greatest)
 
 
+def largest_curvature(objective: AUCObjective, blocks: RowBlocks) -> float:
+    """Largest eigenvalue of ∇²f_B over the blocks B: no less than ρ⁺ for any number of columns."""
+    return 2 * max(
+        _whole_spectrum(hessian_root(objective, rows, len(blocks)), 1.0)
+        for rows in _rows_of(blocks)
+    )
+
+
 def block_gradient_norm(
     objective: AUCObjective, blocks: RowBlocks, w: npt.ArrayLike, size: int
 ) -> float:

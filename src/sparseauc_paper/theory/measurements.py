@@ -16,7 +16,6 @@ from sparseauc.selection import sparse_auc_path
 from .constants import (
     GaussianConstants,
     expansion_of_lemma,
-    gaussian_constants,
     tolerance,
     tolerance_parameter,
 )
@@ -52,9 +51,7 @@ class Setting:
 
     def gaussian(self, r: float, n: float | None = None) -> GaussianConstants:
         """Constants of Theorem 2, for this or another number of rows."""
-        return gaussian_constants(
-            self.n if n is None else n, self.d, self.k, self.k_star, r, self.b
-        )
+        return GaussianConstants(self.n if n is None else n, self.d, self.k, self.k_star, r, self.b)
 
     def __str__(self) -> str:
         blocks = "one block" if self.b == self.n else f"blocks of {self.b}"

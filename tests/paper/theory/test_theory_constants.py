@@ -15,7 +15,7 @@ from sparseauc_paper.theory.constants import (
     convexity_is_bound,
     expansion_of_lemma,
     expansion_of_theorem,
-    gaussian_constants,
+    GaussianConstants,
     restricted_convexity,
     restricted_smoothness,
     rows_needed,
@@ -66,16 +66,16 @@ def test_constants_are_those_printed(design, lam):
         restricted_convexity(n, d, s, r, lam), printed_rho_minus(n, d, k, k_star, r, lam)
     )
     assert_allclose(restricted_smoothness(d, s, r, b), printed_rho_plus(d, k, k_star, r, b))
-    constants = gaussian_constants(n, d, k, k_star, r, b)
+    constants = GaussianConstants(n, d, k, k_star, r, b)
     assert constants.rho_minus == restricted_convexity(n, d, s, r)
     assert constants.rho_plus == restricted_smoothness(d, s, r, b)
     assert_allclose(constants.kappa, printed_kappa(constants.condition, k, k_star))
 
 
 def test_dependent_columns():
-    constants = gaussian_constants(1e6, 6, 2, 1, 0.3, 10, deviation=0.4)
+    constants = GaussianConstants(1e6, 6, 2, 1, 0.3, 10, deviation=0.4)
     assert_allclose(constants.rho_minus, printed_rho_minus(1e6, 6, 2, 1, 0.3, 0.4))
-    assert constants.rho_plus == gaussian_constants(1e6, 6, 2, 1, 0.3, 10).rho_plus
+    assert constants.rho_plus == GaussianConstants(1e6, 6, 2, 1, 0.3, 10).rho_plus
 
 
 # ------------------------------------------------------------------------- limits and monotonicity
@@ -189,7 +189,7 @@ def test_condition_on_k_is_not_enough_with_the_factor_of_the_theorem():
 @settings(max_examples=500)
 @given(designs())
 def test_theorems_together_never_say_anything(design):
-    constants = gaussian_constants(*design)
+    constants = GaussianConstants(*design)
     assert constants.condition > 100 * constants.k
     assert constants.condition * (constants.condition - 1) * constants.k_star > constants.k
     assert constants.kappa >= 1
@@ -198,7 +198,7 @@ def test_theorems_together_never_say_anything(design):
 
 def test_more_rows_do_not_help():
     for n in (1e7, 1e9, 1e15):
-        constants = gaussian_constants(n, 1000, 200, 1, 0.5, 50)
+        constants = GaussianConstants(n, 1000, 200, 1, 0.5, 50)
         assert constants.is_bound
         assert kappa_of_lemma(constants) > 1
 
@@ -206,7 +206,7 @@ def test_more_rows_do_not_help():
 def test_convexity_squares_a_negative_number_on_the_papers_tables():
     for r in np.linspace(0.05, 0.5, 10):
         for k in (20, 40, 60, 80):
-            constants = gaussian_constants(1000, 1000, k, k, r, 50)
+            constants = GaussianConstants(1000, 1000, k, k, r, 50)
             assert 0.5 - 6 * math.sqrt(2) * math.sqrt(3 * k * math.log(1000) / (r * 1000)) < 0
             # columns have variance 1, so that no curvature of F along one of them exceeds 4 by much
             assert constants.rho_minus > 10
@@ -219,10 +219,10 @@ def test_convexity_squares_a_negative_number_on_the_papers_tables():
 def test_condition_rises_with_balance_left_of_the_vertex_and_falls_right_of_it():
     shares = np.linspace(0.05, 0.5, 10)
     at_its_word = [
-        gaussian_constants(1000, 1000, 20, 20, r, 50).condition_as_printed for r in shares
+        GaussianConstants(1000, 1000, 20, 20, r, 50).condition_as_printed for r in shares
     ]
     assert np.all(np.diff(at_its_word) > 0)
-    sound = [gaussian_constants(1e8, 1000, 20, 20, r, 50).condition for r in shares]
+    sound = [GaussianConstants(1e8, 1000, 20, 20, r, 50).condition for r in shares]
     assert np.all(np.diff(sound) < 0)
     assert 288 * 60 * math.log(1000) / 1000 > 100  # the vertex, beyond r = 100
 
@@ -314,7 +314,7 @@ def test_slips_say_something_of_everything():
 def test_designs_that_make_no_sense_are_refused(change, message):
     design = {"n": 1000, "d": 1000, "k": 20, "k_star": 20, "r": 0.05, "b": 50}
     with pytest.raises(ValueError, match=message):
-        gaussian_constants(**(design | change))
+        GaussianConstants(**(design | change))
 
 
 def test_other_bad_input():

@@ -15,7 +15,7 @@ from sparseauc.objective import AUCObjective
 from sparseauc.solvers.sht_auc import sht_auc
 from sparseauc_paper.theory.constants import (
     expansion_of_lemma,
-    gaussian_constants,
+    GaussianConstants,
     tolerance,
     tolerance_parameter,
 )
@@ -208,7 +208,7 @@ def test_printed_constants_are_bounds_where_they_should_be():
         measured = empirical_constants(
             objective, partition(n, b), k, k_star, rng=np.random.default_rng(0)
         )
-        printed = gaussian_constants(n, d, k, k_star, r, b)
+        printed = GaussianConstants(n, d, k, k_star, r, b)
         assert printed.is_bound
         # on the safe side by the factor of 4 that the proof gives away, and more
         assert 4 * printed.rho_minus < measured.rho_minus[1]

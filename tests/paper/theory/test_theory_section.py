@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from sparseauc.tabular.report.elements import Figure, Listing, Note, Section
-from sparseauc_paper.theory import SLIPS, theory_section
 from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, measure_ratios
+from sparseauc_paper.theory.section import theory_section
+from sparseauc_paper.theory.slips import SLIPS
 
 pytest.importorskip("pandas")
 
