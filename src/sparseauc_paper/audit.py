@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from scipy.stats import t as student
 
@@ -13,6 +14,7 @@ from sparseauc.tabular.report.elements import Element, Listing, Note
 from . import plan, printed
 from .methods import METHODS
 from .plan import Measured, Request
+from .printed import read_lines
 from .protocols import SWITCHES, Switch
 from .real import N_FOLDS
 from .summaries import (
@@ -34,8 +36,7 @@ from .tasks import Task
 _SEEN = 2e-3
 
 
-@dataclass(frozen=True)
-class Discrepancy:
+class Discrepancy(NamedTuple):
     """One place where what is printed and what was run differ.
 
     Attributes
@@ -50,142 +51,12 @@ class Discrepancy:
     number: int
     paper: str
     programs: str
-    here: str = ""
+    here: str
 
 
-DISCREPANCIES = (
-    Discrepancy(1, "keeps the k largest entries", "keep k − 1: the k-th largest goes too"),
-    Discrepancy(
-        2, "steps along the gradient of the block loss",
-        "steps along r(1 − r) times it, 5.3 times less at r = 0.05 than at r = 0.5",
-        "Figure 1 shows both scales; two switches change the step in the tables",
-    ),
-    Discrepancy(
-        3, "step 1/ρ⁺", "a constant that is never tuned and ends far from converged",
-        "both protocols keep the published constant; two switches change it",
-    ),
-    Discrepancy(4, "no ridge", "a ridge on SHT-AUC while it is tuned, none in the final fit"),
-    Discrepancy(
-        5, "the support is searched in every step",
-        "with one block of all rows the first step settles it: the largest mean differences",
-        "a property of the step, no slip to switch",
-    ),
-    Discrepancy(
-        6, "the number of rows is divisible by that of a block",
-        "rows left over join the last block, which is drawn no more often for it",
-        "blocks here differ by one row at most, in both protocols",
-    ),
-    Discrepancy(
-        7, "Algorithm 2, the selection, has five slips: ln(N) for ln(n), n − 1 for n − i, a "
-        "reversed comparison, no exchange of the ends where the last entry is smaller, and a "
-        "position counted from 0",
-        "the textbook form of it",
-        "any correct selection gives the same k entries",
-    ),
-    Discrepancy(
-        8, "does not say how HSG-HT draws rows; its authors sample at random and let batches grow",
-        "rows in order, and growth begins again in every epoch",
-    ),
-    Discrepancy(
-        9, "does not say what SPAM returns; its authors return the mean of the iterates",
-        "the last iterate; with both penalties only negative entries feel the L2 one",
-        "the one-sided shrinkage is not copied",
-    ),
-    Discrepancy(
-        10, "does not say in which order the baselines see rows; their authors draw them at random",
-        "the same order in every epoch",
-    ),
-    Discrepancy(
-        11, "SPAM's step from the same grid as SOLAM's, 1 to 100", "powers of ten from 1e-5 to 100",
-        "the programs' grid in both protocols",
-    ),
-    Discrepancy(
-        12, "1, 2, 4, 8 or 10 blocks", "so while tuning; 1, 2, 5, 10 or 12 in the final fit"
-    ),
-    Discrepancy(
-        13, "does not say how the synthetic data are split and tuned, nor how often",
-        "five independent random splits in each of five trials, classes not balanced",
-    ),
-    Discrepancy(
-        14, "no scaling mentioned",
-        "synthetic columns z-scored over all rows, test rows too; rows to unit length, which is "
-        "all the genes get",
-    ),
-    Discrepancy(
-        15, "entries not larger than 0.001 are set to 0, in a footnote to the AUC of Table I",
-        "those below 0.001 are set to 0 before the test AUC and the F1, but not while tuning",
-        "corrected: the AUC of all entries, and the k* largest as the columns",
-    ),
-    Discrepancy(
-        16, "HSG-HT's parameters not given",
-        "step 3, growth 1.033; its first batch is not tuned on the genes",
-    ),
-    Discrepancy(
-        17, "prints a Jaccard index", "compute none", "the table below counts what cannot be"
-    ),
-    Discrepancy(
-        18, "the formula divides the markers found by all markers", "divide by the columns chosen",
-        "Figure 4 follows programs and text",
-    ),
-    Discrepancy(
-        19, "five-fold cross-validation in 20 trials on the genes",
-        "50 rows against the rest, tuned on one fold that overlaps the test rows; the best k by "
-        "test AUC, for the hard-thresholding methods alone",
-    ),
-    Discrepancy(
-        20, "other ranges of penalty and radius on the genes", "the grids of the synthetic data",
-        "the programs' grids in both protocols",
-    ),
-    Discrepancy(
-        21, "29 and 32 related genes", "38 and 37 columns, one marker without any",
-        "39 and 48 columns: every probe whose description names the gene",
-    ),
-    Discrepancy(
-        22, "an elastic net in Figure 2 and on the genes", "leave it out of tables and figure",
-        "it is in Figure 2 and in Table III here",
-    ),
-    Discrepancy(
-        23, "AUC in Figure 1", "training AUC, low by 1/n₋", "training AUC, not low",
-    ),
-    Discrepancy(
-        24, "the convex methods rank worse",
-        "some of their models rank well and are scored 0.5, all coefficients being below 0.001",
-    ),
-    Discrepancy(
-        25, "no stop rule",
-        "SPAM and SOLAM end when the last step of an epoch moves the answer by 1e-4 of its length "
-        "or less (1e-6 on the genes); FSAUC's rule never fires while tuning, the others' never",
-    ),
-    Discrepancy(
-        26, "SOLAM as its authors define it, with |a|, |b| ≤ R", "a, b ≤ R only",
-    ),
-    Discrepancy(
-        27, "equation 2 counts a tie as a pair ranked wrongly", "count it as half a pair",
-        "half a pair, in both protocols",
-    ),
-    Discrepancy(
-        28, "six baselines in one place, seven in another", "six in tables, eight in all",
-        "six in Tables I and II; the elastic net is the seventh",
-    ),
-    Discrepancy(
-        29, "r = 0.355 for colon, whose positives are said to be the 40 tumours of 62 (r = 0.645)",
-        "tumours are the positives", "tumours are the positives",
-    ),
-    Discrepancy(
-        30, "Table I has 0.820 twice at k* = 80, and one of them bold", "print what they compute",
-        "both are marked as best",
-    ),
-    Discrepancy(
-        31, "k on the genes from {1, 5, 10, …} in one sentence and from 5 in the next",
-        "from 1", "from 1",
-    ),
-    Discrepancy(
-        32, "the constants c₁, c₂ of a bound are called c₄, c₅ further down", "none",
-        "a misprint without effect",
-    ),
-)  # fmt: skip
-
-
+DISCREPANCIES = tuple(
+    Discrepancy(int(number), *texts) for number, *texts in read_lines("discrepancies.csv")
+)
 MEASURES = {"auc": "test AUC", "f1": "F1", "jaccard": "Jaccard index"}
 
 
