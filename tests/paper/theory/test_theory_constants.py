@@ -11,11 +11,11 @@ from scipy.stats import norm
 
 from sparseauc.projections import hard_threshold
 from sparseauc_paper.theory.constants import (
+    GaussianConstants,
     contraction,
     convexity_is_bound,
     expansion_of_lemma,
     expansion_of_theorem,
-    GaussianConstants,
     restricted_convexity,
     restricted_smoothness,
     rows_needed,

@@ -14,8 +14,8 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers.sht_auc import sht_auc
 from sparseauc_paper.theory.constants import (
-    expansion_of_lemma,
     GaussianConstants,
+    expansion_of_lemma,
     tolerance,
     tolerance_parameter,
 )
