@@ -83,16 +83,21 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "sparseauc"
 html_static_path = ["_static"]
+html_extra_path = ["generated/extra"]
 html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sourcelink = False
-# Wide tables need the room more than the list of pages.
+# Pages without a list of neighbours leave more width for tables.
 html_sidebars = {
-    name: [] for name in ("tutorial", "benchmarks", "generated/benchmarks/*", "audit", "changelog")
+    name: []
+    for name in (
+        "installation", "tutorial", "recipes", "benchmarks", "generated/benchmarks/*", "audit",
+        "changelog",
+    )  # fmt: skip
 }
 html_theme_options = {
     "logo": {"text": "sparseauc"},
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": {

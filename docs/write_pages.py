@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,38 +18,54 @@ ROOT = Path(__file__).parents[1]
 
 # Public modules in the order of the reference. Names are those of ``__all__``, or else functions
 # and classes that the module defines; a name that an earlier module has is not listed again.
-MODULES = {
-    "sparseauc": "Classifiers, paths over k, class moments",
-    "sparseauc.selection": "Choosing k, and trusting the choice",
-    "sparseauc.path.rules": "Rules of cross-validation",
-    "sparseauc.metrics": "Metrics",
-    "sparseauc.curves": "Curves: ROC bands, calibration, decision curves",
-    "sparseauc.operating_points": "Thresholds and what they come to",
-    "sparseauc.plotting": "Displays",
-    "sparseauc.datasets": "Data",
-    "sparseauc.cells": "Cells",
-    "sparseauc.chunks": "Tables larger than memory",
-    "sparseauc.moments": "Class moments",
-    "sparseauc.solvers": "Solvers",
-    "sparseauc.solvers.batched": "Many models at once",
-    "sparseauc.baselines": "The methods it is compared with",
-    "sparseauc.projections": "Projections",
-    "sparseauc.estimators": "The classifiers' base",
-    "sparseauc.tabular.reading": "Files",
-    "sparseauc.tabular.fitting": "From a file to a fit",
-    "sparseauc.tabular.summary": "What is known of a fit",
-    "sparseauc.tabular.comparison": "Comparing methods",
-    "sparseauc.tabular.model_files": "Model files",
-    "sparseauc.tabular.scorecard": "Score cards",
-    "sparseauc.tabular.export": "Export",
-    "sparseauc.tabular.reporting": "Reports of a data frame or a model",
-    "sparseauc.tabular.report": "Pages of your own",
-    "sparseauc_paper.protocols": "The paper's experiments: protocols",
-    "sparseauc_paper.presets": "The paper's experiments: presets",
-    "sparseauc_paper.audit": "The paper's experiments: audit",
-    "sparseauc_paper.theory.constants": "The paper's theory: its constants",
-    "sparseauc_paper.theory.empirical": "The paper's theory: the same measured",
+SECTIONS = {
+    "Everyday use": {
+        "sparseauc": "Classifiers, reports, model files",
+        "sparseauc.selection": "Validation, stability and alternatives of a list",
+        "sparseauc.metrics": "Metrics",
+        "sparseauc.plotting": "Displays",
+        "sparseauc.datasets": "Datasets",
+        "sparseauc.cells": "Single cells",
+    },
+    "Thresholds, curves and rules": {
+        "sparseauc.operating_points": "Operating points",
+        "sparseauc.curves": "ROC bands, calibration, decision curves",
+        "sparseauc.path.rules": "Rules of cross-validation",
+    },
+    "Tables, files and reports": {
+        "sparseauc.chunks": "Tables larger than memory",
+        "sparseauc.tabular.reading": "Reading files",
+        "sparseauc.tabular.fitting": "Fitting a table",
+        "sparseauc.tabular.summary": "Summary of a fit",
+        "sparseauc.tabular.comparison": "Comparing methods",
+        "sparseauc.tabular.model_files": "Model files",
+        "sparseauc.tabular.scorecard": "Score cards",
+        "sparseauc.tabular.export": "Export",
+        "sparseauc.tabular.reporting": "Reports from Python",
+        "sparseauc.tabular.report": "Custom report pages",
+    },
+    "Building blocks": {
+        "sparseauc.estimators": "Base class of the classifiers",
+        "sparseauc.moments": "Class moments",
+        "sparseauc.solvers": "Solvers",
+        "sparseauc.solvers.batched": "Many models at once",
+        "sparseauc.baselines": "Baselines",
+        "sparseauc.projections": "Projections",
+    },
+    "The paper": {
+        "sparseauc_paper.protocols": "Protocols",
+        "sparseauc_paper.presets": "Presets",
+        "sparseauc_paper.audit": "Audit",
+        "sparseauc_paper.theory.constants": "Theory: constants",
+        "sparseauc_paper.theory.empirical": "Theory: measured constants",
+    },
 }
+MODULES = {name: title for section in SECTIONS.values() for name, title in section.items()}
+# What users need first, on the first page of the reference; other names follow by alphabet.
+FIRST = (
+    "SparseAUCClassifierCV", "SparseAUCClassifier", "report", "save_model", "load_model",
+    "sparse_auc_path", "SparseAUCPath", "MeanDifferenceClassifier", "SHTAUCClassifier",
+)  # fmt: skip
 # Modules that serve others of this package; their names may change without notice.
 INTERNAL = {
     "sparseauc.blocks",
@@ -71,6 +88,7 @@ def write_pages(folder: Path) -> None:
         "parts/exit_codes.md": exit_codes_part(),
         "parts/files.md": files_part(),
         **reference_pages(),
+        "extra/sample_report.html": sample_report(),
     }.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,14 +97,17 @@ def write_pages(folder: Path) -> None:
 
 
 class GalleryOrder:
-    """Order of the gallery, for sphinx-gallery, which takes a class: first things first."""
+    """Order of the gallery, as the class that sphinx-gallery asks for: real tables first."""
+
+    _FIRST = ("plot_breast_cancer", "plot_wine", "plot_digits", "plot_diabetes")
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    def __call__(self, name: str) -> tuple[bool, str]:
+    def __call__(self, name: str) -> tuple[int, str]:
         """Key to sort a file by."""
-        return name != "plot_first_fit.py", name
+        stem = name.removesuffix(".py")
+        return (self._FIRST.index(stem) if stem in self._FIRST else len(self._FIRST)), name
 
 
 def table(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -139,6 +160,24 @@ def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers_wide.md") -
         ("data", *methods),
         ((data, *(values.get(method, "") for method in methods)) for data, values in found.items()),
     )
+
+
+# ----------------------------------------------------------------------------------- sample report
+
+
+def sample_report() -> str:
+    """Return the report on the demo's cohort, a page of HTML."""
+    from sparseauc import report
+    from sparseauc.cli.demo import NEW, PATIENTS
+    from sparseauc.datasets import make_patients
+
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "patients.csv"
+        make_patients(PATIENTS + NEW, random_state=0)[:PATIENTS].to_csv(table, index=False)
+        return report(
+            table, "sepsis", positive="yes", exclude=["patient"], text="one-hot",
+            missing="median", rule="1se",
+        ).html  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------ audit
@@ -249,7 +288,7 @@ def public_names() -> dict[str, list[str]]:
         module = importlib.import_module(module_name)
         listed = getattr(module, "__all__", None)
         own = []
-        for name in sorted(listed if listed is not None else vars(module), key=str.lower):
+        for name in sorted(listed if listed is not None else vars(module), key=_by_use):
             thing = getattr(module, name)
             if name.startswith("_") or id(thing) in seen:
                 continue
@@ -264,6 +303,10 @@ def public_names() -> dict[str, list[str]]:
     return names
 
 
+def _by_use(name: str) -> tuple[int, str]:
+    return (FIRST.index(name) if name in FIRST else len(FIRST)), name.lower()
+
+
 def reference_pages() -> dict[str, str]:
     """Return a page for each public module, with a table of its names."""
     pages, modules = {}, public_names()
@@ -276,6 +319,9 @@ def reference_pages() -> dict[str, str]:
             f".. currentmodule:: {module_name}\n\n"
             f".. autosummary::\n   :toctree: names\n   :nosignatures:\n\n{entries}\n"
         )
-    listing = "\n".join(f"generated/api/{module_name}" for module_name in modules)
-    pages["parts/api.md"] = f"```{{toctree}}\n:maxdepth: 1\n\n{listing}\n```\n"
+    parts = []
+    for section, members in SECTIONS.items():
+        listing = "\n".join(f"generated/api/{name}" for name in members if name in modules)
+        parts.append(f"```{{toctree}}\n:caption: {section}\n:maxdepth: 1\n\n{listing}\n```\n")
+    pages["parts/api.md"] = "\n".join(parts)
     return pages

@@ -169,7 +169,7 @@ def test_three_classes_text_and_missing_values_as_a_stranger_meets_them(tmp_path
     steps = [
         ([], "3 classes: 'a' (40 rows)"),
         (["--positive", "a"], "'colour' (such as 'red')"),
-        (["--text", "one-hot"], "1 values are missing, in 1 of the columns: 'x4' (1)"),
+        (["--text", "one-hot"], "missing values in 'x4' (1)"),
         (["--missing", "median"], None),
     ]
     arguments = [table, "-t", "outcome", *FAST]

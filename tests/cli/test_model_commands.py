@@ -198,7 +198,7 @@ def test_text_where_numbers_belong(plain, tmp_path):
     frame.to_csv(new, index=False)
     result = run("predict", plain, new)
     assert result.exit_code == 3
-    assert "'a' must hold numbers and is 'about 3' in row 8" in result.stderr
+    assert "'a' must hold numbers, but is 'about 3' in row 8" in result.stderr
 
 
 def test_auc_where_the_outcome_is_there(plain, tmp_path):

@@ -30,4 +30,4 @@ def test_what_was_raised_is_among_them():
     table = dataclasses.replace(noise(), warnings=("'gene 4' looks like an id",))
     summary = fit_table(table, FitSettings(k=40, alpha=1.0, folds=0, stability_pairs=0))
     assert "'gene 4' looks like an id." in summary.cautions
-    assert summary.cautions[0].startswith("Nested cross-validation was left out (`--quick`).")
+    assert summary.cautions[0].startswith("Nested cross-validation was skipped (`--quick`).")

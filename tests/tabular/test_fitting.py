@@ -131,7 +131,7 @@ def test_groups_are_never_parted(monkeypatch):
 
 def test_too_few_groups():
     groups = np.where(Y == 1, 0, np.arange(Y.size))
-    with pytest.raises(DataError, match="1 groups hold rows that are 'yes'"):
+    with pytest.raises(DataError, match="only 1 groups have rows that are 'yes'"):
         fit_table(table(groups=groups), FitSettings(max_k=3))
 
 

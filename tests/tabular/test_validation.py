@@ -121,7 +121,7 @@ def test_a_column_in_other_units_is_noticed(fitted, folder):
     assert b.mean_shift == pytest.approx((frame["b"].mean() - before.mean()) / before.std(ddof=0))
     assert b.outside == ((frame["b"] < before.min()) | (frame["b"] > before.max())).sum()
     assert a.missing_before == pytest.approx(0.1)
-    assert any("'b' has moved" in text for text in moved.warnings)
+    assert any("mean of 'b' has moved" in text for text in moved.warnings)
 
 
 def test_rows_without_an_outcome_are_left_out(fitted, folder):
@@ -129,14 +129,14 @@ def test_rows_without_an_outcome_are_left_out(fitted, folder):
     frame.loc[:49, "y"] = None
     part = validate_model(fitted.card(), source(frame, folder))
     assert part.positive.size == 450
-    assert any("50 rows lack" in text for text in part.notes)
+    assert any("50 rows without" in text for text in part.notes)
 
 
 @pytest.mark.parametrize(
     ("change", "by", "says"),
     [
-        (lambda frame: frame.drop(columns="y"), None, "no column 'y'"),
-        (lambda frame: frame.assign(y="well"), None, "0 rows with a score are 'ill'"),
+        (lambda frame: frame.drop(columns="y"), None, "no outcome column 'y'"),
+        (lambda frame: frame.assign(y="well"), None, "only 0 scored rows are 'ill'"),
         (lambda frame: frame, "sight", "did you mean 'site'"),
         (lambda frame: frame.drop(columns="a"), None, "'a'"),
     ],
@@ -154,7 +154,7 @@ def test_a_card_that_is_not_sound(fitted, folder, summary):
     from dataclasses import replace
 
     card = replace(fitted.card(), summary=summary)
-    with pytest.raises(ModelFileError, match="not sound"):
+    with pytest.raises(ModelFileError, match="damaged"):
         validate_model(card, source(cohort(5), folder))
 
 

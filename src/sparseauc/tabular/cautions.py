@@ -1,7 +1,4 @@
-"""What a reader should know before relying on a list, found in the numbers of the fit.
-
-The terminal, JSON, the report and notebooks all show these sentences.
-"""
+"""Cautions about a fitted list: the same in the terminal, JSON, report and notebook."""
 
 from __future__ import annotations
 
@@ -12,16 +9,15 @@ import numpy as np
 
 from .._text import listed
 
-# With fewer rows of the rarer class than SOME_ROWS the list is a suggestion, with fewer than
-# FEW_ROWS a guess.
+# Limits on the number of rows of the rarer class.
 SOME_ROWS, FEW_ROWS = 50, 20
-# A column that fewer halves than this select owes its place to the rows at hand.
+# Selection frequency below which a column is unstable.
 UNSTABLE = 0.5
-# A fall of the AUC on new rows that says the model has overfitted.
+# Drop of the AUC from training rows to nested cross-validation that indicates overfitting.
 LARGE_FALL = 0.1
-# A column with a larger share of missing values is in good part imputed.
+# Share of missing values above which a chosen column is worth a caution.
 MANY_MISSING = 0.2
-# Columns of this correlation are the same but for rounding.
+# Columns with a higher correlation are the same but for rounding.
 SAME = 0.999
 
 Copies = Sequence[Sequence[tuple[str, float]]]
@@ -30,7 +26,7 @@ Copies = Sequence[Sequence[tuple[str, float]]]
 def find_cautions(
     about: Mapping[str, Any], warnings: Iterable[str] = (), copies: Copies = ()
 ) -> list[str]:
-    """Say what speaks against relying on a result, the gravest first.
+    """Return reasons not to rely on a result, the most serious first.
 
     Parameters
     ----------
@@ -45,7 +41,7 @@ def find_cautions(
     Returns
     -------
     list of str
-        Sentences; empty if nothing stood out.
+        Sentences; empty if there is no caution.
     """
     return [
         *_of_the_ranking(about),
@@ -66,12 +62,11 @@ def _of_the_ranking(about: Mapping[str, Any]) -> Iterator[str]:
     nested, training = about["auc"], about["training_auc"]
     if nested is None:
         if about["settings"].get("folds", 0):
-            yield "Too few rows or groups of a class for nested cross-validation: no AUC is given."
+            yield "A class has too few rows or groups for nested cross-validation."
         else:
             yield (
-                "Nested cross-validation was left out (`--quick`). The AUC of "
-                f"{training:.2f} is that of the training rows; with many columns to choose from, "
-                "pure noise can reach it."
+                f"Nested cross-validation was skipped (`--quick`). The AUC of {training:.2f} is "
+                "that of the training rows. With many columns, pure noise can reach it."
             )
         return
     if nested["low"] <= 0.5:
@@ -83,8 +78,8 @@ def _of_the_ranking(about: Mapping[str, Any]) -> Iterator[str]:
     permutation = about["permutation"]
     if permutation is not None and permutation["pvalue"] > 0.05:
         yield (
-            "With the outcome shuffled, the same procedure often did as well "
-            f"(p = {permutation['pvalue']:.2g}): the result may be chance."
+            f"The permutation test is not significant (p = {permutation['pvalue']:.2g}): the "
+            "result may be chance."
         )
     if training - nested["auc"] > LARGE_FALL:
         yield (
@@ -95,9 +90,9 @@ def _of_the_ranking(about: Mapping[str, Any]) -> Iterator[str]:
     known = [area for area in nested["folds"] if area is not None]
     if known and abs(np.mean(known) - nested["auc"]) > nested["standard_error"]:
         yield (
-            f"The mean AUC within folds is {np.mean(known):.2f}, that of all rows together "
-            f"{nested['auc']:.2f}: the models of the folds score on different scales. Believe the "
-            "former."
+            f"The mean AUC within folds ({np.mean(known):.2f}) differs from the pooled AUC "
+            f"({nested['auc']:.2f}), because the folds' models score on different scales. Report "
+            "the mean within folds."
         )
 
 
@@ -109,19 +104,19 @@ def _of_the_rows(about: Mapping[str, Any]) -> Iterator[str]:
     label = min(counts, key=counts.__getitem__)
     if counts[label] < FEW_ROWS:
         yield (
-            f"Only {counts[label]} rows are {label!r}: which columns are chosen, and the AUC, are "
-            "a rough guess."
+            f"Only {counts[label]} rows are {label!r}: the choice of columns and the AUC are very "
+            "uncertain."
         )
     elif counts[label] < SOME_ROWS:
         yield (
-            f"{counts[label]} rows are {label!r}. That is enough to see a strong signal, but "
-            "another sample of this size could lead to other columns: check the list on new data."
+            f"{counts[label]} rows are {label!r}. Another sample of this size could lead to other "
+            "columns: validate the list on new data."
         )
     if about["groups"] is not None:
         yield (
-            f"Rows come in {about['groups']} groups. Groups were kept together in "
-            "cross-validation, but the interval counts rows as independent, and is too narrow if "
-            "rows of a group are alike."
+            f"Rows come in {about['groups']} groups. Cross-validation kept groups together, but "
+            "the interval treats rows as independent. It is too narrow if rows of a group are "
+            "correlated."
         )
 
 
@@ -129,8 +124,8 @@ def _of_the_size(about: Mapping[str, Any]) -> Iterator[str]:
     tried = [row["k"] for row in about["auc_by_k"]]
     if len(tried) > 1 and max(tried) <= about["k"] < about["columns_tried"]:
         yield (
-            f"The number of columns chosen, {about['k']}, is the largest that was tried: more "
-            "might rank better. `--max-k` tries more."
+            f"The number of columns chosen, {about['k']}, is the largest tried. More might rank "
+            "better: raise `--max-k`."
         )
 
 
@@ -143,8 +138,8 @@ def _of_the_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     ]
     if unstable:
         yield (
-            f"Fewer than half of the refits on half of the rows chose {listed(unstable, 20)}. With "
-            "other rows, other columns may take their place."
+            f"Fewer than half of the refits on half of the rows chose {listed(unstable, 20)}. "
+            "Another sample may replace them by other columns."
         )
     same = {
         " and ".join(sorted((repr(one["column"]), repr(other))))
@@ -154,15 +149,15 @@ def _of_the_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     }
     if same:
         yield (
-            f"Columns that are the same but for their scale: {listed(sorted(same), 20)}. Which of "
-            "them is chosen says nothing."
+            f"Columns that differ only in scale: {listed(sorted(same), 20)}. Which of them was "
+            "chosen is arbitrary."
         )
     gaps = {str(one["column"]): missing_share(about, str(one["column"])) for one in chosen}
     holes = [f"{name!r} ({share:.0%})" for name, share in gaps.items() if share > MANY_MISSING]
     if holes and about["imputation"] is not None:
         yield (
-            f"Chosen, though many of their values were missing and imputed: {listed(holes, 20)}. "
-            "If missingness depends on the outcome, the value of such a column is overstated."
+            f"Chosen columns with many missing values, which were imputed: {listed(holes, 20)}. If "
+            "missingness depends on the outcome, their value is overstated."
         )
 
 

@@ -1,7 +1,6 @@
-"""Which method ranks new rows of this table best: all of ours and their peers, judged alike.
+"""Compare methods on a table by nested cross-validation.
 
-Every method is tuned by cross-validation within the training rows of an outer fold and judged on
-the rest. Scaling and filling in are learned there too.
+Every method is scaled, imputed and tuned within the training rows of an outer fold.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class MethodResult:
-    """How a method did.
+    """Result of one method.
 
     Attributes
     ----------
@@ -83,12 +82,12 @@ def compare_methods(
     methods : sequence of str, default=all of ``METHODS``
         The first is what the others are compared with.
     repeats : int, default=1
-        Of the outer folds, shuffled anew; every method sees the same ones.
+        Repeats of the outer cross-validation. All methods use the same folds.
     folds : int, default=5
-        Outer folds; fewer if a class has fewer rows, or groups.
+        Outer folds; fewer if a class has fewer rows or groups.
     seed : int, default=0
     progress : callable, optional
-        Called with what is being done, steps done and steps in all.
+        Called with the stage, the steps done and the number of steps.
 
     Returns
     -------
@@ -97,7 +96,7 @@ def compare_methods(
     """
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
-        raise DataError(f"there is no method {unknown[0]!r}; there are {', '.join(METHODS)}")
+        raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(METHODS)}")
     splits = [_splits(table, folds, seed + repeat) for repeat in range(repeats)]
     steps, done = len(methods) * sum(map(len, splits)), 0
     positive = table.y == 1
@@ -152,14 +151,14 @@ def _folds(y: Any, groups: Any, folds: int, seed: int) -> Any:
     fewest = min(np.unique(units[y == label]).size for label in (0, 1))
     if fewest < 2:
         raise DataError(
-            f"{fewest} rows or groups of a class are too few to compare methods on: 4 at least"
+            f"a class has only {fewest} rows or groups; comparing methods needs at least 4"
         )
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     return kind(min(folds, fewest), shuffle=True, random_state=seed)
 
 
 def fit_method(method: Method, table: Table, train: npt.NDArray[np.intp], seed: int) -> Any:
-    """Tune and fit a method to training rows; convergence is its own affair."""
+    """Tune and fit a method to training rows, without its convergence warnings."""
     X, y = table.X[train], table.y[train]
     groups = None if table.groups is None else table.groups[train]
     inner = _folds(y, groups, 5, 1000 + seed)

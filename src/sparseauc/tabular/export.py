@@ -1,4 +1,4 @@
-"""Models for other programs: an ONNX graph, a JSON score card, one SQL expression.
+"""Export models as an ONNX graph, a JSON score card or an SQL expression.
 
 All three compute what :meth:`ScoreCard.scores` does, from the chosen columns alone.
 """
@@ -16,17 +16,16 @@ from .._optional import import_optional
 from .scorecard import ColumnType, ScoreCard, Term
 
 _HOW = (
-    "score = intercept + sum over terms of coefficient * value. A term with a level has value 1 "
-    "where the column is that text and 0 where it is another of the column's levels; any other has "
-    "the number in the column, true being 1 and false 0. Missing are NULL, NaN, and texts that are "
-    "none of the levels (where levels is null, texts are never missing). Where limits is true, >5 "
-    "counts as 5, and text without a digit is missing. A missing value is replaced by fill, or the "
-    "row has no score if fill is null; nor has it one if a number is infinite. Rows with a "
-    "score above 0 are predicted positive, others negative. Where "
-    "calibration is not null, the probability of the positive class is 1 / (1 + exp(-(slope * "
-    "score + intercept))) with slope and intercept of the calibration, which was fitted to so many "
-    "positive and negative rows that the model had not seen. Where points is not null, score = "
-    "total - threshold, and the total is the sum of points * value / unit."
+    "score = intercept + sum over terms of coefficient * value. A term with a level has value 1 if "
+    "the column equals that level and 0 if it equals another level. Any other term has the number "
+    "in the column; true is 1 and false is 0. NULL, NaN and unknown levels are missing (if levels "
+    "is null, no level is unknown). If limits is true, >5 counts as 5, and text without a digit is "
+    "missing. A missing value is replaced by fill; if fill is null, the row has no score. A row "
+    "with an infinite number has no score. Rows with a score above 0 are predicted positive, "
+    "others negative. If calibration is not null, the probability of the positive class is "
+    "1 / (1 + exp(-(slope * score + intercept))), with its slope and intercept; n_positive and "
+    "n_negative out-of-fold scores were used to fit it. If points is not null, score = total - "
+    "threshold, and the total is the sum of points * value / unit."
 )
 
 # The largest number. NaN is greater than all in some databases and comparable to none in others:
@@ -35,7 +34,7 @@ _MOST = "1.7976931348623157e308"
 
 
 def to_json(card: ScoreCard) -> str:
-    """Write a score card to read, or to compute by hand.
+    """Export a score card as JSON.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ def to_json(card: ScoreCard) -> str:
 
 
 def to_sql(card: ScoreCard) -> str:
-    """Write one SQL expression that scores a row, in double precision.
+    """Export an SQL expression that scores a row, in double precision.
 
     Parameters
     ----------
@@ -190,7 +189,7 @@ def _literal(number: float) -> str:
 
 
 def to_onnx(card: ScoreCard) -> bytes:
-    """Write an ONNX model that scores rows in double precision.
+    """Export an ONNX model that scores rows in double precision.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a table to a short list, judged honestly: what ``sparseauc fit`` does, as a function."""
+"""From a table to a validated short list: ``sparseauc fit`` as a function."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What to fit, and how much to find out about it.
+    """How to fit and validate a list.
 
     Attributes
     ----------
@@ -56,19 +56,19 @@ class FitSettings:
     rule : {"best", "1se"}
         See :class:`~sparseauc.SparseAUCClassifierCV`.
     always_include : sequence of str
-        Columns that must be chosen; a column of text stands for all its levels.
+        Columns that must be on the list; a text column stands for all its levels.
     points : int, optional
         Give whole points from minus this to this instead of coefficients, as
         :func:`~sparseauc.selection.point_score` does.
     folds : int
-        Outer folds of the honest AUC; 0 leaves it out.
+        Outer folds of nested cross-validation; 0 skips it.
     stability_pairs : int
-        Pairs of halves for stability; 0 leaves it out.
+        Pairs of halves for stability selection; 0 skips it.
     permutations : int
-        Shuffles of the labels for a p-value; each refits everything.
+        Permutations of the labels for a p-value; each refits everything.
     seed : int
     jobs : int, optional
-        Folds computed at the same time.
+        Number of parallel jobs.
     """
 
     k: int | None = None
@@ -85,21 +85,21 @@ class FitSettings:
 
     @property
     def tuned(self) -> bool:
-        """Whether anything is left to choose by cross-validation."""
+        """Whether cross-validation has anything to choose."""
         return self.k is None or self.alpha is None
 
 
 def fit_table(
     table: Table, settings: FitSettings | None = None, progress: Progress | None = None
 ) -> FitSummary:
-    """Choose columns, fit them, and find out how far to trust the result.
+    """Choose columns, fit them, and validate the result.
 
     Parameters
     ----------
     table : Table
     settings : FitSettings, optional
     progress : callable, optional
-        Called with what is being done, steps done and steps in all.
+        Called with the stage, the steps done and the number of steps.
 
     Returns
     -------
@@ -108,22 +108,22 @@ def fit_table(
     Raises
     ------
     DataError
-        If the table does not allow what was asked for.
+        If the table does not allow these settings.
 
     Notes
     -----
-    Missing values are filled in by a ``SimpleImputer`` that is part of the model. Every outer fold
-    fits it anew, so the honest AUC owes nothing to the rows it is measured on. The inner folds that
-    choose k and the ridge share one imputer: that lets values, not labels, of a validation row into
-    a median, and can only make the choice of k a little worse, never the AUC look better.
+    Missing values are imputed by a ``SimpleImputer`` that is part of the model. Every outer fold
+    fits its own, so the AUC of nested cross-validation is not affected by test rows. The inner
+    folds that choose k and the ridge share one imputer: it sees values, not labels, of validation
+    rows, which can make the choice of k slightly worse but never the AUC look better.
     """
     settings = FitSettings() if settings is None else settings
     report = progress or (lambda *_: None)
     started = time.perf_counter()
     if settings.permutations and table.groups is not None:
         raise DataError(
-            "--permutations: rows of a group go together, and shuffling them one by one would make "
-            "any p-value too small. Leave out --groups or --permutations"
+            "--permutations cannot be combined with --groups: permuting single rows would make the "
+            "p-value too small"
         )
     fixed = _places(table, settings.always_include)
     splits = [] if settings.folds == 0 else _outer_splits(table, settings)
@@ -135,7 +135,7 @@ def fit_table(
         report(stage, done, steps)
         done += 1
 
-    # Those of the estimators are said once, by the summary, however many folds raise them.
+    # Warnings of the estimators are shown once, however many folds raise them.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
@@ -156,14 +156,14 @@ def fit_table(
                 permutation = _permutation(table, settings, fixed, report)
         except DataError:
             raise
-        except ValueError as error:  # the estimators' own checks, in words for a person
+        except ValueError as error:  # the estimators' own checks
             raise DataError(str(error)) from error
     report("Done", steps, steps)
 
     columns = column_table(classifier, X, table.y, stability)
     columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
     scores = np.asarray(classifier.decision_function(X), np.float64)
-    # Where the AUC is judged by nested folds, they tell whether it is chance.
+    # With nested cross-validation, its interval tells whether the list is chance.
     wanted = (UserWarning,) if nested is not None else (UserWarning, ChanceWarning)
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     _name(model, classifier, table)
@@ -174,7 +174,7 @@ def fit_table(
         )
     notes = list(table.notes)
     if stability is not None and table.groups is not None:
-        notes.append("stability halves the rows without regard to groups: frequencies are high")
+        notes.append("selection frequencies ignore groups and are too high")
     summary = FitSummary(
         model=model,
         table=table,
@@ -191,14 +191,14 @@ def fit_table(
         seconds=time.perf_counter() - started,
     )
     if summary.out_of_fold_scores is not None:
-        # Scores that the choice of k has not seen either are the better ones to calibrate by.
+        # Better for calibration than the inner folds' scores, which the choice of k has seen.
         scores = np.asarray(summary.out_of_fold_scores, np.float64)
         summary.classifier.calibration_ = fit_calibration(scores, table.y == 1)
     return summary
 
 
 def _places(table: Table, names: Sequence[str]) -> Indices:
-    """Numbers of the columns that names stand for."""
+    """Indices of the named columns; a text column has one for each level."""
     places: list[int] = []
     for name in names:
         found = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
@@ -211,7 +211,7 @@ def _places(table: Table, names: Sequence[str]) -> Indices:
 def _estimator(
     table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
 ) -> Any:
-    """Return the whole procedure, unfitted, for these rows of the table."""
+    """Return the unfitted pipeline for these rows of the table."""
     always = fixed.tolist() or None
     classifier: Any
     if not settings.tuned:
@@ -235,7 +235,7 @@ def _estimator(
 
 
 def _sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
-    """Numbers of columns to try; None for those that the classifier tries by itself."""
+    """Values of k to try; None for the classifier's default."""
     if settings.k is not None:
         return [settings.k]
     if settings.max_k is None:
@@ -246,7 +246,7 @@ def _sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
 def _fitted(
     table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
 ) -> tuple[Any, PointScore | None]:
-    """Fit the procedure to some rows, groups kept together within; its points if it has any."""
+    """Fit the pipeline to some rows; inner folds keep groups together. Also return its points."""
     model = _estimator(table, settings, fixed, rows)
     whole = rows.size == table.y.size
     X = table.X if whole else table.X[rows]
@@ -269,41 +269,41 @@ def _fitted(
 
 
 def _name(model: Any, classifier: Any, table: Table) -> None:
-    """Tell a model the names of its columns and classes, as if it were fitted to a data frame.
+    """Give a model the names of columns and classes, as if it were fitted to a data frame.
 
-    A frame of a wide table is slow to make, and there is none of a sparse one.
+    Data frames of wide tables are slow to make, and sparse tables have none.
     """
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     first.feature_names_in_ = table.columns.astype(object)
     classifier.classes_ = np.array([table.negative, table.positive])
 
 
-# --------------------------------------------------------------------------------------- honest AUC
+# -------------------------------------------------------------------------- nested cross-validation
 
 
 def _group_folds(
     table: Table, settings: FitSettings, rows: npt.NDArray[np.intp]
 ) -> StratifiedGroupKFold:
-    """Folds that keep groups together, as many as there are groups of each class, five at most."""
+    """Folds that keep groups together: five, or fewer if a class has fewer groups."""
     holding = _groups_by_class(table, rows)
     if min(holding) < 2:
         label = (table.negative, table.positive)[int(np.argmin(holding))]
         raise DataError(
-            f"--groups: {min(holding)} groups hold rows that are {label!r}, and folds that keep "
-            "groups together need more"
+            f"--groups: only {min(holding)} groups have rows that are {label!r}; cross-validation "
+            "needs at least 2"
         )
     return StratifiedGroupKFold(min(5, *holding), shuffle=True, random_state=settings.seed)
 
 
 def _groups_by_class(table: Table, rows: npt.NDArray[np.intp]) -> list[int]:
-    """Numbers of groups with negative and with positive rows among these."""
+    """Number of groups with negative rows, and with positive rows."""
     assert table.groups is not None
     groups, y = table.groups[rows], table.y[rows]
     return [np.unique(groups[y == label]).size for label in (0, 1)]
 
 
 def _outer_splits(table: Table, settings: FitSettings) -> list[Split]:
-    """Folds to judge by; none where the training rows would lack a class."""
+    """Outer folds; none if the training rows of a fold would lack a class."""
     rarer = int(min(table.y.sum(), (1 - table.y).sum()))
     everything = np.arange(table.y.size)
     splitter: Any
@@ -331,10 +331,10 @@ def _nested(
     splits: list[Split],
     advance: Callable[[str], None],
 ) -> NestedScores:
-    """Score every row by a model chosen and fitted without it, or its group."""
+    """Score every row by a model chosen and fitted without it and its group."""
     parts, columns, positive = [], [], table.y == 1
     for number, (train, test) in enumerate(splits):
-        advance(f"Honest AUC, fold {number + 1} of {len(splits)}")
+        advance(f"Nested cross-validation, fold {number + 1} of {len(splits)}")
         model, _ = _fitted(table, settings, fixed, train)
         parts.append(comparable_scores(model, table.X, positive, train, test))
         columns.append(columns_used(model))
@@ -344,10 +344,10 @@ def _nested(
 def _permutation(
     table: Table, settings: FitSettings, fixed: Indices, report: Progress
 ) -> PermutationResult:
-    """Test the whole procedure on shuffled outcomes.
+    """Permutation test of the whole procedure.
 
-    Folds are not repeated here: repeats sharpen the choice of k, at several times the cost, and a
-    test compares like with like.
+    Inner folds are not repeated here: repeats cost several times as much, and the test compares
+    like with like.
     """
     procedure = _estimator(table, settings, fixed, np.arange(table.y.size))
     rarer = int(np.bincount(table.y, minlength=2).min())
@@ -373,7 +373,7 @@ def _permutation(
 def _stability(
     X: Any, table: Table, settings: FitSettings, fixed: Indices, classifier: Any
 ) -> StabilityResult | None:
-    """How often halves choose each column; nothing to tell where all are chosen beforehand."""
+    """Stability selection; None if there is nothing to choose."""
     k = int(np.count_nonzero(classifier.coef_))
     if k <= fixed.size or k >= len(table.inputs):
         return None

@@ -1,4 +1,4 @@
-"""The methods that ``compare``, ``reproduce`` and the benchmarks set side by side, in one place.
+"""The methods that ``compare``, ``reproduce`` and the benchmarks compare.
 
 Importing this module is cheap: estimators are imported when one is made.
 """
@@ -16,18 +16,18 @@ KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 
 @dataclass(frozen=True)
 class Method:
-    """A classifier and what is tuned of it.
+    """A classifier and the grid it is tuned over.
 
     Attributes
     ----------
     key : str
         Its name on the command line.
     title : str
-        What it is, in a few words.
+        Short description.
     make : callable
         Returns the unfitted classifier.
     grid : mapping of str to sequence of float
-        Values to try of each parameter; empty for a classifier that tunes itself, without scaling.
+        Values to try for each parameter; empty for a classifier that scales and tunes itself.
     """
 
     key: str
@@ -36,7 +36,7 @@ class Method:
     grid: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def feasible_grid(self, n_features: int) -> dict[str, list[float]]:
-        """Grid for a table of so many features: a list is not longer than the table is wide."""
+        """Return the grid without values of k above the number of features."""
         values = {key: list(values) for key, values in self.grid.items()}
         if "k" in values:
             values["k"] = [k for k in values["k"] if k <= n_features]
@@ -44,7 +44,7 @@ class Method:
 
 
 def l1_logistic(C: float = 1.0, random_state: int = 0) -> Any:
-    """Logistic regression with an L1 penalty, balanced classes, on every scikit-learn we allow.
+    """L1-penalised logistic regression with balanced classes, for every supported scikit-learn.
 
     Parameters
     ----------
@@ -93,17 +93,19 @@ METHODS: Mapping[str, Method] = {
     for method in (
         Method(
             OURS,
-            "best k columns, k and ridge by cross-validation",
+            "this library, default rule",
             lambda: sparseauc.SparseAUCClassifierCV(),
         ),
         Method(
             "sparse-auc-1se",
-            "the same, the shortest list within one standard error",
+            "this library, rule 1se",
             lambda: sparseauc.SparseAUCClassifierCV(rule="1se"),
         ),
-        Method("sht-auc", "SHT-AUC", _stochastic("SHTAUCClassifier"), {"k": KS}),
-        Method("sto-iht", "StoIHT", _stochastic("StoIHTClassifier"), {"k": KS}),
-        Method("hsg-ht", "HSG-HT", _stochastic("HSGHTClassifier"), {"k": KS}),
+        Method(
+            "sht-auc", "stochastic hard thresholding", _stochastic("SHTAUCClassifier"), {"k": KS}
+        ),
+        Method("sto-iht", "StoIHT, logistic loss", _stochastic("StoIHTClassifier"), {"k": KS}),
+        Method("hsg-ht", "HSG-HT, logistic loss", _stochastic("HSGHTClassifier"), {"k": KS}),
         Method(
             "spam-l1",
             "SPAM with an L1 penalty",
@@ -111,13 +113,22 @@ METHODS: Mapping[str, Method] = {
             {"alpha": _powers_of_ten(-5, -1, 5)},
         ),
         Method(
-            "solam", "SOLAM", _stochastic("SOLAMClassifier"), {"radius": _powers_of_ten(-1, 2, 4)}
+            "solam",
+            "SOLAM, all columns",
+            _stochastic("SOLAMClassifier"),
+            {"radius": _powers_of_ten(-1, 2, 4)},
         ),
         Method(
-            "fsauc", "FSAUC", _stochastic("FSAUCClassifier"), {"radius": _powers_of_ten(-1, 2, 4)}
+            "fsauc",
+            "FSAUC, L1 ball",
+            _stochastic("FSAUCClassifier"),
+            {"radius": _powers_of_ten(-1, 2, 4)},
         ),
         Method(
-            "opauc", "OPAUC", _stochastic("OPAUCClassifier"), {"alpha": _powers_of_ten(-4, 0, 3)}
+            "opauc",
+            "OPAUC, all columns",
+            _stochastic("OPAUCClassifier"),
+            {"alpha": _powers_of_ten(-4, 0, 3)},
         ),
         Method(
             "mean-difference",

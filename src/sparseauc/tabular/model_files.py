@@ -1,9 +1,9 @@
-"""Model files: written by skops, never by pickle, and read without trusting who wrote them.
+"""Model files: written by skops, never by pickle, and safe to load from untrusted sources.
 
 A model file is a zip archive. ``schema.json`` and the arrays beside it are the estimator, as skops
-writes them; any program with skops and this library can load it. ``sparseauc.json`` is the score
-card: columns, coefficients, classes, training summary, library version, and a digest of all that.
-Scoring, showing and exporting read the card alone, so nothing of the file is ever constructed.
+writes it; any program with skops and this library can load it. ``sparseauc.json`` is the score
+card: columns, coefficients, classes, training summary, library version, and a digest of all these.
+Scoring, showing and exporting read the card only and construct no object.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .scorecard import ColumnType, ScoreCard, make_card, steps_of
 # 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
 FORMAT = 2
 CARD, SCHEMA = "sparseauc.json", "schema.json"
-# A thousand times a large model; what claims more was made to fill the memory.
+# A thousand times a large model: a larger file is an attack on memory.
 _LARGEST = 1 << 28
 
 # Everything that a model may be made of besides classes of this library, by the names skops gives
@@ -69,7 +69,7 @@ CLASSES = {
 
 
 class ModelFileError(ValueError):
-    """A file that is no model of this library, is damaged, or holds what it must not."""
+    """A file that is not a model of this library, is damaged, or holds an unknown type."""
 
 
 class ModelVersionWarning(UserWarning):
@@ -103,7 +103,7 @@ class SavedModel:
         return labels if [str(label) for label in labels.tolist()] == names else np.array(names)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Score rows; higher is more likely positive, above 0 is predicted positive.
+        """Score rows. Rows with a score above 0 are predicted positive.
 
         Parameters
         ----------
@@ -141,10 +141,10 @@ class SavedModel:
 
     @property
     def predict_proba(self) -> Callable[[Any], npt.NDArray[np.float64]]:
-        """Probability of each class, NaN where a row has no score; of calibrated models only."""
+        """Return class probabilities, NaN for rows without a score. Needs a calibrated model."""
         if self.card.calibration is None:
             raise AttributeError(
-                "this model ranks rows and gives no probabilities: use decision_function, or fit "
+                "this model has no probabilities: use decision_function, or fit "
                 "SparseAUCClassifierCV, which gives them"
             )
 
@@ -165,21 +165,21 @@ def save_model(
     classes: tuple[str, str] | None = None,
     target: str = "y",
 ) -> ScoreCard:
-    """Write a fitted model to a file that can be loaded without trusting it.
+    """Write a fitted model to a file that is safe to load.
 
     Parameters
     ----------
     path : path or str
-        Overwritten if it exists, and never half-written.
+        Replaced if it exists, and never half-written.
     model : SparseLinearClassifier, or Pipeline that ends with one
-        Fitted. Before the classifier may stand ``SimpleImputer`` and ``StandardScaler``.
+        A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``.
     summary, inputs, types, classes, target
         See :func:`~sparseauc.tabular.scorecard.make_card`.
 
     Returns
     -------
     ScoreCard
-        What was written beside the estimator.
+        The score card in the file.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def model_bytes(model: Any, card: ScoreCard) -> bytes:
     ):
         schema = json.loads(archive.read(SCHEMA))
         for name in _foreign_types(schema)[:1]:
-            raise TypeError(f"the model holds a {name}, which would not be loaded again")
+            raise TypeError(f"the model holds a {name}, which cannot be loaded again")
         for name in archive.namelist():
             content = archive.read(name) if name != SCHEMA else json.dumps(schema).encode()
             packed.writestr(name, content)
@@ -222,7 +222,7 @@ def model_bytes(model: Any, card: ScoreCard) -> bytes:
 
 
 def load_model(path: Path | str) -> SavedModel:
-    """Load a model file, refusing whatever this library would not have written.
+    """Load a model file. Whatever this library would not have written is refused.
 
     Parameters
     ----------
@@ -257,8 +257,8 @@ def load_model(path: Path | str) -> SavedModel:
             summary=card.summary,
         )
     except Exception as error:
-        # skops meets damage in many ways; that the estimator is not sound is all there is to say.
-        raise ModelFileError(f"{path.name} is damaged: its estimator is not sound") from error
+        # skops fails in many ways on damaged files.
+        raise ModelFileError(f"{path.name} is damaged: its estimator cannot be read") from error
     if any(
         getattr(again, name) != getattr(card, name)
         for name in ("terms", "intercept", "calibration")
@@ -278,7 +278,7 @@ def _inputs(card: ScoreCard, estimator: Any) -> list[tuple[str, str | None]]:
 
 
 def read_card(path: Path | str) -> ScoreCard:
-    """Read the score card of a model file, having looked at all that is in the file.
+    """Read the score card of a model file, after checking the whole file.
 
     Nothing is constructed; yet a file with an object of an unknown type is refused here too, as one
     that must not be passed on.
@@ -300,7 +300,7 @@ def read_card(path: Path | str) -> ScoreCard:
     try:
         with zipfile.ZipFile(path) as archive:
             if CARD not in archive.namelist() or SCHEMA not in archive.namelist():
-                raise ModelFileError(f"{path.name} is an archive, but no model of sparseauc")
+                raise ModelFileError(f"{path.name} is an archive, but not a sparseauc model")
             if sum(member.file_size for member in archive.infolist()) > _LARGEST:
                 raise ModelFileError(f"{path.name} would take more than {_LARGEST} bytes unpacked")
             broken = archive.testzip()
@@ -316,21 +316,21 @@ def read_card(path: Path | str) -> ScoreCard:
     except ModelFileError:
         raise
     except FileNotFoundError:
-        raise ModelFileError(f"{path}: there is no such file") from None
+        raise ModelFileError(f"{path}: no such file") from None
     except zipfile.BadZipFile:
         raise ModelFileError(
-            f"{path.name} is no model file, or is cut short: it is not an archive. (Pickles are "
-            "never loaded, whatever they are called)"
+            f"{path.name} is not a model file, or is truncated: it is not a zip archive. Pickles "
+            "are never loaded"
         ) from None
     except OSError as error:
         raise ModelFileError(f"{path}: {error.strerror or error}") from None
     except Exception as error:
         # Damaged archives and JSON of the wrong shape fail in many ways.
-        raise ModelFileError(f"{path.name} is damaged: its card is not sound") from error
+        raise ModelFileError(f"{path.name} is damaged: its score card cannot be read") from error
     if foreign:
         raise ModelFileError(
-            f"{path.name} holds an object of type {foreign[0]}, which no model of sparseauc does: "
-            "it is not loaded"
+            f"{path.name} is not loaded: it holds an object of type {foreign[0]}, which no "
+            "sparseauc model contains"
         )
     if not sound:
         raise ModelFileError(

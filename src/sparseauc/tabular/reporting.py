@@ -1,4 +1,4 @@
-"""Reports from Python: of a data frame, or of a model that is fitted already."""
+"""Reports from Python: on a data frame, or on a fitted model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ReportPage:
     summary: FitSummary = field(repr=False)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file; whole, or not at all."""
+        """Write the page to a file."""
         target = Path(path)
         return write_whole(target.parent, {target.name: self.html.encode()})[0]
 
@@ -69,25 +69,25 @@ def report(
     missing: Literal["refuse", "median", "mean", "drop-rows", "drop-columns"] = "refuse",
     **settings: Any,
 ) -> ReportPage:
-    """Find the short list of a table and report on it: ``sparseauc fit --report`` from Python.
+    """Find the short list of a table and report on it, like ``sparseauc fit --report``.
 
     Parameters
     ----------
     data : DataFrame of pandas or polars, pyarrow.Table, or path
         A path names a file that ``sparseauc fit`` can read.
     target : str
-        Column of the outcome.
+        Outcome column.
     positive : object, optional
-        Its label of the events. Needed with three or more classes, which it sets against the rest;
-        of two the one that sorts last is taken.
+        Label of the positive class. By default the label that sorts last. Required with three or
+        more labels; all others are then negative.
     path : path, optional
-        Where to write the page; it is not written by default.
+        File to write; none by default.
     groups : str, optional
-        Column that says which rows belong together, such as a patient's.
+        Column that marks related rows, such as those of a patient.
     exclude : sequence of str, optional
         Columns to leave out.
     text, missing : str, default="refuse"
-        What to do with columns of text and with missing values; see
+        How to treat text columns and missing values; see
         :class:`~sparseauc.tabular.reading.Rules`.
     **settings
         Fields of :class:`~sparseauc.tabular.fitting.FitSettings`, such as ``k``, ``rule``,
@@ -132,7 +132,7 @@ def report_model(
     stability_pairs: int = 50,
     seed: int = 0,
 ) -> ReportPage:
-    """Report on a fitted classifier, from the rows it was fitted to.
+    """Report on a fitted classifier and its training rows.
 
     Parameters
     ----------
@@ -142,13 +142,13 @@ def report_model(
         The training rows. Every outer fold refits a clone of the model without some of them.
     y : array-like of shape (n,)
     path : path, optional
-        Where to write the page; it is not written by default.
+        File to write; none by default.
     target : str, default="y"
         Name of the outcome.
     folds : int, default=5
-        Outer folds of nested cross-validation; 0 leaves it out.
+        Outer folds of nested cross-validation; 0 skips it.
     stability_pairs : int, default=50
-        Pairs of halves for selection frequencies; 0 leaves them out.
+        Pairs of halves for selection frequencies; 0 skips them.
     seed : int, default=0
 
     Returns

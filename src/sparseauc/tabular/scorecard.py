@@ -1,7 +1,7 @@
-"""A fitted model as what it comes to: a few columns, their weights, and a threshold.
+"""Score cards: the columns, coefficients and intercept of a fitted model.
 
-That is all that scoring needs, so it is what model files keep in plain JSON and what exports are
-made of. It holds numbers and text only, and nothing in it is ever executed.
+Model files keep the card as plain JSON, and exports are made from it. It holds numbers and text
+only; nothing in it is ever executed.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ Kind = Literal["number", "boolean", "text"]
 
 @dataclass(frozen=True)
 class ColumnType:
-    """What a column held in training, by which new tables are read.
+    """Type of a column in training, used to read new tables.
 
     Attributes
     ----------
     kind : {"number", "boolean", "text"}
     decimal, thousands : str, optional
-        Marks of numbers in the text file; None if there were none, or it was no text file.
+        Decimal and thousands marks in the text file; None if there were none.
     levels : tuple of str
-        All texts of a column of text. Any other counts as missing.
+        Levels of a text column. Any other text is treated as missing.
     low, high : float, optional
         Smallest and largest number.
     limits : bool
-        Whether ``>2000`` counts as 2000, and text without a digit as missing.
+        Whether ``>2000`` is read as 2000, and text without a digit as missing.
     """
 
     kind: Kind
@@ -57,7 +57,7 @@ class ColumnType:
         """Undo ``asdict``; raises KeyError, TypeError or ValueError on anything else."""
         kind = content["kind"]
         if kind not in get_args(Kind):
-            raise ValueError(f"there is no kind {kind!r}")
+            raise ValueError(f"unknown kind {kind!r}")
         return cls(
             kind=cast(Kind, kind),
             decimal=_mark(content["decimal"]),
@@ -71,17 +71,17 @@ class ColumnType:
 
 @dataclass(frozen=True)
 class Term:
-    """One chosen column's part in the score.
+    """The contribution of one chosen column to the score.
 
     Attributes
     ----------
     column : str
         Name of the column in the table.
     level : str, optional
-        For a column of text: the term is 1 where the entry is this level and 0 where it is not.
+        For a text column: the term is 1 if the entry is this level, else 0.
     coefficient : float
     fill : float, optional
-        Takes the place of a missing value; without it such a row has no score.
+        Replaces missing values; without it, rows with a missing value have no score.
     """
 
     column: str
@@ -103,8 +103,7 @@ class Calibration:
     ----------
     slope, intercept : float
     n_positive, n_negative : int
-        Rows it was fitted to, each scored by a model that did not see it. With few of a class,
-        probabilities are rough.
+        Number of out-of-fold scores it was fitted to. With few, probabilities are rough.
     """
 
     slope: float
@@ -125,7 +124,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """How to score rows, and what is known of how the score was found.
+    """How to score rows, with a summary of the fit.
 
     Attributes
     ----------
@@ -133,19 +132,19 @@ class ScoreCard:
         The score is the sum of coefficient × value, plus the intercept. Above 0 is positive.
     intercept : float
     negative, positive : str
-        What rows with a score up to 0, and above it, are predicted to be.
+        Predicted class of rows with a score up to 0, and above 0.
     target : str
         Name of the outcome.
     columns : tuple of str
-        All columns that could be chosen, those of text by level.
+        All candidate columns; text columns by level.
     summary : dict
-        How the model was fitted, on what, and how well it ranks; only what JSON can hold.
+        Summary of the fit, as JSON.
     version : str
-        Of the library that made it.
+        Version of the library.
     types : dict of str to ColumnType
-        What the chosen columns held in training, where that is known.
+        Types of the chosen columns in training, if known.
     calibration : Calibration, optional
-        Makes probabilities of scores, where that was fitted.
+        Turns scores into probabilities.
     """
 
     terms: tuple[Term, ...]
@@ -165,7 +164,7 @@ class ScoreCard:
         Raises
         ------
         ValueError
-            If a score is too large for a number.
+            If a score overflows.
         """
         fills = np.array([np.nan if term.fill is None else term.fill for term in self.terms])
         filled = np.where(np.isnan(values), fills, values)
@@ -174,11 +173,11 @@ class ScoreCard:
             scores: Floats = filled @ coefficients + self.intercept
         beyond = np.flatnonzero(~np.isfinite(scores) & ~np.isnan(filled).any(axis=1))
         if beyond.size:
-            raise ValueError(f"the score of row {beyond[0] + 1} is too large for a number")
+            raise ValueError(f"the score of row {beyond[0] + 1} overflows")
         return scores
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Probability of the positive class by scores; NaN where there is none.
+        """Turn scores into probabilities of the positive class; NaN stays NaN.
 
         Raises
         ------
@@ -186,7 +185,7 @@ class ScoreCard:
             If the model was not calibrated.
         """
         if self.calibration is None:
-            raise ValueError("the model ranks rows and gives no probabilities")
+            raise ValueError("the model has no probabilities")
         how = self.calibration
         probabilities: Floats = expit(how.slope * scores + how.intercept)
         return probabilities
@@ -201,12 +200,12 @@ class ScoreCard:
         ]
 
     def type_of(self, term: Term) -> ColumnType:
-        """What a term's column held in training; what can be told where nobody wrote it down."""
+        """Return the type of a term's column in training, guessed if unknown."""
         known = self.types.get(term.column)
         return known or ColumnType("number" if term.level is None else "text")
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as what JSON can hold."""
+        """Return the card as a dictionary for JSON."""
         content = asdict(self)
         # Cards of version 0.1 had neither, and their digest is of what they had.
         for name in ("types", "calibration"):
@@ -245,10 +244,10 @@ class ScoreCard:
         )
 
     def digest(self) -> str:
-        """SHA-256 of all that decides a score or says what it means.
+        """SHA-256 of the card.
 
-        It notices damage and careless edits. It is no signature: whoever changes the file on
-        purpose can compute it anew.
+        It detects damage and careless edits. It is not a signature: whoever changes the file on
+        purpose can compute it again.
         """
         content = self.as_dict()
         # Numbers by their shortest exact text, names in Unicode: the same on every machine.
@@ -283,24 +282,24 @@ def make_card(
     target: str = "y",
     summary: Mapping[str, Any] | None = None,
 ) -> ScoreCard:
-    """Write down what a fitted model comes to.
+    """Make the score card of a fitted model.
 
     Parameters
     ----------
     model : SparseLinearClassifier, or Pipeline that ends with one
-        Fitted. Before the classifier may stand ``SimpleImputer`` and ``StandardScaler``; a scaler
-        is folded into the coefficients.
+        A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``. A scaler is
+        folded into the coefficients.
     inputs : sequence of (column, level), optional
-        Where each column of X comes from, level being None but for text; by default the names the
-        model was fitted with, or numbers.
+        Origin of each column of X; the level is None except for text. By default the names that
+        the model was fitted with, or indices.
     types : mapping of str to ColumnType, optional
-        What columns held in training; only those chosen are kept.
+        Column types in training; only those of chosen columns are kept.
     classes : (str, str), optional
         Names of the negative and the positive class; the model's own by default.
     target : str, default="y"
         Name of the outcome.
     summary : mapping, optional
-        What else to keep; only what JSON can hold.
+        Further content, as JSON.
 
     Returns
     -------
@@ -349,14 +348,14 @@ def _calibration_of(classifier: SparseLinearClassifier) -> Calibration | None:
 def _check_names(card: ScoreCard) -> None:
     for name in (card.target, card.negative, card.positive, *card.columns):
         if any("\ud800" <= character <= "\udfff" for character in name):
-            raise ValueError(f"{name!r} holds half a character, which no file can: rename it")
+            raise ValueError(f"{name!r} is not valid Unicode and cannot be written: rename it")
 
 
 def _folded(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-    """What the steps before the classifier make of the chosen columns.
+    """Combine the steps before the classifier, for the chosen columns.
 
-    A value x reaches the classifier as slope · x + offset, and a missing one as if x were its fill;
-    NaN where no step fills it in.
+    A value x reaches the classifier as slope · x + offset. A missing value is replaced by its fill,
+    which is NaN if no step imputes it.
     """
     slope, offset = np.ones(chosen.size), np.zeros(chosen.size)
     fills = np.full(chosen.size, np.nan)
@@ -380,8 +379,8 @@ def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
     ):
         named = ", ".join(type(step).__name__ for step in steps)
         raise TypeError(
-            "a model is a classifier of sparseauc, alone or after SimpleImputer and "
-            f"StandardScaler; got {named}"
+            "expected a sparseauc classifier, alone or after SimpleImputer and StandardScaler; got "
+            f"{named}"
         )
     for step in (*before, classifier):
         check_is_fitted(step)
@@ -389,14 +388,14 @@ def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
         width = len(step.get_feature_names_out())
         if width != classifier.n_features_in_ or step.n_features_in_ != width:
             raise TypeError(
-                "the imputer dropped or added columns: make it with keep_empty_features=True and "
-                "without add_indicator"
+                "the imputer dropped or added columns: use keep_empty_features=True and "
+                "add_indicator=False"
             )
     return before, classifier
 
 
 def without_gaps(model: Any, X: Any) -> Any:
-    """X, with missing values filled in as a model does that the command fitted."""
+    """X after the first step of a model fitted by the command, which imputes missing values."""
     before, _ = steps_of(model)
     if not before:
         return X

@@ -1,4 +1,4 @@
-"""All that is known once a table has been fitted: what a report, a model file and a person need."""
+"""Everything known about a fitted table, for reports, model files and the terminal."""
 
 from __future__ import annotations
 
@@ -30,37 +30,36 @@ Floats = npt.NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class FitSummary:
-    """A fitted model and everything that was found out about it.
+    """A fitted model and its evaluation.
 
     Attributes
     ----------
     model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
         Fitted on all rows.
     table : Table
-        What it was fitted to: X, y (1 is positive), column names, labels, groups, missing values.
+        The training data: X, y (1 is positive), column names, labels, groups, missing values.
     settings : dict
-        What was asked for: k, alpha, rule, seed and so on.
+        Settings of the fit: k, alpha, rule, seed and so on.
     columns : pandas.DataFrame
-        The chosen columns, as :func:`~sparseauc.selection.table.column_table` describes them:
-        rank, column, coefficient, standardised, auc, direction and, with ``stability``, frequency.
+        The chosen columns, from :func:`~sparseauc.selection.table.column_table`: rank, column,
+        coefficient, standardised, auc, direction and, with ``stability``, frequency.
     training_scores : ndarray of shape (n,)
-        Scores of the rows by the model that was fitted to them: not to be judged by.
+        Scores of the training rows by the final model (optimistic).
     training_auc : AUCInterval
-        Their AUC.
+        Their AUC (optimistic).
     nested : NestedScores, optional
-        Out-of-fold scores by models chosen and fitted without the row, in units of the distance of
-        the classes in training, zero midway; the AUC of each fold, and the AUC of all with its
-        DeLong interval: the honest answer to how well the procedure ranks.
+        Nested cross-validation: out-of-fold scores, scaled so that the class means of the training
+        rows are ±0.5; the AUC of each fold, and the pooled AUC with its DeLong interval.
     stability : StabilityResult, optional
-        How often halves of the rows choose each column.
+        How often each column is chosen from half of the rows.
     permutation : PermutationResult, optional
-        Whether shuffled labels could do as well.
+        Permutation test of the whole procedure.
     points : PointScore, optional
         The model's whole points and the risk by total on the training rows.
     warnings : tuple of str
         Raised while the table was read and fitted; ``cautions`` has these and more.
     notes : tuple of str
-        What was done.
+        How the table was read.
     seconds : float
     """
 
@@ -105,10 +104,7 @@ class FitSummary:
 
     @cached_property
     def out_of_fold_scores(self) -> Floats | None:
-        """Scores of the rows by models that have not seen them, on the scale of this model.
-
-        Those of ``nested`` are in units of the distance of the classes in training, zero midway.
-        """
+        """Scores of nested cross-validation, on the scale of this model."""
         if self.nested is None:
             return None
         positive = self.table.y == 1
@@ -119,7 +115,7 @@ class FitSummary:
 
     @cached_property
     def operating_points(self) -> list[OperatingPoint]:
-        """The usual thresholds, judged on the out-of-fold scores; none without them."""
+        """The usual thresholds, evaluated on the out-of-fold scores; empty without them."""
         scores = self.out_of_fold_scores
         return [] if scores is None else operating_points(self.table.y, scores)
 
@@ -136,11 +132,11 @@ class FitSummary:
 
     @cached_property
     def cautions(self) -> list[str]:
-        """What speaks against relying on the result, in sentences, the gravest first."""
+        """Reasons not to rely on the result, the most serious first."""
         return find_cautions(self._about(), self.warnings, self.near_copies)
 
     def to_dict(self) -> dict[str, Any]:
-        """What can be told in JSON: everything but rows and arrays as long as them."""
+        """Return everything for JSON except rows."""
         return {**self._about(), "warnings": self.cautions}
 
     def _about(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A model on rows of another place or year: does it keep what it promised?"""
+"""Validate a model on new rows, such as those of another hospital or year."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from .scorecard import ScoreCard
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-# A mean that has moved by so many standard deviations of training is worth a warning, and one that
-# has moved by so many of its standard errors is no accident.
+# A mean is said to have moved if it did so by this many training standard deviations and by this
+# many standard errors.
 MOVED, CERTAIN = 0.25, 3.0
 
 
 @dataclass(frozen=True)
 class CalibrationCheck:
-    """How probabilities fare on new rows.
+    """Calibration of the probabilities on new rows.
 
     Attributes
     ----------
     observed, expected : float
         Share of positives, and the mean of their probabilities.
     intercept : float
-        What is to be added to the log odds for the two to agree; 0 is ideal.
+        Calibration-in-the-large: what to add to the log odds for the two to agree; 0 is ideal.
     slope : float
-        Of the logistic regression of the outcome on the predicted log odds; 1 is ideal, below 1
-        probabilities are too extreme. NaN where the score separates the classes.
+        Slope of the logistic regression of the outcome on the predicted log odds. 1 is ideal; below
+        1 probabilities are too extreme. NaN if the score separates the classes.
     intercept_error, slope_error : float
         Their standard errors.
     """
@@ -58,7 +58,7 @@ class CalibrationCheck:
 
 @dataclass(frozen=True)
 class GroupResult:
-    """The rows of one place; ``interval`` is None with fewer than two rows of a class."""
+    """The rows of one group; ``interval`` is None with fewer than two rows of a class."""
 
     name: str
     rows: int
@@ -68,19 +68,19 @@ class GroupResult:
 
 @dataclass(frozen=True)
 class ColumnShift:
-    """A chosen column in the new rows beside training.
+    """A chosen column in the new rows, compared with training.
 
     Attributes
     ----------
     name : str
     missing, missing_before : float
-        Shares of missing values; the latter None where the model does not know.
+        Shares of missing values in the new and the training rows; the latter None if unknown.
     mean_shift : float, optional
         Mean of the new rows minus that of training, in standard deviations of training.
     outside : int
-        New values outside the range of training.
+        Number of values outside the training range.
     moved : bool
-        Whether the mean has moved by more than ``MOVED``, beyond what chance allows.
+        Whether the mean has moved by more than ``MOVED``, significantly.
     """
 
     name: str
@@ -93,7 +93,7 @@ class ColumnShift:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What a model does on rows it has not seen.
+    """Performance of a model on new rows.
 
     Attributes
     ----------
@@ -101,16 +101,16 @@ class Validation:
     source : str
         Name of the table.
     scores, positive : ndarray
-        Of the rows that have a score and an outcome.
+        Scores and classes of the rows that have both.
     interval : AUCInterval
     promised : AUCInterval, optional
         AUC by nested cross-validation, from the card.
     pvalue : float, optional
-        Of the difference of the two, which are of different rows.
+        Test of the difference of the two (unpaired).
     calibration : CalibrationCheck, optional
-        Where the card makes probabilities.
+        If the card has probabilities.
     points : sequence of OperatingPoint
-        The card's thresholds, judged on these rows.
+        The card's thresholds, evaluated on these rows.
     groups : sequence of GroupResult
     columns : sequence of ColumnShift
     notes, warnings : tuple of str
@@ -131,7 +131,7 @@ class Validation:
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What can be told in JSON."""
+        """Return everything for JSON except rows."""
         return {
             "source": self.source,
             "target": self.card.target,
@@ -151,16 +151,15 @@ class Validation:
 
 
 def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Validation:
-    """Judge a model on a table that has the outcome.
+    """Evaluate a model on a table with known outcome.
 
     Parameters
     ----------
     card : ScoreCard
-        Of the model.
     source : Source
-        The table, its columns read as the card knows them.
+        The table, read with the column types of the card.
     by : str, optional
-        Column that says which rows belong to which group, such as a site.
+        Column of groups to evaluate one by one, such as a site.
 
     Returns
     -------
@@ -171,7 +170,7 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     DataError
         If the table lacks columns or the outcome, or has too few rows of a class.
     ModelFileError
-        If the card's summary is not sound.
+        If the card's summary is damaged.
     """
     found = term_values(source, card)
     try:
@@ -180,17 +179,19 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
         raise DataError(f"{source.name}: {error}") from None
     outcome = known_outcome(source, card)
     if outcome is None:
-        raise DataError(f"{source.name} has no column {card.target!r}, the outcome to judge by")
+        raise DataError(f"{source.name} has no outcome column {card.target!r}")
     known, positive = outcome
     judged = known & ~np.isnan(scores)
     counts = {card.positive: int((positive & judged).sum())}
     counts[card.negative] = int(judged.sum()) - counts[card.positive]
     for label, count in counts.items():
         if count < 2:
-            raise DataError(f"{source.name}: {count} rows with a score are {label!r}: 2 are needed")
+            raise DataError(
+                f"{source.name}: only {count} scored rows are {label!r}; at least 2 are needed"
+            )
     notes = [*source.notes, *found.notes]
     if not judged.all():
-        notes.append(f"{int((~judged).sum())} rows lack the outcome or a score: left out")
+        notes.append(f"{int((~judged).sum())} rows without outcome or score were left out")
     values, kept, truth = found.values[judged], scores[judged], positive[judged]
     interval = auc_confidence_interval(truth, kept)
     try:
@@ -202,7 +203,7 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
         ]
         columns = _shifts(card, values)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError("the model's summary is not sound") from error
+        raise ModelFileError("the model's summary is damaged") from error
     pvalue = None
     if promised is not None:
         error_of_both = np.hypot(promised.standard_error, interval.standard_error)
@@ -218,7 +219,7 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
 
 
 def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
-    """Which rows of a table have the outcome, and which of them are positive; None without it."""
+    """Masks of the rows with known outcome and of the positives; None without an outcome."""
     if card.target in source.frame.column_names:
         labels = texts(source.frame.column(card.target))
     elif source.target is not None:
@@ -284,7 +285,7 @@ def _by_group(
 
 
 def _shifts(card: ScoreCard, values: Floats) -> list[ColumnShift]:
-    """Compare the columns with what the card knows of training."""
+    """Compare the columns with their training distribution on the card."""
     before: Mapping[str, Any] = card.summary.get("distributions") or {}
     shifts = []
     for j, term in enumerate(card.terms):
@@ -328,18 +329,18 @@ def _warnings(
     if promised is not None and pvalue is not None and pvalue < 0.05:
         if interval.auc < promised.auc:
             told.append(
-                f"The AUC is lower than nested cross-validation promised ({interval.auc:.3f}, "
-                f"{promised.auc:.3f}; p = {pvalue:.2g})."
+                f"The AUC of {interval.auc:.3f} is lower than that of nested cross-validation in "
+                f"training, {promised.auc:.3f} (p = {pvalue:.2g})."
             )
         else:
             told.append(
-                f"The AUC is higher than nested cross-validation promised ({interval.auc:.3f}, "
-                f"{promised.auc:.3f}; p = {pvalue:.2g}): make sure that none of these rows was "
-                "used for fitting."
+                f"The AUC of {interval.auc:.3f} is higher than that of nested cross-validation in "
+                f"training, {promised.auc:.3f} (p = {pvalue:.2g}): make sure that none of these "
+                "rows was used for fitting."
             )
     told += [
-        f"{one.name!r} has moved: its mean lies {one.mean_shift:+.1f} standard deviations from "
-        "that of training. Check the unit and the way it is measured."
+        f"The mean of {one.name!r} has moved by {one.mean_shift:+.1f} training standard "
+        "deviations. Check its unit and how it is measured."
         for one in columns
         if one.moved
     ]

@@ -76,9 +76,9 @@ def test_three_classes():
 @pytest.mark.parametrize(
     ("labels", "says"),
     [
-        (["yes"] * N, "one class only, 'yes'"),
+        (["yes"] * N, "only one class: 'yes'"),
         (RNG.normal(size=N), "looks like a measurement"),
-        ([None] * N, "one class only, no labels at all"),
+        ([None] * N, "only one class: no labels at all"),
         (["yes"] + ["no"] * (N - 1), "1 rows of 'y' are 'yes'"),
     ],
 )
@@ -130,7 +130,7 @@ def test_text_is_refused_by_default_with_the_ways_out():
     with pytest.raises(DataError) as caught:
         table(colour=words, name=names)
     message = str(caught.value)
-    for part in ("'colour' (such as 'blue')", "'name'", "an id?", "--text one-hot", "--text drop"):
+    for part in ("'colour' (such as 'blue')", "'name'", "an identifier?", "--text auto", "--text drop"):
         assert part in message
 
 
@@ -198,7 +198,7 @@ def test_dates_and_lists_are_not_numbers():
     dates = pa.array(np.arange(N), pa.int32()).cast(pa.date32())
     lists = pa.array([[1, 2]] * N)
     for column in (dates, lists):
-        with pytest.raises(DataError, match="not numbers: 'c'"):
+        with pytest.raises(DataError, match="not numeric: 'c'"):
             table(c=column)
 
 
@@ -210,7 +210,7 @@ def test_float32_stays():
 
 def test_no_columns_left():
     source = Source("t.csv", "CSV", pa.table({"a b y": ["1 2 0", "3 4 1"] * 5}))
-    with pytest.raises(DataError, match=r"one column only, 'a b y'.*--delimiter"):
+    with pytest.raises(DataError, match=r"only one column, 'a b y'.*--delimiter"):
         training_table(source, Rules(target="a b y"))
 
 
@@ -220,7 +220,7 @@ def test_no_columns_left():
 def test_missing_values_are_refused_naming_the_worst():
     with pytest.raises(DataError) as caught:
         table(a=with_gaps(BASE["a"], 1), b=with_gaps(BASE["b"], 3, 4, 5))
-    assert "4 values are missing, in 2 of the columns: 'b' (3), 'a' (1)" in str(caught.value)
+    assert "missing values in 'b' (3), 'a' (1)" in str(caught.value)
     assert "--missing median" in str(caught.value)
 
 

@@ -133,9 +133,9 @@ def test_the_auc_and_its_optimism(tuned, tuned_report):
     assert nested.tolist()[:3] == [one.auc, one.low, one.high]
     folds = frame.loc["mean of its 5 folds", "AUC"]
     assert folds == pytest.approx(tuned.nested.fold_aucs.mean())
-    search = frame.loc["cross-validation of the search"]
+    search = frame.loc["cross-validation of k"]
     assert search["AUC"] == tuned.classifier.best_score_
-    assert "chosen among 30" in search["What it is worth"]
+    assert "best of 30" in search["Comment"]
     training = frame.loc["training rows"]
     assert training["AUC"] == tuned.training_auc.auc
     # No interval for what is optimistic: it would lend it weight.
@@ -276,7 +276,7 @@ def test_what_was_not_done_is_not_shown(fixed_report):
     assert [s.name for s in report.sections] == ["reliance", "columns", "ranking", "use", "method"]
     figures = [e.name for s in report.sections for e in s.elements if isinstance(e, Figure)]
     assert figures == ["by-class"]
-    assert "was not estimated" in report.lead
+    assert "optimistic" in report.lead
     assert "AUC on training rows (optimistic)" in report.glance
     assert "`--quick`" in words(report)
     assert "Selection frequency, %" not in element(report, "short-list").frame
@@ -292,21 +292,21 @@ def test_what_was_done_in_plain_words(tuned, tuned_report):
         f"has 160 rows: {y.sum()} with state = ill (events) and {160 - y.sum()} with well",
         "No value was missing",
         "1 to 6 columns and 4 ridge penalties were compared by 5-fold cross-validated AUC",
-        "in each of 5 outer folds",
+        "for each of 5 outer folds",
         "split into halves 5 times",
-        "A score is not a probability",
+        "Platt scaling",
         "sparseauc fit t.csv",
     ):
         assert part in text
     logistic = tuned.classifier.coefficients_ == "logistic"
-    assert ("a logistic regression on the columns chosen" in text) == logistic
+    assert ("a logistic regression on the chosen columns" in text) == logistic
     assert tuned_report.facts["seed"] == "0"
 
 
 def test_shuffled_outcomes_are_told(fixed, fixed_report):
     text = words(fixed_report)
-    assert "The outcome was shuffled 9 times" in text
-    assert f"{np.sum(fixed.permutation.null >= fixed.permutation.auc)} of the shuffled" in text
+    assert "The outcome was permuted 9 times" in text
+    assert f"{np.sum(fixed.permutation.null >= fixed.permutation.auc)} permutations reached" in text
     assert f"p = {fixed.permutation.pvalue:.2g}" in text
     assert f"({fixed.permutation.auc:.3f}, mean of folds)" in text
 
@@ -331,7 +331,7 @@ def test_missing_values_are_told():
     assert "60 values were missing, in 1 column: gene 0 (60)." in text
     assert "imputed by the median" in text
     assert "Notes on the data: A thing was done." in text
-    assert "many of their values were missing and imputed: 'gene 0' (38%)" in text
+    assert "many missing values, which were imputed: 'gene 0' (38%)" in text
     assert element(report, "short-list").frame.set_index("Column")["Missing, %"]["gene 0"] == 37.5
 
 
@@ -340,7 +340,7 @@ def test_nothing_to_be_cautious_about():
     assert summary.cautions == []
     (note,) = build_model_report(summary).sections[0].elements
     assert note.kind == "finding"
-    assert note.text.startswith("Nothing stood out")
+    assert note.text.startswith("No check raised a caution")
 
 
 def test_noise_is_called_noise():
@@ -351,7 +351,7 @@ def test_noise_is_called_noise():
     assert note.kind == "caution"
     assert summary.nested.interval.low < 0.5
     assert "do not show that the list ranks better than chance" in note.text
-    assert "did as well" in note.text
+    assert "permutation test is not significant" in note.text
     assert "The AUC falls from" in note.text
     assert "Fewer than half of the refits on half of the rows chose 'gene" in note.text
     assert f"{min(table.y.sum(), 60 - table.y.sum())} rows are" in note.text
@@ -366,16 +366,16 @@ def test_same_columns_ends_of_the_grid_and_warnings():
     summary = fit_table(table, FitSettings(max_k=2, alpha=1.0, stability_pairs=0))
     (note,) = build_model_report(summary).sections[0].elements
     assert "'gene 4' looks like an id." in note.text
-    assert "2, is the largest that was tried" in note.text
+    assert "2, is the largest tried" in note.text
     chosen = {f"gene {j}" for j in np.flatnonzero(summary.classifier.coef_[0])}
-    told = "same but for their scale: 'gene 0' and 'gene 7'" in note.text
+    told = "differ only in scale: 'gene 0' and 'gene 7'" in note.text
     assert told == bool(chosen & {"gene 0", "gene 7"})
 
 
 def test_folds_that_disagree_with_all_rows_together(fixed):
     nested = dataclasses.replace(fixed.nested, fold_aucs=np.full(5, 0.5))
     told = dataclasses.replace(fixed, nested=nested).cautions
-    assert any("Believe the former" in text for text in told)
+    assert any("Report the mean within folds" in text for text in told)
 
 
 def test_a_column_against_its_own_direction():
@@ -386,7 +386,7 @@ def test_a_column_against_its_own_direction():
     inputs = tuple(Input(name) for name in ("signal", "helper", "other"))
     table = Table(X, inputs, y, "state", "well", "ill")
     report = build_model_report(fit_table(table, FitSettings(k=2, alpha=0.01, stability_pairs=2)))
-    assert "against their own direction: 'helper'" in element(report, "short-list").caption
+    assert "single-column association for 'helper'" in element(report, "short-list").caption
 
 
 @pytest.mark.parametrize(

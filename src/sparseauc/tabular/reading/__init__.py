@@ -1,4 +1,4 @@
-"""Tables from files of many formats, checked and made ready to be fitted or scored.
+"""Read tables from files of many formats, and prepare them for fitting or scoring.
 
 ``.h5ad`` files need anndata: ``pip install anndata``.
 """

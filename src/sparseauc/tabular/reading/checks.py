@@ -1,6 +1,6 @@
-"""Columns that look too good: row numbers, ids, and those that give the outcome away.
+"""Warnings about columns that look like identifiers or leak the outcome.
 
-Nothing is left out on suspicion. A warning names the columns, and whoever knows the data decides.
+Nothing is left out on suspicion: the warning names the columns, and the user decides.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 Mask = npt.NDArray[np.bool_]
 
-# A column that ranks this well alone, or follows the outcome this closely, is questioned.
+# A column with such an AUC alone, or such a correlation with the outcome, may leak it.
 LEAK_AUC, COPY_CORRELATION = 0.99, 0.95
-# Whether a value is missing is questioned where that ranks this well, by chance in one table of a
-# thousand columns or fewer.
+# Missingness with such an AUC and so many standard errors from chance may leak the outcome: by
+# chance this happens in fewer than one of a hundred tables of a thousand columns.
 GAP_AUC, GAP_DEVIATIONS = 0.6, 4.5
 # Rows of a first look; only columns that pass it are ranked over all rows.
 _LOOK = 1000
@@ -68,7 +68,7 @@ def _words(name: str) -> set[str]:
 
 
 def repeated_ids(frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str]) -> list[str]:
-    """A warning of each column that names persons, some of them more than once."""
+    """Warn about each column of identifiers with repeated values."""
     found = []
     for name in frame.column_names:
         if name in aside or not _words(name) & (_ID_WORDS | _PERSON_WORDS):
@@ -84,8 +84,8 @@ def repeated_ids(frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str])
         if max(20, 0.05 * len(column)) < distinct < len(column):
             found.append(
                 f"{name!r} has {distinct} different values in {len(column)} rows. If rows with the "
-                f"same one belong together, such as visits of a patient, --groups {name!r} keeps "
-                "them together in cross-validation; else the AUC flatters"
+                f"same value belong together, such as visits of a patient, use --groups {name!r}: "
+                "otherwise the AUC is optimistic"
             )
     return found
 
@@ -101,7 +101,7 @@ def _is_measured(column: Any) -> bool:
 
 
 def telling_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
-    """A warning of columns in which missing values depend on the outcome."""
+    """Warn about columns in which missing values depend on the outcome."""
     gaps = np.isnan(X.data) if is_sparse(X) else np.isnan(X)
     if is_sparse(X):
         gaps = sp.csr_array((gaps, X.indices, X.indptr), X.shape)
@@ -117,8 +117,8 @@ def telling_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
         return []
     shown = listed([f"{name!r} (AUC {area:.2f})" for name, area in named.items()])
     return [
-        f"that a value is missing tells the outcome in {shown}. If these columns are filled in "
-        "after the outcome, or because of it, leave them out with --exclude"
+        f"missing values predict the outcome in {shown}. If these columns are recorded after the "
+        "outcome, or because of it, leave them out with --exclude"
     ]
 
 
@@ -142,7 +142,7 @@ def leaking_columns(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> li
 
 
 def _suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
-    """Columns that may leak; the others cannot, or do not on a sample of the rows."""
+    """Columns that may leak the outcome, by a cheap first check."""
     if is_sparse(X):
         # Zeros of the two classes tie, which costs half of z₊z₋ of the AUC.
         shares = [
@@ -171,7 +171,7 @@ def _suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
 
 
 def suspicions(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
-    """Warnings about columns, each naming them and saying what to do."""
+    """Warn about columns that look like identifiers or leak the outcome."""
     warnings = []
     ids = id_columns(X, columns)
     if ids:
@@ -179,8 +179,7 @@ def suspicions(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[st
         one = len(ids) == 1
         warnings.append(
             f"{named} {'looks like an id' if one else 'look like ids'}: all values are different "
-            f"whole numbers. Leave {'it' if one else 'them'} out with --exclude, or name rows by "
-            "one with --ids"
+            f"whole numbers. Leave {'it' if one else 'them'} out with --exclude or --ids"
         )
     leaks = leaking_columns(X, positive, columns)
     if leaks:

@@ -1,4 +1,4 @@
-"""Turning columns of any type into numbers: what counts as a number, as text, as missing."""
+"""Convert columns of any type to numbers or text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a file as numbers: which are numbers already, which text becomes indicators."""
+"""Turn the columns of a file into a numeric matrix."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .text import numbers_with_limits
 
 Text = Literal["refuse", "one-hot", "auto", "drop"]
 
-# Text of more levels than this is a name or a remark rather than a category.
+# Text with more levels is not one-hot encoded by default.
 MAX_LEVELS = 20
 # How numbers may be written, the likeliest first.
 _SPELLINGS = (Marks("."), Marks(","), Marks(".", ","), Marks(",", "."))
-# A column of text in which this share of entries are numbers was meant to be one of numbers.
+# A text column with this share of numbers was probably meant to be numeric.
 _NEARLY = 0.8
 
 
 @dataclass(frozen=True)
 class Input:
-    """Where a column of X comes from: a column of the file, or one level of a column of text."""
+    """Origin of a column of X: a column of the file, or one level of a text column."""
 
     column: str
     level: str | None = None
@@ -120,7 +120,7 @@ def encoded(
             types[name] = ColumnType("text", levels=tuple(levels[name]))
     for name, count in Counter(column.name for column in inputs).items():
         if count > 1:
-            raise DataError(f"one-hot makes two columns named {name!r}: rename one in the file")
+            raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
     float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
     X = np.empty((frame.num_rows, len(values)), np.float32 if float32 == {"float"} else np.float64)
     for j, entries in enumerate(values):
@@ -143,7 +143,7 @@ def _limited(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, M
             place = max(values for values in read.values() if isinstance(values, int))
             raise DataError(
                 f"--numeric: {name!r} is {shortened(str(column[place].as_py()), 20)!r} in row "
-                f"{place + 1}, which is no number"
+                f"{place + 1}, which is not a number"
             )
         found[name] = fitting[0]
         column_index = frame.column_names.index(name)
@@ -169,10 +169,10 @@ def _text_levels(
 ) -> tuple[dict[str, list[str]], dict[str, str], list[str]]:
     """Levels of the columns of text to use; those left out, and why; and what to note of them."""
     empty = [name for name, kind in kinds.items() if kind == "empty"]
-    left_out = dict.fromkeys(empty, "no values at all")
+    left_out = dict.fromkeys(empty, "empty")
     notes = []
     if empty:
-        notes.append(f"{_named(empty)}: no values at all, left out")
+        notes.append(f"empty columns left out: {_named(empty)}")
     refused = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
     if not refused:
         return {}, left_out, notes
@@ -180,8 +180,8 @@ def _text_levels(
         problems.append(_text_error(source, refused))
         return {}, left_out, notes
     if rule == "drop":
-        left_out |= dict.fromkeys(refused, "not numbers")
-        notes.append(f"left out as not numbers: {_named(refused)}")
+        left_out |= dict.fromkeys(refused, "not numeric")
+        notes.append(f"columns left out because they are not numeric: {_named(refused)}")
         notes += _nearly_numbers(source, refused)
         return {}, left_out, notes
     levels = {}
@@ -194,17 +194,17 @@ def _text_levels(
         described = listed([_with_example(source.frame, name) for name in unfit])
         problems.append(
             DataError(
-                f"{described}: more than {most} different texts, or not text at all, so not for "
-                "one-hot. --text auto leaves them out" + _hints(source, unfit),
+                f"{described}: not text, or more than {most} levels, so they cannot be one-hot "
+                "encoded. --text auto leaves them out" + _hints(source, unfit),
                 ["--text", "auto"],
             )
         )
     elif unfit:
         left_out |= {
-            name: "a date" if kinds[name] == "date" else f"text of more than {most} levels"
+            name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
             for name in unfit
         }
-        notes.append(f"left out as dates or text of more than {most} levels: {_named(unfit)}")
+        notes.append(f"dates and text with more than {most} levels left out: {_named(unfit)}")
         notes += _nearly_numbers(source, unfit)
     return levels, left_out, notes
 
@@ -216,7 +216,7 @@ def _levels(source: Source, name: str) -> list[str]:
 def _indicators(
     entries: npt.NDArray[np.object_], levels: Sequence[str]
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """Indicator of each level, NaN where missing; of two levels the second tells all."""
+    """Indicator of each level, NaN where missing; only the second of two levels."""
     known = np.array([entry is not None for entry in entries])
     return {
         level: np.where(known, entries == level, np.nan).astype(np.float64)
@@ -227,24 +227,24 @@ def _indicators(
 def _text_error(source: Source, refused: list[str]) -> DataError:
     named = listed([_with_example(source.frame, name) for name in refused])
     return DataError(
-        f"{len(refused)} column{'s are' if len(refused) > 1 else ' is'} not numbers: "
-        f"{named}{_hints(source, refused)}. --text auto makes a column of each of few levels and "
-        "leaves out other text, --text one-hot refuses it, --text drop leaves out all, --exclude "
-        "NAME one, --ids NAME takes it for the names of rows",
+        f"{len(refused)} column{'s are' if len(refused) > 1 else ' is'} not numeric: "
+        f"{named}{_hints(source, refused)}. --text auto one-hot encodes text with few levels and "
+        "drops the rest, --text drop drops all text, --exclude NAME leaves out one column, --ids "
+        "NAME uses it as row identifiers",
         ["--text", "auto"],
     )
 
 
 def _hints(source: Source, names: Sequence[str]) -> str:
-    """What columns of text may be: ids, or numbers with a few exceptions."""
+    """Hints on text columns that look like identifiers or like numbers with exceptions."""
     ids = [name for name in names if _all_different(source.frame, name)]
-    hints = [f"{_named(ids)} differs in every row: an id?"] if ids else []
+    hints = [f"{_named(ids)} differs in every row: an identifier?"] if ids else []
     hints += _nearly_numbers(source, names)
     return f" ({'; '.join(hints)})" if hints else ""
 
 
 def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
-    """A sentence on each column of text most of whose entries are numbers."""
+    """A sentence on each text column in which most entries are numbers."""
     found = []
     for name in names:
         entries = [entry for entry in texts(source.frame.column(name)) if entry is not None]
@@ -259,7 +259,7 @@ def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
 
 
 def _with_example(frame: Any, name: str) -> str:
-    """The name and an entry, by which a person sees what is wrong: one that is no number."""
+    """The name of a column with an example that is not a number."""
     entries = (str(value.as_py()) for value in frame.column(name) if value.is_valid)
     first = next(entries, "")
     example = next((entry for entry in entries if not is_number(entry)), first)

@@ -1,4 +1,4 @@
-"""Tables that are in memory already, to be scored as files are."""
+"""Data frames and arrays as sources, read like files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .text import check_names
 
 
 def source_of(X: Any, card: ScoreCard | None = None) -> Source:
-    """Return the table as what a file would hold.
+    """Return a data frame or array as a source.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
         raise DataError(f"X must be a data frame{also}")
     if matrix.shape[1] != len(card.columns):
         raise DataError(
-            f"X has {matrix.shape[1]} columns, and the model was fitted to {len(card.columns)}"
+            f"X has {matrix.shape[1]} columns, but the model was fitted to {len(card.columns)}"
         )
     return Source("X", "array", pa.table({}), matrix=matrix, matrix_columns=np.array(card.columns))
 

@@ -1,4 +1,4 @@
-"""One door for all formats: the name of a file, or else its first bytes, tell what it is."""
+"""Read a table of any supported format, recognised by its name or its first bytes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_source(
     target : str, optional
         Name of the labels, where the format keeps them as an array (``.npz``).
     delimiter, encoding : str, optional
-        Of text; found out if not given.
+        Of text files; detected by default.
     as_text : collection of str
         Columns of text files that are kept as they are written, such as ids: 007 is not 7.
     most_bytes : int
@@ -121,7 +121,7 @@ def _from_standard_input(
     as_text: Collection[str],
     most_bytes: int,
 ) -> Source:
-    """Read what is piped in, by way of a file, as all readers want one."""
+    """Read standard input through a temporary file, because all readers need one."""
     data = sys.stdin.buffer.read(most_bytes + 1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "standard input"

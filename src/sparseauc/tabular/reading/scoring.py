@@ -1,4 +1,4 @@
-"""Finding a model's columns in a new table, by name, and reading them as the model knows them."""
+"""Read a model's columns from a new table, by name and by their types in training."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
 
 @dataclass(frozen=True, eq=False)
 class TermValues:
-    """Values of a model's terms in each row, and what is odd about them.
+    """Values of a model's terms in each row.
 
     Attributes
     ----------
     values : ndarray of shape (n, n_terms)
         NaN where missing.
     notes, warnings : tuple of str
-        What was filled in; columns without any value, texts and numbers that training had not.
+        Imputed values; empty columns, unknown levels and values far outside the training range.
     """
 
     values: Floats = field(repr=False)
@@ -40,7 +40,7 @@ class TermValues:
 
 
 def written_columns(card: ScoreCard) -> set[str]:
-    """Columns that are to be read as text, and then by what the model knows of them."""
+    """Columns to read as text first, and then by their types in training."""
     types = {term.column: card.type_of(term) for term in card.terms}
     return {name for name, of in types.items() if of.kind != "number" or of.decimal is not None}
 
@@ -72,7 +72,7 @@ def term_values(source: Source, card: ScoreCard) -> TermValues:
             else:
                 values[:, j] = _numbers(source, term.column, of)
         elif term.level is not None:
-            raise DataError(f"{source.name} holds numbers only, {term.column!r} must be text")
+            raise DataError(f"{source.name} is numeric, but {term.column!r} must be text")
         elif term.column in place:
             values[:, j] = dense_column(source.matrix, place[term.column])
     infinite = np.flatnonzero(np.isinf(values).any(axis=0)).tolist()
@@ -112,7 +112,7 @@ def _numbers(source: Source, name: str, of: ColumnType) -> Floats:
     if not is_text(column.type):
         if kind in ("number", "boolean"):
             return numbers(column)
-        raise DataError(f"{source.name}: {name!r} holds {column.type}, it must hold numbers")
+        raise DataError(f"{source.name}: {name!r} must be numeric, but is {column.type}")
     marks = Marks(of.decimal or ".", of.thousands)
     if of.kind == "boolean":
         found = _booleans(column)
@@ -124,7 +124,7 @@ def _numbers(source: Source, name: str, of: ColumnType) -> Floats:
         entry = shortened(str(column[found].as_py()), 20)
         wanted = "true or false" if of.kind == "boolean" else "numbers"
         raise DataError(
-            f"{source.name}: {name!r} must hold {wanted} and is {entry!r} in row {found + 1}"
+            f"{source.name}: {name!r} must hold {wanted}, but is {entry!r} in row {found + 1}"
             + _as_in_training(of)
         )
     return numbers(found.cast(pa.float64()))
@@ -159,8 +159,8 @@ def _indicator(
     kind = kind_of(column)
     if kind not in ("text", "empty") and not pa.types.is_integer(column.type):
         raise DataError(
-            f"{source.name}: {term.column!r} holds {column.type}, and text in training: write it "
-            "as text"
+            f"{source.name}: {term.column!r} was text in training, but is {column.type} here: "
+            "write it as text"
         )
     entries = texts(column)
     known = np.array([entry is not None for entry in entries], np.bool_)
@@ -177,7 +177,7 @@ def _indicator(
 def _findings(
     values: Floats, card: ScoreCard, unseen: dict[str, npt.NDArray[np.object_]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Notes on what was filled in, and warnings."""
+    """Notes on imputed values, and warnings."""
     notes: list[str] = []
     warnings: list[str] = []
     n = values.shape[0]
@@ -192,20 +192,20 @@ def _findings(
         if new is not None and any(entry is not None for entry in new):
             rows = np.flatnonzero([entry is not None for entry in new])
             warnings.append(
-                f"{term.column!r} has texts that training had not, in {rows.size} of {n} rows, "
-                f"first {shortened(str(new[rows[0]]), 20)!r} in row {rows[0] + 1}: taken for "
+                f"{term.column!r} has levels not seen in training in {rows.size} of {n} rows, "
+                f"first {shortened(str(new[rows[0]]), 20)!r} in row {rows[0] + 1}: treated as "
                 "missing"
             )
         if count and term.fill is not None:
             by = f" by {term.fill:.4g}" if term.level is None else ""
-            said_so = f"{term.column!r} is missing in {count} of {n} rows: filled in{by}"
+            said_so = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
             (warnings if count == n else notes).append(said_so)
         warnings += _out_of_range(values[:, j], term, card.type_of(term))
     return tuple(notes), tuple(warnings)
 
 
 def _out_of_range(values: Floats, term: Term, of: ColumnType) -> list[str]:
-    """A warning if values lie further outside the range of training than that range is wide."""
+    """Warn if values lie outside the training range by more than its width."""
     if of.kind != "number" or of.low is None or of.high is None:
         return []
     with np.errstate(invalid="ignore"):
@@ -215,7 +215,7 @@ def _out_of_range(values: Floats, term: Term, of: ColumnType) -> list[str]:
     if not count:
         return []
     return [
-        f"{term.column!r} lies far outside the range of training, {of.low:.4g} to {of.high:.4g}, "
-        f"in {count} of {values.size} rows, first in row {np.flatnonzero(outside)[0] + 1}: in "
-        "other units?"
+        f"{term.column!r} is far outside its training range, {of.low:.4g} to {of.high:.4g}, in "
+        f"{count} of {values.size} rows, first in row {np.flatnonzero(outside)[0] + 1}. Check the "
+        "unit"
     ]

@@ -1,4 +1,4 @@
-"""What a file holds, before anything is decided about it."""
+"""The contents of a file, as read."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MOST_BYTES = 2 << 30
 
 
 class DataError(ValueError):
-    """A table that cannot be used as it is; the message names the offender and the way out.
+    """A table that cannot be used as it is. The message names the problem and the remedy.
 
     Parameters
     ----------
     message : str
     options : sequence of str
-        Options of the command that would let the table pass.
+        Options of the command that would solve it.
     """
 
     def __init__(self, message: str, options: Sequence[str] = ()) -> None:
@@ -49,7 +49,7 @@ class Marks(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A file's contents, its columns as they were found.
+    """The contents of a file, with its columns as found.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Source:
     marks : dict of str to Marks
         For columns of numbers in text files: how they are written.
     notes : tuple of str
-        What was found out or assumed in reading.
+        Encoding, delimiter and so on, as detected.
     """
 
     name: str
@@ -105,14 +105,14 @@ def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
             size += len(part)
             if size > most:
                 raise DataError(
-                    f"{path.name} holds more than {most / 2**30:.3g} GiB: --max-gib allows more, "
-                    "where memory does"
+                    f"{path.name} holds more than {most / 2**30:.3g} GiB: raise --max-gib if it "
+                    "fits in memory"
                 )
     return b"".join(parts)
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open a file for reading what is in it, whatever it is packed by."""
+    """Open a file, unpacked."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
         return _only_member(path)
@@ -152,7 +152,7 @@ def read_by(library: str, path: Path, kind: str) -> Iterator[None]:
     except (DataError, ImportError):
         raise
     except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file") from None
+        raise DataError(f"{path}: no such file") from None
     except PermissionError:
         raise DataError(f"{path}: no permission to read it") from None
     except OSError as error:

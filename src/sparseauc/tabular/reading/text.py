@@ -1,4 +1,4 @@
-"""Reading CSV and its relatives, whose encoding, delimiter and decimal sign nobody wrote down.
+"""Read delimited text, with detection of encoding, delimiter and decimal sign.
 
 What can be found out is found out and noted; what is ambiguous can be stated by the caller.
 """
@@ -94,7 +94,7 @@ def decoded(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
         try:
             return data.decode(encoding).removeprefix("\ufeff"), encoding
         except LookupError:
-            raise DataError(f"there is no encoding {encoding!r}") from None
+            raise DataError(f"unknown encoding {encoding!r}") from None
         except UnicodeError as error:
             raise DataError(f"{name} is not {encoding}: {error}") from None
     for mark, marked in _MARKS:
@@ -115,13 +115,13 @@ def decoded(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
             break
         return text, candidate
     raise DataError(
-        f"{name} is no text: it holds bytes that text does not. Is it a file of another kind? "
-        "Known are CSV, Excel, Parquet, Feather, Arrow, LIBSVM, .npz, .mtx and .h5ad"
+        f"{name} is not a text file. Supported formats: CSV, Excel, Parquet, Feather, Arrow, "
+        "LIBSVM, .npz, .mtx and .h5ad"
     )
 
 
 def _wide_without_mark(data: bytes) -> str | None:
-    """UTF-16 shows by a zero in nearly every second byte, as most text is mostly Latin."""
+    """Recognise UTF-16 without a mark: nearly every second byte of Latin text is zero."""
     start = data[:4096]
     even, odd = start[::2].count(0), start[1::2].count(0)
     pairs = len(start) // 2
@@ -133,7 +133,7 @@ def _wide_without_mark(data: bytes) -> str | None:
 
 
 def _refuse_other_formats(text: str, name: str) -> None:
-    """Say what text is that is no table."""
+    """Refuse HTML, XML and JSON."""
     start, end = text[:1000].lstrip().lower(), text[-1000:].rstrip()
     if start.startswith(("<!doctype", "<html", "<?xml")):
         raise DataError(f"{name} is a web page or XML, not a table: save the table as CSV")
@@ -142,13 +142,13 @@ def _refuse_other_formats(text: str, name: str) -> None:
 
 
 def _without_separator_line(text: str) -> tuple[str, str | None]:
-    """Take off the line "sep=;" that spreadsheets write and read, and heed it."""
+    """Remove the line "sep=;" that spreadsheets write, and return its delimiter."""
     match = re.match(r"sep=([,;|:\t ])\r?\n", text)
     return (text[match.end() :], match[1]) if match else (text, None)
 
 
 def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
-    """Take off lines that begin with # before the header, and count them.
+    """Remove lines that begin with # before the header, and count them.
 
     The last of them is the header itself if it has as many fields as the line below, which holds
     numbers, as in ``#CHROM,POS``.
@@ -384,7 +384,7 @@ def _with_names(path: Path, frame: pa.Table, notes: list[str], marks: dict[str, 
         # R and pandas write row names in front, in a column without a name.
         row_ids = np.asarray(frame.column(0).to_pylist(), dtype=object)
         frame, names = frame.remove_column(0), names[1:]
-        notes.append("the first column has no name: taken for row names")
+        notes.append("the first column has no name and is read as row names")
     names = [name or f"column {place}" for place, name in enumerate(names, start=1)]
     check_names(names, path.name)
     return Source(
@@ -402,14 +402,14 @@ def check_names(names: Sequence[str], file: str) -> None:
     for name in names:
         if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
             raise DataError(
-                f"{file} has a column named {name!r}, with characters that no text file can hold: "
-                "rename it"
+                f"{file} has a column named {name!r}, with characters that cannot be written to "
+                "text files: rename it"
             )
     seen: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if name in seen:
             raise DataError(
-                f"{file} has two columns named {name!r} (numbers {seen[name]} and {place}): "
+                f"{file} has two columns named {name!r} (columns {seen[name]} and {place}): "
                 "rename one"
             )
         seen[name] = place

@@ -1,6 +1,6 @@
-"""From what a file holds to what a model is fitted to: numbers, two classes, nothing missing.
+"""Turn a file into a training table: numeric columns, two classes, missing values settled.
 
-Everything that loses or changes data is either asked for or refused, and what was done is noted.
+Whatever would lose or change data is refused unless an option asks for it, and is noted.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ Labels = npt.NDArray[np.object_]
 
 @dataclass(frozen=True)
 class Rules:
-    """What to do with a file's columns; refusing is the default wherever data would be lost.
+    """How to read a file's columns. By default whatever would lose data is refused.
 
     Attributes
     ----------
     target : str, optional
-        Column of the outcome; files that have a place for it need none.
+        Outcome column; not needed for formats that store labels.
     target_file : Path, optional
-        File with the outcome of each row, where the table has none.
+        Separate file with the outcome of each row.
     positive : str, optional
-        The label to rank first. Needed with three or more classes, which it sets against the rest.
-        Of two the one that sorts last is taken.
+        Label of the positive class. By default the label that sorts last. Required with three or
+        more labels; all others are then negative.
     groups, ids : str, optional
-        Columns that say which rows belong together, and what rows are called.
+        Columns of related rows and of row identifiers.
     exclude : sequence of str
         Columns to leave out.
     text : {"refuse", "one-hot", "auto", "drop"}
-        What to do with columns that are not numbers: "one-hot" makes a column of each level and
-        refuses what has too many, "auto" leaves that out.
+        Text columns: "one-hot" encodes them and refuses those with more than ``max_levels`` levels,
+        "auto" drops those instead, "drop" drops all of them.
     max_levels : int
-        Text of more levels is a name or a remark rather than a category.
+        Largest number of levels to one-hot encode.
     numeric : sequence of str
-        Columns of text to read as numbers: ``>2000`` as 2000, text without a digit as missing.
+        Text columns to read as numbers: ``>2000`` as 2000, text without a digit as missing.
     missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
-        What to do with missing values. Imputed values are not filled in here: they are learned from
-        the training rows of each fit.
+        Missing values. Imputation is not done here: it is learned from the training rows of each
+        fit.
     """
 
     target: str | None = None
@@ -67,48 +67,46 @@ class Rules:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Columns that are labels, groups or names of rows, to be read as they are written."""
+        """Columns of labels, groups and row identifiers, read as text."""
         return tuple(name for name in (self.target, self.groups, self.ids) if name is not None)
 
     @property
     def written(self) -> tuple[str, ...]:
-        """All columns that are to be read as they are written."""
+        """All columns that are read as text."""
         return (*self.labels, *self.numeric)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows and columns ready to be fitted.
+    """A table ready to be fitted.
 
     Attributes
     ----------
     X : ndarray or CSR of shape (n, d)
-        float32 if all columns were, else float64. NaN only if missing values are to be imputed.
+        float32 if all columns were, else float64. NaN only with ``imputation``.
     inputs : tuple of Input
-        Where each column comes from.
+        Origin of each column.
     y : ndarray of shape (n,)
         1 for positive rows, 0 for others.
     target : str
         Name of the outcome.
     negative, positive : str
-        The labels; "not a" for the rest against class a.
+        The labels; "not a" for all labels except a.
     groups : ndarray of shape (n,), optional
-        Number of each row's group.
+        Index of each row's group.
     row_ids : ndarray of shape (n,), optional
     ids : str, optional
         Name of the column they come from.
     missing : dict of str to int
-        Columns with missing values, and how many of each.
+        Number of missing values of each column that has any.
     imputation : {"median", "mean"}, optional
-        How missing values are to be filled in.
     source : str
         Name of the file.
     types : dict of str to ColumnType
-        What each of the file's columns held.
+        Type of each of the file's columns.
     left_out : dict of str to str
         Columns that were not used, and why.
     notes, warnings : tuple of str
-        What was done, and what should be looked at.
     """
 
     X: Any
@@ -135,7 +133,7 @@ class Table:
 
 
 def training_table(source: Source, rules: Rules) -> Table:
-    """Make a table to fit of a file, by rules.
+    """Turn a file into a training table.
 
     Parameters
     ----------
@@ -149,8 +147,8 @@ def training_table(source: Source, rules: Rules) -> Table:
     Raises
     ------
     DataError
-        If something would be lost that no rule gives up, or the outcome has not two classes. The
-        message names columns and the option that allows it.
+        If data would be lost without a rule that allows it, or the outcome does not have two
+        classes. The message names the columns and the option that helps.
     """
     notes, warnings = list(source.notes), []
     target, labels = _labels(source, rules)
@@ -158,11 +156,13 @@ def training_table(source: Source, rules: Rules) -> Table:
     if rows.size < labels.size:
         left_out = labels.size - rows.size
         have = "row has" if left_out == 1 else "rows have"
-        warnings.append(f"{left_out} {have} no {target!r}: left out")
+        warnings.append(f"{left_out} {have} no {target!r} and were left out")
     problems: list[DataError] = []
     y, negative, positive = _two_classes(labels[rows], rules.positive, target, problems)
     if rules.positive is None and not problems:
-        notes.append(f"positive is {positive!r}, not {negative!r}; --positive turns it round")
+        notes.append(
+            f"the positive class is {positive!r}; --positive {negative!r} swaps the classes"
+        )
 
     groups = _named(source, rules.groups, "--groups")
     if groups is not None:
@@ -193,8 +193,8 @@ def training_table(source: Source, rules: Rules) -> Table:
     for label, mask in ((positive, y == 1), (negative, y == 0)):
         if np.count_nonzero(mask) < 2:
             raise DataError(
-                f"{np.count_nonzero(mask)} rows of {target!r} are {label!r}: two at least are "
-                "needed of each class, and more to be told anything"
+                f"only {np.count_nonzero(mask)} rows of {target!r} are {label!r}: each class needs "
+                "at least two rows, and many more for a useful result"
             )
     columns = np.array([column.name for column in inputs], np.str_)
     warnings += suspicions(X, y == 1, columns)
@@ -225,7 +225,7 @@ def training_table(source: Source, rules: Rules) -> Table:
 
 
 def _combined_error(problems: Sequence[DataError]) -> DataError:
-    """Return one error that tells of all."""
+    """Combine all problems in one error."""
     if len(problems) == 1:
         return problems[0]
     told = "; ".join(f"({place}) {problem}" for place, problem in enumerate(problems, start=1))
@@ -236,22 +236,22 @@ def _combined_error(problems: Sequence[DataError]) -> DataError:
 
 
 def _labels(source: Source, rules: Rules) -> tuple[str, Labels]:
-    """Name and labels of the outcome, as text, None where missing."""
+    """Return the name of the outcome and its labels as text, None where missing."""
     if rules.target_file is not None:
         return rules.target or rules.target_file.stem, _labels_from_file(source, rules)
     if source.target is not None:
         return rules.target or "y", labels_as_text(source.target.tolist())
     if rules.target is None:
         names = [repr(name) for name in source.frame.column_names]
-        hint = f"--target names it: there are {listed(names, 8)}" if names else "give --target-file"
-        raise DataError(f"{source.name}: which column is the outcome? {hint}")
+        hint = f"--target, one of {listed(names, 8)}" if names else "--target-file"
+        raise DataError(f"{source.name}: which column is the outcome? Give {hint}")
     found = _named(source, rules.target, "--target")
     assert found is not None
     return rules.target, _one_spelling(found)
 
 
 def _one_spelling(labels: Labels) -> Labels:
-    """Labels as they are written, unless one is written in two ways, such as 1 and 1.0."""
+    """Labels as written, unless one is written in two ways, such as 1 and 1.0."""
     written = {label for label in labels.tolist() if label is not None}
     if len({label_key(label) for label in written}) == len(written):
         return labels
@@ -259,7 +259,7 @@ def _one_spelling(labels: Labels) -> Labels:
 
 
 def label_key(label: str) -> str:
-    """What two spellings of a label have in common: 1 and 1.0, true and True."""
+    """Return the same key for two spellings of a label: 1 and 1.0, true and True."""
     try:
         return str(int(label)) if label.strip("+-").isdigit() else f"{float(label):.17g}"
     except ValueError:
@@ -267,7 +267,7 @@ def label_key(label: str) -> str:
 
 
 def _labels_from_file(source: Source, rules: Rules) -> Labels:
-    """Labels from a file beside the table: an array, a table, or a label a line."""
+    """Labels from a separate file: an array, a table, or one label per line."""
     assert rules.target_file is not None
     path, n = rules.target_file, source.n_rows
     if path.suffix.lower() == ".npy":
@@ -280,15 +280,15 @@ def _labels_from_file(source: Source, rules: Rules) -> Labels:
         if rules.target in frame.column_names or frame.num_columns > 1:
             if rules.target is None:
                 raise DataError(
-                    f"{path.name} has {frame.num_columns} columns: --target names that of the "
-                    "outcome"
+                    f"{path.name} has {frame.num_columns} columns: name the outcome column with "
+                    "--target"
                 )
             found = _named(beside, rules.target, "--target")
             assert found is not None
             labels = found
         elif frame.num_columns == 1:
             labels = texts(frame.column(0))
-            if labels.size == n - 1:  # what was taken for a header is the first label
+            if labels.size == n - 1:  # the supposed header is the first label
                 labels = np.concatenate([np.array(frame.column_names, object), labels])
         else:
             raise DataError(f"{path.name} holds a matrix, not labels")
@@ -300,27 +300,27 @@ def _labels_from_file(source: Source, rules: Rules) -> Labels:
 def _two_classes(
     labels: Labels, positive: str | None, target: str, problems: list[DataError]
 ) -> tuple[npt.NDArray[np.int64], str, str]:
-    """1 for positive rows and 0 for others, and what the two are called.
+    """Return y (1 for positive rows) and the names of the negative and the positive class.
 
-    That there are three classes or more is added to the problems.
+    Three or more classes without ``positive`` are added to the problems.
     """
     classes, counts = np.unique(labels.astype(np.str_), return_counts=True)
     by_value = sorted(zip(classes.tolist(), counts.tolist(), strict=True), key=_by_value)
     named = listed([f"{label!r} ({count} rows)" for label, count in by_value], 8)
     if classes.size < 2:
-        raise DataError(f"{target!r} has one class only, {named or 'no labels at all'}")
+        raise DataError(f"{target!r} has only one class: {named or 'no labels at all'}")
     if positive is None:
         if classes.size > MAX_LEVELS:
             raise DataError(
-                f"{target!r} has {classes.size} different values ({named}): it looks like a "
-                "measurement or a name, and an outcome of two classes is needed"
+                f"{target!r} has {classes.size} different values ({named}) and looks like a "
+                "measurement: the outcome must have two classes"
             )
         chosen = by_value[-1][0]
         if classes.size > 2:
             problems.append(
                 DataError(
-                    f"{target!r} has {classes.size} classes: {named}. --positive sets one of them "
-                    "against the rest",
+                    f"{target!r} has {classes.size} classes: {named}. --positive compares one of "
+                    "them with the rest",
                     ["--positive", chosen],
                 )
             )
@@ -340,7 +340,7 @@ def _by_value(item: tuple[str, int]) -> tuple[bool, float, str]:
 
 
 def _meant(positive: str, classes: list[str], named: str, target: str) -> str:
-    """The class that was asked for, be it 1.0 for 1 or true for True."""
+    """The class asked for, allowing 1.0 for 1 and true for True."""
     if positive in classes:
         return positive
     alike = [label for label in classes if label.lower() == positive.lower()]
@@ -386,10 +386,10 @@ def _check_excluded(source: Source, rules: Rules) -> None:
 def _no_columns(source: Source, target: str) -> str:
     if source.frame.num_columns == 1:
         return (
-            f"{source.name} has one column only, {shortened(source.frame.column_names[0])!r}: is "
-            "it delimited by something other than comma, semicolon, tab or bar? --delimiter says so"
+            f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. If "
+            "fields are not separated by comma, semicolon, tab or bar, give --delimiter"
         )
-    return f"{source.name} has no column of numbers besides {target!r}"
+    return f"{source.name} has no numeric column except {target!r}"
 
 
 # ----------------------------------------------------------------------------------- missing values
@@ -423,7 +423,7 @@ def _missing_counts(X: Any) -> npt.NDArray[np.int64]:
 
 
 def counts_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> dict[str, int]:
-    """Missing values of each of the file's columns that has any, the most first."""
+    """Number of missing values of each of the file's columns that has any, largest first."""
     by_column: dict[str, int] = {}
     for j in np.flatnonzero(counts).tolist():
         by_column[inputs[j].column] = int(counts[j])
@@ -433,9 +433,8 @@ def counts_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> 
 def _missing_error(by_column: Mapping[str, int]) -> DataError:
     shown = listed([f"{name!r} ({count})" for name, count in by_column.items()])
     return DataError(
-        f"{sum(by_column.values())} values are missing, in {len(by_column)} of the columns: "
-        f"{shown}. --missing median or mean fills them in, drop-rows and drop-columns leave "
-        "out what has any",
+        f"missing values in {shown}. --missing median or mean imputes them, drop-rows and "
+        "drop-columns drop rows or columns that have any",
         ["--missing", "median"],
     )
 
@@ -443,7 +442,7 @@ def _missing_error(by_column: Mapping[str, int]) -> DataError:
 def _without_missing(
     X: Any, inputs: list[Input], counts: npt.NDArray[np.int64], rule: Missing, notes: list[str]
 ) -> tuple[Any, list[Input], npt.NDArray[np.intp]]:
-    """X without missing values, or with those to be imputed; its columns, and the rows kept."""
+    """Apply the rule for missing values; return X, its columns and the rows kept."""
     n = X.shape[0]
     rows = np.arange(n)
     if not counts.any():
@@ -452,7 +451,7 @@ def _without_missing(
     shown = listed([f"{name!r} ({count})" for name, count in by_column.items()])
     if rule == "drop-columns":
         keep = np.flatnonzero(counts == 0)
-        notes.append(f"left out for missing values: {shown}")
+        notes.append(f"columns dropped for missing values: {shown}")
         return X[:, keep], [inputs[j] for j in keep.tolist()], rows
     if rule == "drop-rows":
         if is_sparse(X):
@@ -460,9 +459,9 @@ def _without_missing(
             rows = np.setdiff1d(rows, row_of_entry[np.isnan(X.data)])
         else:
             rows = np.flatnonzero(~np.isnan(X).any(axis=1))
-        notes.append(f"{n - rows.size} of {n} rows left out for missing values in {shown}")
+        notes.append(f"{n - rows.size} of {n} rows dropped for missing values in {shown}")
         if rows.size == 0:
             raise DataError(f"every row has a missing value: {shown}. Try --missing median")
         return X[rows], inputs, rows
-    notes.append(f"missing values filled in by the {rule} of the training rows: {shown}")
+    notes.append(f"missing values imputed by the {rule} of the training rows: {shown}")
     return X, inputs, rows

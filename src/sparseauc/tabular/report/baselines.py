@@ -1,4 +1,4 @@
-"""Simple methods on the outer folds of a fit: is the list worth more than they are?"""
+"""Simple methods on the outer folds of a fit, for comparison with the list."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _TITLES = {
 
 
 def judge_baselines(summary: FitSummary) -> Listing | None:
-    """Set the fit beside simple methods, all in the same outer folds.
+    """Compare the fit with simple methods in the same outer folds.
 
-    Methods that would take minutes on so large a table are left out; None if all would.
+    Methods that would take minutes on a large table are left out; None if all would.
     """
     import pandas as pd
 
@@ -68,11 +68,11 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
     if len(rows) == 1:
         return None
     caption = (
-        "Each fitted within the same outer folds. Columns: median over folds. "
-        "Difference: AUC of this list minus that of the method, with DeLong's paired test."
+        "All methods use the same outer folds. Columns: median over folds. Difference: AUC of this "
+        "list minus that of the method, with DeLong's paired test."
     )
     if left_out:
-        caption += f" Left out, as they would take long: {', '.join(left_out)}."
+        caption += f" Skipped, because they would take long: {', '.join(left_out)}."
     frame = pd.DataFrame(
         rows, columns=["Method", "AUC", "95 % from", "to", "Columns", "Difference", "p"]
     )

@@ -1,4 +1,4 @@
-"""The report on a fitted table: which columns were chosen, and how far to trust them."""
+"""The report on a fitted table."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-# More columns than these would fill pages: of longer lists the weightiest are drawn.
+# Longer lists would fill pages: only the columns with the largest weights are drawn.
 _MOST_DRAWN = 12
-# A column of fewer different values is drawn as bars, one for each.
+# A column with at most this many values is drawn as bars.
 _FEW_VALUES = 6
 
 
 def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = None) -> Report:
-    """Tell someone who knows the data, and not the method, what was found and how far to trust it.
+    """Build the report for readers who know the data but not the method.
 
     Parameters
     ----------
     summary : FitSummary
         From :func:`~sparseauc.tabular.fitting.fit_table`.
     facts : dict of str to str, optional
-        How it was made, as far as the summary does not know it: the command, the file's hash.
+        Further facts on how it was made: the command, the file's hash.
 
     Returns
     -------
@@ -109,10 +109,7 @@ def _glance(summary: FitSummary) -> dict[str, str]:
 def _lead(summary: FitSummary) -> str:
     positive, negative = class_names(summary.table)
     if summary.nested is None:
-        return (
-            "How well the list ranks new rows was not estimated. The AUC above is that of the rows "
-            "that the columns were chosen by, and is optimistic."
-        )
+        return "The AUC above is that of the training rows, and optimistic."
     one = summary.nested.interval
     text = (
         f"In nested cross-validation, {positive} rows score above {negative} rows in "
@@ -126,11 +123,10 @@ def _cautions(summary: FitSummary) -> Note:
     if summary.cautions:
         return Note("\n\n".join(summary.cautions), "caution")
     return Note(
-        "Nothing stood out. Checked: events and rows, the interval of the AUC, its fall from "
-        "training rows to others, columns that give the outcome away or look like ids, columns "
-        "that are the same, how often each column is selected again, missing values, and whether "
-        "more columns should have been tried. No check can tell whether these rows are like those "
-        "that the list is meant for.",
+        "No check raised a caution. Checked: number of events, confidence interval of the AUC, "
+        "optimism, columns that leak the outcome or look like identifiers, duplicate columns, "
+        "selection frequencies, missing values, and the largest k tried. No check can tell whether "
+        "these rows represent the population that the list is for.",
         "finding",
     )
 
@@ -165,29 +161,29 @@ def _short_list(summary: FitSummary) -> Listing:
     direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
     shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {positive}", direction)
     caption = [
-        f"The weightiest first. Per SD: coefficient × standard deviation, which compares columns "
-        f"of different units. In {positive}: whether values are higher or lower than in "
-        f"{negative}. AUC alone: of the column by itself, on the training rows (optimistic)."
+        f"Largest weights first. Per SD: coefficient × standard deviation, comparable between "
+        f"units. In {positive}: whether values are higher or lower than in {negative}. AUC alone: "
+        "of the single column, on the training rows (optimistic)."
     ]
     if "frequency" in columns:
         assert summary.stability is not None
         caption[0] += (
-            f" Selection frequency: share of {2 * summary.stability.n_pairs} fits to half of the "
-            "rows that chose the column again."
+            f" Selection frequency: share of {2 * summary.stability.n_pairs} refits on half of the "
+            "rows that chose the column."
         )
     if table.missing:
         about = summary.to_dict()
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
     intercept = significant_text(float(summary.classifier.intercept_[0]), 4)
     caption.append(
-        f"Score = {intercept} + the sum of coefficient × value. The higher, the more like "
-        f"{positive}; rows above 0 are predicted {positive}."
+        f"Score = {intercept} + the sum of coefficient × value. Rows with a score above 0 are "
+        f"predicted {positive}."
     )
     if against := _against(summary):
         caption.append(
-            f"Weighted against their own direction: {', '.join(against)}. This is no mistake: such "
-            "a column cancels noise that it shares with others. Do not read its sign as its "
-            "relation to the outcome."
+            f"The coefficient has the opposite sign of the single-column association for "
+            f"{', '.join(against)}. This is not an error: such a column cancels noise that it "
+            "shares with others. Do not read its sign as its association with the outcome."
         )
     return Listing(
         "short-list", "Columns and coefficients", "\n\n".join(caption), shown,
@@ -196,7 +192,7 @@ def _short_list(summary: FitSummary) -> Listing:
 
 
 def _against(summary: FitSummary) -> list[str]:
-    """Columns whose coefficient has another sign than their direction."""
+    """Columns whose coefficient and single-column association differ in sign."""
     columns = summary.columns
     sign = np.sign(columns["coefficient"])
     own = columns["direction"].map({"+": 1, "-": -1, "": 0})
@@ -204,7 +200,7 @@ def _against(summary: FitSummary) -> list[str]:
 
 
 def _values(summary: FitSummary, most: int) -> dict[str, Array]:
-    """Values of the chosen columns, the weightiest first, NaN where missing."""
+    """Values of the chosen columns, largest weights first, NaN where missing."""
     names = [str(name) for name in summary.table.columns]
     values = {}
     for name in map(str, summary.columns["column"][:most]):
@@ -223,11 +219,11 @@ def _distributions(summary: FitSummary) -> Figure:
         panels.append(_distribution(name, values[known], positive[known], labels))
     more = summary.k - len(panels)
     caption = (
-        "Values of each chosen column, as shares of the class, so that a rare class is seen as "
-        "well as a common one. Values far from the middle are counted in the outermost bins."
+        "Distribution of each chosen column within each class. The outermost bins include more "
+        "extreme values."
     )
     if more > 0:
-        caption += f" The {_MOST_DRAWN} weightiest columns are shown."
+        caption += f" The {_MOST_DRAWN} columns with the largest weights are shown."
     return Figure("by-class", "Each column by class", caption, panels)
 
 
@@ -250,7 +246,7 @@ def _distribution(name: str, values: Array, positive: Any, labels: tuple[str, st
             f"{label}\n{name}: {a:.4g} to {b:.4g}\n{share:.3g} % of the class" if share else ""
             for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
         ]
-        # A step lasts to the next edge; the last one comes down. Its band is the area below.
+        # A step reaches to the next edge; the last one returns to zero. Its band is the area below.
         x, y = edges.tolist(), [*shares.tolist(), 0.0]
         error = (y, [0.0] * len(y))
         series.append(Series(label, x, y, error, style="steps", text=[*text, ""]))
@@ -269,8 +265,8 @@ def _correlations(summary: FitSummary) -> Listing:
     return Listing(
         "correlations",
         "Correlations among the chosen columns",
-        "Pearson's, over rows where neither value is missing. Columns of a high correlation share "
-        "what they say of the outcome; their weights should be read together.",
+        "Pearson correlations of complete pairs. Highly correlated columns share information; "
+        "interpret their weights together.",
         table,
         digits=2,
     )
@@ -315,34 +311,29 @@ def _aucs(summary: FitSummary) -> Listing:
     rows: list[tuple[str, float, float, float, str]] = []
     if nested is not None:
         one, known = nested.interval, nested.fold_aucs[~np.isnan(nested.fold_aucs)]
-        rows.append(("nested cross-validation", one.auc, one.low, one.high, "the one to quote"))
+        rows.append(("nested cross-validation", one.auc, one.low, one.high, "report this one"))
         if known.size:
-            apart = f"compares rows of a fold only; from {known.min():.2f} to {known.max():.2f}"
+            apart = f"mean within folds, range {known.min():.2f} to {known.max():.2f}"
             rows.append(
                 (f"mean of its {known.size} folds", float(known.mean()), np.nan, np.nan, apart)
             )
     if summary.cv_results is not None:
         tried = len(summary.cv_results["params"])
-        worth = f"the model was chosen among {tried} by it: slightly optimistic"
-        rows.append(
-            ("cross-validation of the search", float(classifier.best_score_), np.nan, np.nan, worth)
-        )
-    rows.append(
-        ("training rows", summary.training_auc.auc, np.nan, np.nan, "optimistic: not to be quoted")
-    )
+        worth = f"slightly optimistic: best of {tried} models"
+        rows.append(("cross-validation of k", float(classifier.best_score_), np.nan, np.nan, worth))
+    rows.append(("training rows", summary.training_auc.auc, np.nan, np.nan, "optimistic"))
     frame = pd.DataFrame(
-        rows, columns=["Estimated by", "AUC", f"{100 * level:g} % from", "to", "What it is worth"]
+        rows, columns=["Estimated by", "AUC", f"{100 * level:g} % CI from", "to", "Comment"]
     )
     positive, negative = class_names(summary.table)
     caption = (
-        f"AUC: of all pairs of one {positive} and one {negative} row, the share in which the "
-        f"{positive} row scores higher. 0.5 is chance, 1 is perfect; it does not depend on how "
-        "rare events are."
+        f"AUC: the share of all pairs of a {positive} and a {negative} row in which the {positive} "
+        "row scores higher. 0.5 is chance, 1 is perfect. It does not depend on the prevalence."
     )
     if nested is not None:
         caption += (
-            " The interval is DeLong's. It does not cover the choice of columns: where other rows "
-            "would have led to other columns it is somewhat too narrow."
+            " The confidence interval is DeLong's. It ignores the uncertainty of the choice of "
+            "columns and is somewhat too narrow when that choice is unstable."
         )
     return Listing("auc", "AUC and its optimism", caption, frame)
 
@@ -355,10 +346,9 @@ def _permutation(summary: FitSummary) -> Note:
     if summary.cv_results is not None:
         what = "cross-validation of the search, where shuffled outcomes choose as freely"
     return Note(
-        f"Could it be chance? The outcome was shuffled {result.null.size} times and everything "
-        f"refitted. {reached} of the shuffled outcomes reached the AUC of the true one "
-        f"({result.auc:.3f}, {what}); their mean was {result.null.mean():.3f}: "
-        f"p = {result.pvalue:.2g}.",
+        f"Permutation test: p = {result.pvalue:.2g}. The outcome was permuted {result.null.size} "
+        f"times and everything refitted. {reached} permutations reached the observed AUC "
+        f"({result.auc:.3f}, {what}); their mean AUC was {result.null.mean():.3f}.",
         "finding" if result.pvalue <= 0.05 else "caution",
     )
 
@@ -389,11 +379,9 @@ def _curves(summary: FitSummary) -> Figure:
     return Figure(
         "roc",
         "ROC and precision–recall",
-        "Each point is a threshold on the scores of nested cross-validation. Left: the share of "
-        "events above it against the share of other rows above it, with the pointwise "
-        f"{100 * level:g} % band of binomial limits (Clopper and Pearson), whose coverage is known "
-        "at any number of rows. Right: of the rows above it, the share that are events; it falls "
-        "where events are rarer than here.",
+        "Each point is a threshold on the scores of nested cross-validation. Left: ROC curve with "
+        f"its pointwise {100 * level:g} % band of exact binomial (Clopper–Pearson) limits. Right: "
+        "precision–recall curve; precision is lower where events are rarer.",
         [
             lambda ax: ROCBandDisplay.from_predictions(table.y, scores, confidence=level, ax=ax),
             panel,
@@ -404,14 +392,14 @@ def _curves(summary: FitSummary) -> Figure:
 def _operating_points(summary: FitSummary) -> Listing:
     return points_listing(
         summary.operating_points,
-        "What calling every row above a threshold positive comes to, on the scores of nested "
-        "cross-validation, with exact 95 % intervals. PPV and NPV hold where events are as common "
-        "as here. `sparseauc predict --threshold` takes any of them.",
+        "Performance of each threshold on the scores of nested cross-validation, with exact 95 % "
+        "confidence intervals. PPV and NPV hold at the prevalence of this table. "
+        "`sparseauc predict --threshold` takes any threshold.",
     )
 
 
 def points_listing(points: Sequence[OperatingPoint], caption: str) -> Listing:
-    """Thresholds and what they come to, as a table."""
+    """Thresholds with their sensitivity, specificity and predictive values, as a table."""
     import pandas as pd
 
     def shown(rate: Any) -> str:
@@ -457,8 +445,8 @@ def _folds(summary: FitSummary) -> Listing:
     return Listing(
         "folds",
         "The outer folds",
-        "Every fold repeats the whole procedure without its rows. Lists that differ much from fold "
-        "to fold say that other rows would lead to another list.",
+        "Every fold repeats the whole procedure without its rows. If the lists differ much between "
+        "folds, another sample would lead to another list.",
         frame,
     )
 
@@ -477,9 +465,8 @@ def _size(summary: FitSummary) -> list[Element]:
         Figure(
             "auc-by-k",
             "AUC against the number of columns",
-            "Mean AUC of the validation folds at each k, of the best ridge for that k; the mark of "
-            "the choice is that of the ridge chosen. The band is one standard error over folds up "
-            f"and down. {rule}",
+            "Mean AUC of the validation folds at each k, with the best ridge for that k. The band "
+            f"is ± one standard error. {rule}",
             [lambda ax: AUCPathDisplay.from_estimator(summary.classifier, ax=ax)],
         )
     ]
@@ -497,9 +484,8 @@ def _probability(summary: FitSummary) -> list[Element]:
     scores = Figure(
         "scores",
         "Scores of the two classes",
-        "Scores of nested cross-validation, those of each fold put on the scale of the model. Each "
-        "class adds up to 1, however rare it is. Rows far from the middle are counted in the "
-        "outermost bins.",
+        "Scores of nested cross-validation, rescaled to the final model. Each class sums to 1. The "
+        "outermost bins include more extreme scores.",
         [
             lambda ax: ScoreDistributionDisplay(
                 scores=np.asarray(summary.out_of_fold_scores),
@@ -520,18 +506,17 @@ def _probability(summary: FitSummary) -> list[Element]:
     curves = Figure(
         "calibration",
         "Calibration and decision curve",
-        f"Left: predicted probability against the share of {names[0]} in bins of rows of similar "
-        f"prediction, with exact binomial intervals. {slopes}, Brier score {brier:.3f}. Right: net "
-        "benefit of acting on rows whose probability reaches a threshold, beside acting on all or "
-        "on none; the highest line at the threshold that fits your costs is the best policy.",
+        f"Left: predicted probability against the observed share of {names[0]}, in bins, with "
+        f"exact binomial intervals. {slopes}, Brier score {brier:.3f}. Right: net benefit of "
+        "acting on rows above a probability threshold, compared with acting on all or none. At the "
+        "threshold that fits your costs, the highest line is the best policy.",
         [calibration_panel(p, positive, names[0]), _decision(p, positive)],
     )
     return [
         Note(
-            "A score is not a probability. Here it was turned into one by a logistic curve fitted "
-            "to the scores of the other outer folds (Platt scaling). Such a probability holds "
-            f"where {names[0]} is as common as here ({_percent(rate)}); for cases and controls it "
-            "is not that of the population."
+            "Scores become probabilities by Platt scaling: a logistic regression on the scores of "
+            f"the other outer folds. They hold at the prevalence of this table ({_percent(rate)}); "
+            "in a case–control study that is not the prevalence of the population."
         ),
         scores,
         curves,
@@ -601,7 +586,7 @@ def _use(summary: FitSummary) -> list[Element]:
     try:
         elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS score\nFROM my_table"))
     except ValueError:
-        elements.append(Note("A name of a column cannot be written in SQL."))
+        elements.append(Note("A column name cannot be written in SQL."))
     elements += [
         Code("Command", "sparseauc predict model.skops new_rows.csv --out scores.csv"),
         Code(
@@ -611,8 +596,8 @@ def _use(summary: FitSummary) -> list[Element]:
             "scores = model.decision_function(new_rows)  # a DataFrame; columns by name",
         ),
         Note(
-            "`model.skops` is the file that `sparseauc fit` writes with `--out model.skops`, and "
-            "`save_model` from Python."
+            "`sparseauc fit --out model.skops` writes the model file, `save_model` does from "
+            "Python."
         ),
     ]
     return elements
@@ -634,10 +619,9 @@ def _method(summary: FitSummary) -> list[Element]:
         )
     elements.append(
         Note(
-            "What a weighted sum cannot see: columns that matter only in combination with others, "
-            "or in the middle of their range. A column on the list need not cause the outcome, and "
-            "one that is not on it need not be unrelated to it: what says the same as a chosen "
-            "column is not needed beside it."
+            "Limits of a weighted sum: it misses interactions and non-monotone effects. A column "
+            "on the list need not cause the outcome. A column not on the list may still be "
+            "associated with it: a chosen column may carry the same information."
         )
     )
     return elements

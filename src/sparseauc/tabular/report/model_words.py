@@ -1,4 +1,4 @@
-"""The report on a model in words: what was done, for a Methods section."""
+"""The Methods section of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["class_names", "count_columns", "describe_method", "significant_text"
 
 
 def describe_method(summary: FitSummary) -> list[str]:
-    """Say what was done, a paragraph for each step."""
+    """Describe the analysis, one paragraph for each step."""
     told = [
         _describe_data(summary),
         _describe_score(summary),
@@ -26,8 +26,8 @@ def describe_method(summary: FitSummary) -> list[str]:
     ]
     if summary.stability is not None:
         told.append(
-            f"Stability: the rows were split into halves {summary.stability.n_pairs} times, and "
-            f"{count_columns(summary.k)} chosen from each half alone."
+            f"Stability selection: the rows were split into halves {summary.stability.n_pairs} "
+            f"times, and {count_columns(summary.k)} chosen from each half."
         )
     return told
 
@@ -49,8 +49,8 @@ def _describe_data(summary: FitSummary) -> str:
     )
     if table.imputation is not None:
         text += (
-            f" They were imputed by the {table.imputation} of the column over the training rows, "
-            "anew in each outer fold."
+            f" They were imputed by the {table.imputation} of the training rows, separately in "
+            "each outer fold."
         )
     return text
 
@@ -66,7 +66,7 @@ def _describe_score(summary: FitSummary) -> str:
     )
     if getattr(summary.classifier, "coefficients_", "auc") == "logistic":
         text += (
-            " The weights are those of a logistic regression on the columns chosen, which ranked "
+            " The weights are those of a logistic regression on the chosen columns, which ranked "
             "validation rows better."
         )
     if (largest := summary.settings.get("points")) is not None:
@@ -103,12 +103,12 @@ def _describe_search(summary: FitSummary) -> str:
 def _describe_validation(summary: FitSummary) -> str:
     nested, table = summary.nested, summary.table
     if nested is None:
-        return "How well the list ranks rows that it was not chosen by was not estimated."
+        return "The list was not validated on rows that were not used to choose it."
     text = (
-        f"Nested cross-validation: in each of {nested.fold_aucs.size} outer folds, stratified by "
-        "outcome, everything was repeated without the fold, the choice of columns, of their number "
-        "and of the ridge included, and the fold was then scored. Its AUC, the curves and the "
-        "probabilities shown are of these scores. The list itself comes from all rows."
+        f"Nested cross-validation: for each of {nested.fold_aucs.size} outer folds, stratified by "
+        "outcome, the whole procedure was repeated without the fold, including the choice of "
+        "columns, of their number and of the ridge, and the fold was scored. AUC, curves and "
+        "probabilities are based on these scores. The final list was fitted to all rows."
     )
     if table.groups is not None:
         text += f" The {np.unique(table.groups).size} groups were never split between folds."

@@ -1,4 +1,4 @@
-"""The report on a model that meets new rows, with a checklist for whoever publishes it."""
+"""The validation report: a model on new rows, with a reporting checklist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BY_AUTHORS = "to be stated by the authors"
 
 
 def build_validation_report(found: Validation, facts: Mapping[str, str] | None = None) -> Report:
-    """Tell how a model fares on rows it has not seen, beside what it promised.
+    """Build the report on a model's performance on new rows.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
     if found.calibration is not None:
         sections.append(Section("probability", "Probabilities", _probabilities(found)))
     sections += [
-        Section("columns", "Columns, beside training", [_columns(found)]),
+        Section("columns", "Columns, compared with training", [_columns(found)]),
         Section("reporting", "For a publication", _reporting(found)),
     ]
     one, events, rows = found.interval, int(found.positive.sum()), found.positive.size
     glance = {"AUC (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
     if found.promised is not None:
         before = found.promised
-        glance["Promised"] = f"{before.auc:.3f} ({before.low:.3f}–{before.high:.3f})"
+        glance["Expected"] = f"{before.auc:.3f} ({before.low:.3f}–{before.high:.3f})"
     glance |= {"Rows": str(rows), f"Events ({_event(found.card)})": str(events)}
     return Report(
         title=f"Validation of the score for {_event(found.card)} on {found.source}",
@@ -62,23 +62,22 @@ def _event(card: ScoreCard) -> str:
 
 def _lead(found: Validation) -> str:
     if found.promised is None:
-        return "The model says nothing of the AUC to expect."
+        return "The model file has no AUC to compare with."
     if found.pvalue is None or found.pvalue >= 0.05:
         return (
-            "The AUC on these rows agrees with that of nested cross-validation, as far as the "
-            "number of rows can tell."
+            "The AUC on these rows does not differ significantly from that of nested "
+            "cross-validation in training."
         )
     worse = "lower" if found.interval.auc < found.promised.auc else "higher"
-    return f"The AUC on these rows is {worse} than nested cross-validation promised."
+    return f"The AUC on these rows is {worse} than that of nested cross-validation in training."
 
 
 def _cautions(found: Validation) -> Note:
     if found.warnings:
         return Note("\n\n".join(as_sentence(text) for text in found.warnings), "caution")
     return Note(
-        "Nothing stood out. Checked: the AUC beside the one promised, whether it excludes chance, "
-        "columns whose mean has moved, and values that are missing or outside the range of "
-        "training.",
+        "No check raised a caution. Checked: the AUC against chance and against that of training, "
+        "shifted means, missing values, and values outside the training range.",
         "finding",
     )
 
@@ -88,7 +87,7 @@ def _ranking(found: Validation) -> list[Element]:
         Figure(
             "roc",
             "ROC curve",
-            "With its pointwise 95 % band of binomial limits (Clopper and Pearson).",
+            "With its pointwise 95 % band of exact binomial (Clopper–Pearson) limits.",
             [
                 lambda ax: ROCBandDisplay.from_predictions(
                     found.positive.astype(np.int64), found.scores, ax=ax
@@ -97,8 +96,8 @@ def _ranking(found: Validation) -> list[Element]:
         ),
         points_listing(
             found.points,
-            "The thresholds that the model came with, judged on these rows with exact 95 % "
-            "intervals. PPV and NPV hold where events are as common as here.",
+            "Thresholds of the model on these rows, with exact 95 % confidence intervals. PPV and "
+            "NPV hold at the prevalence of this table.",
         ),
     ]
     if found.groups:
@@ -107,7 +106,7 @@ def _ranking(found: Validation) -> list[Element]:
 
 
 def _forest(found: Validation) -> Figure:
-    """AUC of each group with its interval, beside that of all rows."""
+    """AUC of each group and of all rows, with intervals."""
     judged = [one for one in found.groups if one.interval is not None]
     names = [*(one.name for one in judged), "all rows"]
     intervals = [*(one.interval for one in judged if one.interval is not None), found.interval]
@@ -127,9 +126,9 @@ def _forest(found: Validation) -> Figure:
     ]
     return Figure(
         "groups",
-        "Groups one by one",
-        "AUC within each group with DeLong's 95 % interval; groups with fewer than two rows of a "
-        "class are left out.",
+        "AUC by group",
+        "With DeLong's 95 % confidence interval. Groups with fewer than two rows of a class are "
+        "left out.",
         [Panel("", "", "AUC", series, x_names=names)],
     )
 
@@ -148,7 +147,7 @@ def _groups(found: Validation) -> Listing:
         }
         for one in found.groups
     )
-    return Listing("group-aucs", "The same as a table", "", frame)
+    return Listing("group-aucs", "AUC by group, as a table", "", frame)
 
 
 def _probabilities(found: Validation) -> list[Element]:
@@ -164,7 +163,7 @@ def _probabilities(found: Validation) -> list[Element]:
         Figure(
             "calibration",
             "Calibration",
-            f"Predicted probability against what was observed, in bins. Intercept "
+            f"Predicted probability against the observed share, in bins. Intercept "
             f"{how.intercept:+.2f} ± {1.96 * how.intercept_error:.2f} (0 is ideal; above 0 events "
             f"are more common than predicted), {slope}. Observed {100 * how.observed:.1f} %, "
             f"predicted {100 * how.expected:.1f} %.",
@@ -186,7 +185,7 @@ def _columns(found: Validation) -> Listing:
     frame = pd.DataFrame(
         {
             "Column": one.name,
-            "Mean has moved by (SD)": "–" if one.mean_shift is None else f"{one.mean_shift:+.2f}",
+            "Shift of the mean (SD)": "–" if one.mean_shift is None else f"{one.mean_shift:+.2f}",
             "Outside the training range": one.outside,
             "Missing": percent(one.missing),
             "Missing in training": percent(one.missing_before),
@@ -195,9 +194,9 @@ def _columns(found: Validation) -> Listing:
     )
     return Listing(
         "shift",
-        "Do the columns look as they did in training?",
-        "How far the mean of each chosen column lies from that of training, in standard deviations "
-        "of training, and how many values lie outside its range.",
+        "Shift of the columns since training",
+        "Difference of the means in training standard deviations, and number of values outside the "
+        "training range.",
         frame,
     )
 
@@ -215,16 +214,16 @@ def _reporting(found: Validation) -> list[Element]:
         Listing(
             "checklist",
             "Checklist",
-            "Topics that the reporting guidelines TRIPOD+AI (prediction models) and REMARK (tumour "
-            "markers) ask for, with what the model file and this table answer. The guidelines "
-            "themselves have the full wording.",
+            "Topics of the reporting guidelines TRIPOD+AI (prediction models) and REMARK (tumour "
+            "markers), filled in from the model file and this table. See the guidelines for the "
+            "full wording.",
             frame,
         ),
     ]
 
 
 def checklist(found: Validation) -> list[tuple[str, str]]:
-    """Topics of TRIPOD+AI and REMARK, and what the card and the new rows know of each."""
+    """Topics of TRIPOD+AI and REMARK, filled in from the card and the new rows."""
     card, about = found.card, found.card.summary
     known = about.get("auc") is not None
     rows = about.get("rows")
@@ -252,15 +251,15 @@ def checklist(found: Validation) -> list[tuple[str, str]]:
             else f"imputed by the {gaps} of the training rows",
         ),
         (
-            "Type of model and its building",
-            "linear score of a limited number of columns, chosen together for a quadratic "
+            "Type of model and model building",
+            "linear score of a limited number of columns, chosen jointly to maximise a quadratic "
             "surrogate of the AUC"
             + (f"; ridge {about['alpha']:g}" if "alpha" in about else "")
             + (f"; rule {settings['rule']}" if "rule" in settings else ""),
         ),
         (
             "Internal validation",
-            "nested cross-validation, all choices repeated in every fold"
+            "nested cross-validation, the whole procedure repeated in every fold"
             if known
             else "none in the model file",
         ),
@@ -279,9 +278,9 @@ def checklist(found: Validation) -> list[tuple[str, str]]:
         ("Thresholds and their consequences", f"{len(found.points)} operating points above"),
         (
             "Heterogeneity between groups",
-            f"{len(found.groups)} groups" if found.groups else "not looked at (`--by`)",
+            f"{len(found.groups)} groups" if found.groups else "not examined (`--by`)",
         ),
-        ("Updating of the model", "none: coefficients and thresholds as they were"),
+        ("Updating of the model", "none: coefficients and thresholds unchanged"),
         ("Fairness, ethics, funding, registration", _BY_AUTHORS),
         ("Limitations and interpretation", _BY_AUTHORS),
         ("Availability", f"model file, sparseauc {card.version}, sha256 {card.digest()[:16]}…"),
@@ -304,11 +303,11 @@ def methods_paragraph(found: Validation) -> str:
         "with DeLong's 95 % interval"
     )
     if found.promised is not None:
-        text += ", and compared with that of nested cross-validation in development"
+        text += " and compared with that of nested cross-validation in development"
     if found.calibration is not None:
         text += (
-            "; calibration by the intercept of the log odds at a slope of one and by the slope of "
-            "a logistic regression on the predicted log odds"
+            "; calibration by the calibration intercept (slope fixed at one) and the slope of a "
+            "logistic regression on the predicted log odds"
         )
     text += (
         ". Sensitivity, specificity and predictive values have exact (Clopper–Pearson) 95 % "

@@ -1,0 +1,44 @@
+"""
+Diabetes: a list that keeps age and sex
+=======================================
+
+442 patients with diabetes. The outcome is progression within a year, here the quarter of patients
+with the fastest. Age and sex must be on the list; which other measurements help?
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_diabetes
+
+from sparseauc import SparseAUCClassifierCV
+from sparseauc.plotting import ScoreDistributionDisplay
+from sparseauc.selection import column_table, nested_scores, replacements, stability_selection
+
+X, progression = load_diabetes(as_frame=True, return_X_y=True, scaled=False)
+X = X.rename(columns={"bp": "blood pressure", "s5": "log triglycerides", "s3": "HDL"})
+y = progression > progression.quantile(0.75)
+
+# %%
+# The list
+# --------
+# ``frequency`` is the share of refits on half of the rows that chose the column.
+
+kept = ["age", "sex"]
+model = SparseAUCClassifierCV(rule="1se", always_include=kept, random_state=0).fit(X, y)
+stability = stability_selection(X, y, k=model.k_, always_include=kept, n_pairs=25, random_state=0)
+column_table(model, X, y, stability).round(3)
+
+# %%
+# How well it ranks
+# -----------------
+nested = nested_scores(model, X, y, cv=5, random_state=0)
+one = nested.interval
+print(f"AUC {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f})")
+ScoreDistributionDisplay.from_predictions(y, nested.scores)
+plt.show()
+
+# %%
+# A measurement is not available
+# ------------------------------
+# The best replacement of each column, with the change of the cross-validated AUC.
+
+replacements(model, X, y, n_best=1).round(3)
