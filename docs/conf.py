@@ -91,9 +91,14 @@ html_show_sourcelink = False
 html_sidebars = {
     name: []
     for name in (
-        "installation", "tutorial", "recipes", "benchmarks", "generated/benchmarks/*", "audit",
+        "installation",
+        "tutorial",
+        "recipes",
+        "benchmarks",
+        "generated/benchmarks/*",
+        "audit",
         "changelog",
-    )  # fmt: skip
+    )
 }
 html_theme_options = {
     "logo": {"text": "sparseauc"},

@@ -6,15 +6,11 @@ Needs playwright and a ``chromium`` on the path, as the tests do.
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from write_pages import sample_report  # noqa: E402
+from write_pages import sample_report
 
 TARGET = Path(__file__).parent / "_static" / "report.png"
 
@@ -28,7 +24,7 @@ def main() -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         tab = browser.new_page(
-            viewport={"width": 1200, "height": 1000}, device_scale_factor=1, color_scheme="light"
+            viewport={"width": 1280, "height": 1560}, device_scale_factor=0.75, color_scheme="light"
         )
         tab.goto(page.as_uri())
         tab.screenshot(path=TARGET)

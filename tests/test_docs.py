@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import sparseauc
-from sparseauc.cli import app
+from sparseauc.cli import app, demo
 from sparseauc.cli._errors import ExitCode
+from sparseauc.datasets import make_patients
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -107,6 +109,21 @@ def test_a_command_that_does_not_exist_is_noticed():
     (words,) = commands("```bash\nsparseauc fit table.csv --no-such-option\n```\n")
     with pytest.raises(Exception, match="No such option"):
         test_commands_parse(words)
+
+
+def test_the_terminal_session_of_the_readme_is_real(tmp_path, monkeypatch):
+    (session,) = [
+        block
+        for language, block in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+        if language == "console"
+    ]
+    command, _, shown = session.replace(" \\\n", " ").partition("\n")
+    monkeypatch.chdir(tmp_path)
+    cohort = make_patients(demo.PATIENTS + demo.NEW, random_state=0)
+    cohort[: demo.PATIENTS].to_csv("patients.csv", index=False)
+    result = CliRunner().invoke(app, shlex.split(command)[2:])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(shown)
 
 
 # ------------------------------------------------------------------------------------ pages made

@@ -241,7 +241,7 @@ def test_a_report_is_one_whole_page_and_is_not_replaced(table, tmp_path, monkeyp
     assert page.startswith("<!DOCTYPE html>")
     assert page.rstrip().endswith("</html>")
     for part in (
-        "columns that tell outcome=yes from outcome=no",
+        "columns that rank outcome=yes above outcome=no",
         "x0",
         hashlib.sha256(table.read_bytes()).hexdigest(),
         "sparseauc fit &#39;my table.csv&#39; --quick",

@@ -85,7 +85,7 @@ def test_a_fitted_model_is_reported(frame, model, named, tmp_path):
     chosen = np.flatnonzero(fitted.coef_[0])
     assert set(summary.columns["column"]) == {f"{'gene ' if named else 'x'}{j}" for j in chosen}
     assert (summary.stability is None) == isinstance(model, SHTAUCClassifier)
-    assert "that tell b from a" in page.html
+    assert "that rank b above a" in page.html
 
 
 def test_few_events_leave_nested_cross_validation_out(frame):

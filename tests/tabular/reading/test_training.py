@@ -130,7 +130,13 @@ def test_text_is_refused_by_default_with_the_ways_out():
     with pytest.raises(DataError) as caught:
         table(colour=words, name=names)
     message = str(caught.value)
-    for part in ("'colour' (such as 'blue')", "'name'", "an identifier?", "--text auto", "--text drop"):
+    for part in (
+        "'colour' (such as 'blue')",
+        "'name'",
+        "an identifier?",
+        "--text auto",
+        "--text drop",
+    ):
         assert part in message
 
 

@@ -84,7 +84,7 @@ def words(report):
 
 def test_the_head_states_the_result(fixed, fixed_report):
     one, report = fixed.nested.interval, fixed_report
-    assert report.title == "3 columns that tell ill from well"
+    assert report.title == "3 columns that rank ill above well"
     events = fixed.table.y.sum()
     assert report.glance == {
         "AUC (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})",

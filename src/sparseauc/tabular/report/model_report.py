@@ -65,12 +65,12 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
     >>> table = Table(X, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
     >>> report = build_model_report(fit_table(table, FitSettings(k=2, alpha=1.0)))
     >>> print(report.title)
-    2 columns that tell ill from well
+    2 columns that rank ill above well
     """
     sections = [
-        Section("reliance", "Before you rely on it", [_cautions(summary)]),
+        Section("reliance", "Cautions", [_cautions(summary)]),
         Section("columns", "The short list", _columns(summary)),
-        Section("ranking", "How well it ranks", _ranking(summary)),
+        Section("ranking", "Discrimination", _ranking(summary)),
     ]
     if size := _size(summary):
         sections.append(Section("size", "How many columns", size))
@@ -78,11 +78,11 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
         sections.append(Section("probability", "From score to probability", _probability(summary)))
     sections += [
         Section("use", "How to use it", _use(summary)),
-        Section("method", "What was done", _method(summary)),
+        Section("method", "Methods", _method(summary)),
     ]
     positive, negative = class_names(summary.table)
     return Report(
-        title=f"{count_columns(summary.k)} that tell {positive} from {negative}",
+        title=f"{count_columns(summary.k)} that rank {positive} above {negative}",
         lead=_lead(summary),
         sections=sections,
         facts={**_facts(summary), **(facts or {})},

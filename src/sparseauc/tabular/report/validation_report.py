@@ -32,8 +32,8 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
     Report
     """
     sections = [
-        Section("reliance", "Before you rely on it", [_cautions(found)]),
-        Section("ranking", "How well it ranks", _ranking(found)),
+        Section("reliance", "Cautions", [_cautions(found)]),
+        Section("ranking", "Discrimination", _ranking(found)),
     ]
     if found.calibration is not None:
         sections.append(Section("probability", "Probabilities", _probabilities(found)))
