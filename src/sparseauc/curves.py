@@ -1,7 +1,6 @@
-"""What is drawn of scores and labels: the ROC band, histograms, calibration, decision curves.
+"""ROC bands, histograms, calibration and decision curves, for displays and reports.
 
-Displays, reports and summaries all take their numbers from here. ``positive`` is the mask of the
-positive rows; both classes must occur.
+``positive`` is the mask of the positive rows; both classes must occur.
 """
 
 from __future__ import annotations
@@ -76,15 +75,14 @@ def roc_band(
 
     Notes
     -----
-    Both bands cover the truth at least as often as they say, for any continuous scores and any
-    number of rows, and both are wide when rows of a class are few, as they must be. Let c be the
-    threshold whose false positive rate is t. How many negatives exceed c says between which
-    negatives c lies; how many positives exceed those says what the true positive rate at t may be.
-    The classes are independent, so each takes the square root of the level.
+    Both bands have at least the stated coverage, for any continuous scores and any number of rows.
+    Let c be the threshold with false positive rate t. The number of negatives above c bounds c by
+    two negative scores; the numbers of positives above these bound the true positive rate at t. The
+    classes are independent, so each takes the square root of the level.
 
     *Pointwise*: the number of negatives above c is binomial, and the limits for the positives are
-    those of Clopper and Pearson. At any one t the band covers the truth with the level stated;
-    somewhere along the curve it fails more often.
+    those of Clopper and Pearson. The band has the stated coverage at any one t, and less along the
+    whole curve.
 
     *Simultaneous*: both distribution functions lie within Massart's bound √(log(2/a)/2n) of the
     empirical ones everywhere at once, and so the whole true curve lies in the band with the level
@@ -119,10 +117,10 @@ def roc_band(
 
 
 def score_bins(scores: Array, positive: Mask) -> Array:
-    """Edges of histogram bins for both classes: round numbers, as many as the rarer class fills.
+    """Round edges of histogram bins for both classes; their number depends on the rarer class.
 
-    Rows far from the middle would squeeze all others into one bin, so the edges end at four
-    interquartile ranges from the median: count ``np.clip(scores, edges[0], edges[-1])``.
+    The edges end at four interquartile ranges from the median, so that extreme rows do not squeeze
+    all others into one bin: count ``np.clip(scores, edges[0], edges[-1])``.
     """
     low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75])
     reach = 4 * (high - low) or np.inf
@@ -169,8 +167,8 @@ class CalibrationBins:
 def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
     """Count positives among rows of similar prediction, with exact binomial limits.
 
-    There are three to ten bins: so many that they hold fifteen rows or more, of the rarer class
-    three on average. Equal predictions share a bin.
+    There are three to ten bins, with at least fifteen rows each and on average three of the rarer
+    class. Equal predictions share a bin.
     """
     few = int(min(positive.sum(), (~positive).sum()))
     wanted = int(np.clip(min(predicted.size // 15, few // 3), 3, 10))
@@ -218,16 +216,16 @@ def fit_calibration(
     Parameters
     ----------
     scores : ndarray of shape (n,)
-        Scores of rows by models that have not seen them; NaN where there is none.
+        Out-of-fold scores; NaN where there is none.
     positive : ndarray of bool of shape (n,)
     weight : ndarray of shape (n,), optional
 
     Returns
     -------
     dict
-        ``slope`` and ``intercept``, and the numbers of rows that they rest on, ``n_positive`` and
-        ``n_negative``. A slope below 0 would turn the order of rows round, and is taken for 0: then
-        every row has the probability that positives have overall.
+        ``slope`` and ``intercept``, and the number of rows used, ``n_positive`` and ``n_negative``.
+        A negative slope would reverse the order of rows and is replaced by 0: every row then has
+        the overall share of positives as probability.
     """
     known = ~np.isnan(scores)
     scores, positive = np.asarray(scores[known], np.float64), positive[known]
@@ -251,7 +249,7 @@ def fit_calibration(
 def cross_fitted_probabilities(
     scores: Array, positive: Mask, folds: npt.NDArray[np.integer]
 ) -> Array:
-    """Probability of each row to be positive, by Platt's map fitted to the rows of other folds.
+    """Probability of each row to be positive, by Platt scaling fitted to the other folds.
 
     Parameters
     ----------

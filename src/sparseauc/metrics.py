@@ -498,14 +498,13 @@ def fold_standard_error(scores: ArrayLike, repeats: float = 1.0) -> NDArray[np.f
     scores : array-like of shape (n_splits, ...)
         Score of each validation fold.
     repeats : float, default=1.0
-        How often each row was validated. Repeats judge the same rows again and add no independent
-        folds.
+        How often each row was validated. Repeats use the same rows again and are not independent.
 
     Returns
     -------
     ndarray of shape (...)
-        Standard deviation of the folds (``ddof=1``) over the root of their number; 0 for a single
-        fold, of which none is known.
+        Standard deviation of the folds (``ddof=1``) over the square root of their number; 0 for a
+        single fold.
 
     Examples
     --------
@@ -519,7 +518,7 @@ def fold_standard_error(scores: ArrayLike, repeats: float = 1.0) -> NDArray[np.f
 
 
 def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[str, float]]:
-    """Mean validation AUC at every k, of the best other parameters there.
+    """Mean validation AUC at every k, with the best other parameters for that k.
 
     Parameters
     ----------

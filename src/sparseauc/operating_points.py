@@ -1,4 +1,4 @@
-"""From a score to a decision: thresholds, and what calling rows above one positive comes to."""
+"""Thresholds with their sensitivity, specificity and predictive values."""
 
 from __future__ import annotations
 
@@ -27,21 +27,19 @@ class Rate(NamedTuple):
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """A threshold and how rows fare whose score lies above it.
+    """A threshold and its performance.
 
     Attributes
     ----------
     name : str
     threshold : float
-        Rows are called positive if their score is above it.
+        Rows with a higher score are predicted positive.
     sensitivity, specificity : Rate
-        Share of positives above it, and of negatives not above it.
     ppv, npv : Rate or None
-        Positive and negative predictive value: the share of positives among rows above the
-        threshold, and of negatives among the others. Both depend on how frequent positives are:
-        they hold where that is as in these rows. None where there are no such rows.
+        Positive and negative predictive value, at the prevalence of these rows. None if there are
+        no such rows.
     flagged_per_1000 : float
-        Of a thousand rows, how many are called positive.
+        Rows predicted positive per thousand.
     """
 
     name: str
@@ -64,12 +62,12 @@ class OperatingPoint:
 def judge_threshold(
     y_true: npt.ArrayLike, y_score: npt.ArrayLike, threshold: float, name: str = ""
 ) -> OperatingPoint:
-    """Count what calling every row above a threshold positive comes to.
+    """Evaluate a threshold.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two kinds of labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive.
     y_score : array-like of shape (n,)
     threshold : float
     name : str, optional
@@ -105,28 +103,28 @@ def judge_threshold(
 def operating_points(
     y_true: npt.ArrayLike, y_score: npt.ArrayLike, targets: Sequence[float] = (0.9, 0.95)
 ) -> list[OperatingPoint]:
-    """Judge the usual thresholds: 0, Youden's, and those of high sensitivity and specificity.
+    """Evaluate the usual thresholds: 0, Youden's, and those of high sensitivity and specificity.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two kinds of labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive.
     y_score : array-like of shape (n,)
-        Scores by models that have not seen the rows, such as out-of-fold scores.
+        Preferably out-of-fold scores.
     targets : sequence of float, default=(0.9, 0.95)
         Sensitivities and specificities to reach.
 
     Returns
     -------
     list of OperatingPoint
-        The default threshold of 0; Youden's, of largest sensitivity + specificity; for each target
-        the highest threshold whose sensitivity, and the lowest whose specificity, reaches it. But
-        for the first they lie halfway between two neighbouring scores.
+        The default threshold of 0; Youden's, with the largest sensitivity + specificity; for each
+        target the highest threshold that reaches the sensitivity, and the lowest that reaches the
+        specificity. All but the first lie halfway between two neighbouring scores.
 
     Notes
     -----
-    The thresholds are chosen and judged on the same scores, so new rows will miss a target about as
-    often as they reach it.
+    Thresholds are chosen and evaluated on the same scores, so new rows miss a target about as often
+    as they reach it.
     """
     positive, _ = _check_labels(y_true)
     scores = np.asarray(_check_scores(y_score, positive.size, "y_score"), np.float64)

@@ -177,9 +177,9 @@ def test_fit_forgets_a_stream(outbreak):
 
 def test_parts_are_checked(outbreak):
     X, y = outbreak
-    with pytest.raises(ValueError, match=r"first rows hold 1 kind.*name both with partial_fit"):
+    with pytest.raises(ValueError, match=r"first call has 1 class.*name both with partial_fit"):
         OPAUCClassifier().partial_fit(X[y > 0], y[y > 0])
-    with pytest.raises(ValueError, match="first rows hold 3 kind"):
+    with pytest.raises(ValueError, match="first call has 3 class"):
         OPAUCClassifier().partial_fit(X, y, classes=[0, 1, 2])
     fresh = OPAUCClassifier()
     with pytest.raises(ValueError, match=r"y holds 7, not among the classes \[-1, 1\] \(row 3\)"):

@@ -169,7 +169,7 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
         X : array-like or sparse matrix of shape (n, d)
             Rows. Dense arrays and CSR are not copied.
         y : array-like of shape (n,)
-            Two kinds of labels; the one that sorts last is positive.
+            Binary labels; the one that sorts last is positive.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows.
 

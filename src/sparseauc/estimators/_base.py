@@ -1,4 +1,4 @@
-"""What all classifiers share: checking input, labels, scoring, and the chosen columns."""
+"""Base of all classifiers: input checks, labels, scores, and the chosen columns."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _is_calibrated(model: SparseLinearClassifier) -> bool:
 
 
 class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A linear score on few columns, with a threshold; also a selector of those columns.
+    """Base class of linear classifiers on few columns, which are also feature selectors.
 
     A subclass fits ``coef_`` and calls ``_set_fitted``. ``classes_[1]`` is the positive class.
     """
@@ -66,19 +66,18 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     classes_: npt.NDArray[Any]
     n_features_in_: int
     calibration_: dict[str, Any]
-    # Tells SelectFromModel that a coefficient of zero means a column not chosen, and any other one
-    # that is: it then keeps those above 1e-5, not those above the mean.
+    # Makes SelectFromModel keep coefficients above 1e-5 rather than above their mean.
     penalty: str = "l1"
 
     # Whether rows may be read in chunks, from files or from a cluster.
     _reads_chunks: ClassVar[bool] = False
-    # Whether every fit finds out how scores become probabilities.
+    # Whether every fit calibrates probabilities.
     _calibrates: ClassVar[bool] = False
     # Private attributes that a fit sets.
     _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
     def decision_function(self, X: Any) -> Floats:
-        """Score rows; higher is more likely positive, above 0 is predicted positive."""
+        """Score rows. Rows with a score above 0 are predicted positive."""
         self._check_is_fitted()
         chunks = self._as_chunks(X)
         if chunks is not None:
@@ -97,19 +96,18 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         return scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class of each row: positive where the score is above 0."""
+        """Predict the class of each row: positive if its score is above 0."""
         scores = self.decision_function(X)
         labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
         return labels
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, (n, 2), by a logistic map of the scores.
+        """Return class probabilities of shape (n, 2), by Platt scaling of the scores.
 
-        The map, ``calibration_``, was fitted to scores of rows by models that had not seen them; it
-        says how many rows of each class it rests on. It supposes that positives are as frequent as
-        in training. Predictions are by the score: rows above 0 are positive, though fewer than half
-        of them may be where positives are rare.
+        ``calibration_`` was fitted to out-of-fold scores. Probabilities hold at the prevalence of
+        the training rows. ``predict`` uses the score, not the probability: with rare positives, a
+        row may be predicted positive with a probability below one half.
         """
         check_is_fitted(self, "calibration_")
         how = self.calibration_
@@ -117,16 +115,16 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         return np.column_stack([1.0 - positive, positive])
 
     def report(self, X: Any, y: Any, path: Any = None, **settings: Any) -> Any:
-        """Report on this fitted model as one HTML page, which a notebook shows inline.
+        """Report on this fitted model as one HTML page, shown inline in notebooks.
 
         Parameters
         ----------
         X, y : array-like
-            The rows that the model was fitted to.
+            The training rows.
         path : path, optional
-            Where to write the page, such as "report.html".
+            File to write, such as "report.html".
         **settings
-            As of :func:`~sparseauc.tabular.reporting.report_model`: ``target``, ``folds``,
+            Parameters of :func:`~sparseauc.tabular.reporting.report_model`: ``target``, ``folds``,
             ``stability_pairs``, ``seed``.
 
         Returns
@@ -153,7 +151,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         return bundle
 
     def _short_list(self) -> str:
-        """Chosen columns, for a notebook; nothing before there are any."""
+        """Chosen columns, for notebooks; empty before ``fit``."""
         try:
             check_is_fitted(self, "coef_")
         except NotFittedError:
@@ -169,11 +167,11 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     def _check_training_data(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Any, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
-        """Return X, the mask of positives and the weights, or say what is wrong with them.
+        """Check X, y and weights; return X, the mask of positives and the weights.
 
-        X is returned as ``Chunks`` where its rows are read in chunks; whether its entries are
-        finite is then found out on the first reading. What an earlier fit found is forgotten first,
-        so that a refused fit leaves no model that looks fitted.
+        X is returned as ``Chunks`` if its rows are read in chunks; its entries are then checked in
+        the first pass. Attributes of an earlier fit are removed first, so that a refused fit does
+        not look fitted.
         """
         self._forget_fit()
         chunks = self._as_chunks(X, y, sample_weight)
@@ -189,7 +187,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         return X, *self._check_labels(y, sample_weight)
 
     def _check_is_fitted(self) -> None:
-        """Refuse to go on without coefficients; an error that says why there are none is kept."""
+        """Raise NotFittedError without coefficients; an error that says why is kept."""
         try:
             _ = self.coef_
         except NotFittedError:
@@ -218,7 +216,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
             labels = np.unique(y if classes is None else classes)
             if labels.size != 2:
                 raise ValueError(
-                    f"the first rows hold {labels.size} kind(s) of labels: "
+                    f"the first call has {labels.size} class(es): "
                     "name both with partial_fit(X, y, classes=[negative, positive])"
                 )
         else:
@@ -239,8 +237,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         classes = np.unique(y)
         if classes.size < 2:
             raise ValueError(
-                f"y holds one class only, {classes.tolist()[0]!r}: "
-                "ranking needs rows of two classes"
+                f"y holds one class only, {classes.tolist()[0]!r}: two classes are needed"
             )
         if classes.size > 2:
             shown = ", ".join(repr(label) for label in classes[:5].tolist())
@@ -261,8 +258,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         chunks = as_chunks(X, y, sample_weight)
         if chunks is not None and not self._reads_chunks:
             raise ValueError(
-                f"{type(self).__name__} needs the rows in memory; those that read rows in chunks "
-                "are SparseAUCClassifier, SparseAUCClassifierCV and SHTAUCClassifier"
+                f"{type(self).__name__} needs the rows in memory. SparseAUCClassifier, "
+                "SparseAUCClassifierCV and SHTAUCClassifier read rows in chunks"
             )
         return chunks
 

@@ -62,97 +62,97 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
         1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))² + alpha ‖w‖²,   ‖w‖₀ ≤ k,
 
-    with columns divided by their deviations (without touching X). Columns are exchanged until no
-    single exchange improves the loss, along all numbers of columns up to k; no step size, no
-    epochs, no random numbers.
+    on standardised columns (X is not changed). For every number of columns up to k, columns are
+    exchanged until no single exchange improves the loss. There are no step sizes, epochs or random
+    numbers.
 
     Rows need not fit in memory: ``fit`` takes memory maps, tables opened by
-    :func:`sparseauc.chunks.open_table` and Dask arrays and dataframes; ``partial_fit`` takes rows
-    part by part, and ``fit_moments`` no rows at all.
+    :func:`sparseauc.chunks.open_table` and Dask arrays and dataframes. ``partial_fit`` takes rows
+    in parts, and ``fit_moments`` class moments instead of rows.
 
     Parameters
     ----------
     k : int, default=10
-        Number of columns. More than there are keeps all, with a warning.
+        Number of columns. If X has fewer, all are kept, with a warning.
     alpha : float, default=1.0
-        Ridge on the standardised scale, where the diagonal of the loss is about 2. Shrinkage
-        matters when rows are few; as it grows, the choice tends to the k largest differences of
+        Ridge penalty on the standardised scale, where the diagonal of the loss is about 2. It
+        matters when rows are few. As it grows, the choice tends to the k largest differences of
         class means.
-    always_include : array-like of column names or numbers, optional
-        Columns that must be among the k.
-    exclude : array-like of column names or numbers, optional
-        Columns that must not.
+    always_include : array-like of column names or indices, optional
+        Columns that must be on the list.
+    exclude : array-like of column names or indices, optional
+        Columns that must not be on the list.
     groups : array-like of shape (n_features_in_,), optional
-        A label for each column. Columns of one label are chosen together or not at all, as those
-        that encode one category; k still counts columns.
+        A label for each column. Columns with the same label, such as the levels of one category,
+        are chosen together or not at all; k still counts columns.
     families : array-like of shape (n_features_in_,), optional
-        A label for each column, None or NaN for columns of no family: probes of a gene, questions
-        of a section. At most ``max_per_family`` columns of a family are chosen.
+        A label for each column, such as the gene of a probe; None or NaN for columns without a
+        family. At most ``max_per_family`` columns of a family are chosen.
     max_per_family : int, default=1
-        Columns of a family at most.
+        Largest number of columns of a family.
     signs : dict or array-like of shape (n_features_in_,), optional
-        1 for columns whose coefficient must not be negative, −1 for those whose must not be
-        positive, 0 for any; a dict by column name, or number, may leave columns out. Where the
-        sign holds a coefficient at 0, the column is not in the list, which may be shorter than k.
-        Not together with ``groups``.
+        1 for columns whose coefficient must not be negative, −1 for those whose coefficient must
+        not be positive, 0 for any sign. A dict, by column name or index, may leave columns out. A
+        column whose sign constraint sets its coefficient to 0 is not on the list, which may then be
+        shorter than k. Cannot be combined with ``groups``.
     costs : dict or array-like of shape (n_features_in_,), optional
-        Price of each column, 0 or more, and 1 by default. A dict by column name, or number, has
-        all columns; those that are bought together, such as the values of one blood test, form a
-        tuple, ``{("Hb", "WBC"): 8, "CRP": 5}``, and are paid once, whichever of them are chosen. So
-        are ``groups``.
+        Cost of each column, 0 or more; 1 by default. A dict, by column name or index, must name all
+        columns. Columns that are bought together, such as the values of one blood test, form a
+        tuple, ``{("Hb", "WBC"): 8, "CRP": 5}``, and are paid for once, whichever of them are
+        chosen. So are ``groups``.
     budget : float, optional
-        What the chosen columns may cost together. At most k columns are chosen all the same.
+        Largest total cost of the chosen columns. There are still at most k of them.
     certify : bool, default=False
-        Prove how far from the best k columns the choice can be at most: a lower bound on the loss
-        over all choices, from a convex relaxation, then branch and bound until the gap closes or
-        ``time_limit`` is over. Gaps close for tens of columns, or with a strong ridge. The bound
-        holds for coefficients of any size and allows for all rounding. With families, signs or a
-        budget it is a bound for lists that need not obey these, and so for those that do.
+        Prove a lower bound on the loss over all lists of k columns: by a convex relaxation, then by
+        branch and bound until the gap closes or ``time_limit`` is reached. Gaps close for tens of
+        columns, or with a strong ridge. The bound holds for coefficients of any size and allows for
+        rounding errors. With families, signs or a budget it ignores these, and so holds for lists
+        that obey them too.
     time_limit : float, default=10.0
         Seconds for branch and bound.
     device : str or None, default=None
-        Where moments are computed, as torch names it: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs
-        torch and a dense X; an array too large for the device streams through it. ``None`` needs
-        no torch, and leaves a tensor where it lies.
+        Torch device that computes moments: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs torch and a
+        dense X; arrays larger than its memory are streamed. ``None`` needs no torch and leaves
+        tensors on their device.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features_in_)
         Coefficients on the original scale, at most k of them non-zero.
     intercept_ : ndarray of shape (1,)
-        Minus the score midway between the class means, so that each class weighs the same in the
-        threshold however rare it is. For probabilities use ``CalibratedClassifierCV``.
+        Puts the threshold of 0 midway between the class means of the score, so that both classes
+        count the same.
     classes_ : ndarray of shape (2,)
         The labels; ``classes_[1]`` is positive.
     objective_ : float
         F at ``coef_``, without the ridge.
     scale_ : ndarray of shape (n_features_in_,)
-        The deviations columns were divided by; ``coef_ * scale_`` compares columns.
+        Standard deviations used for scaling; ``coef_ * scale_`` are standardised coefficients.
     optimality_gap_ : float
-        Only with ``certify``: the loss with ridge is proven to be at most this share above the
-        least over all choices of k columns; 0 when none is better.
+        With ``certify``: relative gap between the loss (with ridge) and ``lower_bound_``; 0 if no
+        list of k columns is better.
     lower_bound_ : float
-        Only with ``certify``: the proven bound itself.
+        With ``certify``: the proven bound.
     certificate_status_ : str
-        Only with ``certify``: "optimal": no choice is better by a millionth; "time_limit";
-        "too_wide" where branch and bound would not fit in memory; "not_proven" where rounding
-        leaves the gap open, as with nearly equal columns and ``alpha=0``; "relaxed" where lists
-        that break families, signs or the budget are better, so that the bound says no more.
+        With ``certify``: "optimal" if no list is better by a millionth; "time_limit"; "too_wide" if
+        branch and bound would not fit in memory; "not_proven" if rounding errors leave the gap
+        open, as with nearly equal columns and ``alpha=0``; "relaxed" if lists that violate
+        families, signs or the budget are better.
     cost_ : float
-        Only with ``costs`` or a ``budget``: what the chosen columns cost together.
+        With ``costs`` or ``budget``: total cost of the chosen columns.
     moments_ : ClassMoments
-        After ``partial_fit`` and ``fit_moments``: what is known of the rows; see
-        :class:`sparseauc.ClassMoments`.
+        After ``partial_fit`` and ``fit_moments``; see :class:`sparseauc.ClassMoments`.
     n_passes_ : int
-        Only where rows were read in chunks: how often.
+        Number of passes over the rows, if they were read in chunks.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X has string column names.
 
     See Also
     --------
-    sparse_auc_path : All k in one go.
-    SHTAUCClassifier : The paper's algorithm, by row blocks.
+    SparseAUCClassifierCV : Chooses k and the ridge by cross-validation.
+    sparse_auc_path : The lists of all k.
+    SHTAUCClassifier : The paper's stochastic algorithm.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
             :func:`sparseauc.chunks.open_table`, Arrow datasets and Dask collections are read in
             chunks.
         y : array-like of shape (n,)
-            Two kinds of labels; the one that sorts last is positive. Not needed for tables opened
+            Binary labels; the one that sorts last is positive. Not needed for tables opened
             with their labels; of an Arrow dataset or a Dask dataframe the name of a column will do.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; a pair of rows counts with the product of theirs.

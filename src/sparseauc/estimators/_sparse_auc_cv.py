@@ -29,100 +29,95 @@ from ._sparse_auc import SparseAUCClassifier
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# Numbers of columns tried by default: each, and then some, where rows can tell so many apart.
+# Values of k tried by default; the larger ones with many rows only.
 _EVERY_SIZE = np.arange(1, 51)
 _LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
-# Numbers in a table up to which logistic coefficients are tried by default.
+# Largest size of X (rows × columns) for which logistic coefficients are tried by default.
 _SMALL = 2**22
 
 
 class SparseAUCClassifierCV(SparseAUCClassifier):
     """Rank positives above negatives with few columns, their number chosen by cross-validation.
 
-    For every training fold the whole path over k and the ridges is computed from class moments, and
-    every model is judged by its AUC on the validation fold. Scaling, choice of columns and
-    coefficients see training rows only.
+    For every training fold the whole path over k and ridges is computed from class moments, and
+    every model is scored by its AUC on the validation fold. Scaling, columns and coefficients are
+    based on training rows only.
 
     Parameters
     ----------
     ks : array-like of int, optional
-        Numbers of columns to try. By default 1 … 50 and, where there are more than 250 rows, some
-        up to 150 and to a fifth of the rows. Numbers above that of the columns are left out, with a
-        warning.
+        Values of k to try. By default 1 … 50 and, with more than 250 rows, some up to 150 and a
+        fifth of the rows. Values above the number of columns are left out, with a warning.
     alphas : array-like of float, optional
-        Ridges to try, on the standardised scale. By default 0.1, 10 and 1000, and 0.001 too where
-        there are more rows than columns. The largest choose by difference of means.
+        Ridges to try, on the standardised scale. By default 0.1, 10 and 1000, and also 0.001 if
+        there are more rows than columns. Large ridges choose by difference of means.
     cv : int, splitter or iterable, optional
-        As in scikit-learn; an int is the number of stratified folds. By default five, and where
-        rows are few repeated, up to five times, until a hundred rows of the rarer class have been
-        validated.
+        As in scikit-learn; an int is the number of stratified folds. By default five folds,
+        repeated up to five times until a hundred rows of the rarer class have been validated.
     rule : {"best", "1se"} or callable, default="best"
-        "best": the fewest columns whose mean AUC is within 0.001 of the highest. "1se": the fewest
-        columns whose mean AUC is within one standard error of the highest, or 0.001 where that is
-        more. A callable is given ``cv_results_`` and returns the index of the model, as for
+        "best": the fewest columns with a mean AUC within 0.001 of the highest. "1se": the fewest
+        columns with a mean AUC within one standard error of the highest (or within 0.001, if that
+        is more). A callable takes ``cv_results_`` and returns the index of the model, as for
         ``GridSearchCV(refit=…)``.
     coefficients : {"auto", "auc", "logistic"}, default="auto"
-        "auc": those that minimise the squared pairwise loss of the chosen columns. "logistic": a
-        logistic regression on the chosen columns, which extreme values move less. "auto": both are
-        tried, and the cross-validation chooses, where there are more rows than columns and at most
-        four million numbers; else "auc".
-    always_include, exclude : array-like of column names or numbers, optional
-        Columns that must, or must not, be chosen.
+        "auc": coefficients that minimise the squared pairwise loss. "logistic": a logistic
+        regression on the chosen columns, which is less sensitive to extreme values. "auto":
+        cross-validation compares both if there are more rows than columns and at most four million
+        values; otherwise "auc".
+    always_include, exclude : array-like of column names or indices, optional
+        Columns that must, or must not, be on the list.
     groups : array-like of shape (n_features_in_,), optional
-        A label for each column; columns of one label are chosen together. (Groups of *rows* are
-        given to ``fit``.)
+        A label for each column; columns with the same label are chosen together. (Groups of *rows*
+        are given to ``fit``.)
     families, max_per_family
-        As for :class:`SparseAUCClassifier`: at most so many columns of a family.
+        As for :class:`SparseAUCClassifier`.
     signs, costs
-        As for :class:`SparseAUCClassifier`. Logistic coefficients have these signs too.
+        As for :class:`SparseAUCClassifier`. Signs hold for logistic coefficients too.
     budget : float or array-like of float, optional
-        What the chosen columns may cost together. Cross-validation then chooses the budget: among
-        those given, or up to 20 below the one given. Lists have at most the largest of ``ks``
-        columns. With one budget and ``ks``, it chooses among these, and each list keeps to the
-        budget.
+        Largest total cost of the chosen columns. Cross-validation chooses among the budgets given,
+        or among up to 20 budgets below a single one. Lists have at most ``max(ks)`` columns. With a
+        single budget and ``ks``, it chooses k, and every list keeps to the budget.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     n_jobs : int, optional
-        Folds computed at the same time, in threads. The answer does not depend on it.
+        Number of folds in parallel, in threads. The result does not depend on it.
     device : str or None, default=None
-        Where moments are computed, as torch names it: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs
-        torch and a dense X; an array too large for the device streams through it. ``None`` needs
-        no torch, and leaves a tensor where it lies.
+        As for :class:`SparseAUCClassifier`.
     verbose : int, default=0
         Above 0, a line when done; above 1, joblib's progress over the folds.
 
     Attributes
     ----------
     k_, alpha_, coefficients_ : int, float, str
-        The choice. Where it was among budgets, ``k_`` is the number of columns of the list.
+        The chosen values. With budgets, ``k_`` is the length of the list.
     budget_ : float
-        Only with a ``budget``: the one chosen.
+        With ``budget``: the chosen one.
     cost_ : float
-        Only with ``costs`` or a ``budget``: what the chosen columns cost together.
+        With ``costs`` or ``budget``: total cost of the chosen columns.
     best_score_ : float
-        Mean validation AUC of the choice. It was chosen among many: for an honest estimate
-        cross-validate this estimator as a whole.
+        Mean validation AUC of the chosen model. It is optimistic, as the best of many: use nested
+        cross-validation (:func:`sparseauc.selection.nested_scores`) for an unbiased estimate.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Index of the chosen model in ``cv_results_``.
     cv_results_ : dict of str to ndarray
-        As ``GridSearchCV`` has it: ``param_k``, ``param_alpha``, ``params``,
+        As in ``GridSearchCV``: ``param_k``, ``param_alpha``, ``params``,
         ``param_coefficients``, ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``,
         ``standard_error_test_score`` and ``rank_test_score``; with a budget, ``param_budget``.
         Logistic coefficients are tried on the lists of each k at its best ridge.
     out_of_fold_scores_ : ndarray of shape (n,)
-        Score of each row by the chosen model fitted without its fold, the mean where several folds
-        validate it; NaN where none does.
+        Score of each row by the chosen model fitted without its fold; the mean over repeats, NaN if
+        a row is never validated.
     calibration_ : dict
-        How scores become probabilities: ``slope`` and ``intercept`` of a logistic regression on
-        ``out_of_fold_scores_``, and the rows it rests on, ``n_positive`` and ``n_negative``.
+        Platt scaling: ``slope`` and ``intercept`` of a logistic regression on
+        ``out_of_fold_scores_``, with ``n_positive`` and ``n_negative``, the rows it is based on.
     path_ : SparseAUCPath
-        All k on all rows, at ``alpha_``.
+        The lists of all k on all rows, at ``alpha_``.
     n_splits_ : int
     n_repeats_ : float
-        How often a row was validated, on average, and 1 at least.
+        Mean number of times that a row was validated, at least 1.
     auc_error_ : float
-        Only where rows were read in chunks: the most by which a validation AUC may be off, 0 unless
-        the rarer class has very many rows.
+        Bound on the error of validation AUCs, if rows were read in chunks; 0 unless the rarer class
+        has very many rows.
     coef_, intercept_, classes_, objective_, scale_, n_passes_, n_features_in_, feature_names_in_
         As for :class:`SparseAUCClassifier`.
 
@@ -209,11 +204,11 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Or rows read in chunks, as for :class:`SparseAUCClassifier`; splitters then see labels
+            Or rows read in chunks, as for :class:`SparseAUCClassifier`; splitters then get labels
             and groups only.
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            Weights, in fitting and in validation: a row of weight 2 counts as two.
+            Weights for fitting and validation.
         groups : array-like of shape (n,), optional
             For splitters that keep groups together, such as ``StratifiedGroupKFold``.
 

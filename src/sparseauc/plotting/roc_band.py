@@ -109,7 +109,7 @@ class ROCBandDisplay:
             Fitted, with ``decision_function`` or ``predict_proba``.
         X : array-like or sparse matrix of shape (n, d)
         y : array-like of shape (n,)
-            Two kinds of labels; the one that sorts last is positive.
+            Binary labels; the one that sorts last is positive.
         band : {"pointwise", "simultaneous"}, default="pointwise"
         confidence : float, default=0.95
             Level of band and interval.
@@ -145,7 +145,7 @@ class ROCBandDisplay:
         Parameters
         ----------
         y_true : array-like of shape (n,)
-            Two kinds of labels; the one that sorts last is positive.
+            Binary labels; the one that sorts last is positive.
         y_score : array-like of shape (n,)
             Scores, higher for rows thought positive.
         band : {"pointwise", "simultaneous"}, default="pointwise"

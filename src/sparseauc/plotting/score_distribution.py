@@ -78,7 +78,7 @@ class ScoreDistributionDisplay:
             Fitted, with ``decision_function`` or ``predict_proba``.
         X : array-like or sparse matrix of shape (n, d)
         y : array-like of shape (n,)
-            Two kinds of labels; the one that sorts last is positive.
+            Binary labels; the one that sorts last is positive.
         ax : Axes, optional
             Where to draw; a new figure by default.
         **kwargs
@@ -108,7 +108,7 @@ class ScoreDistributionDisplay:
         Parameters
         ----------
         y_true : array-like of shape (n,)
-            Two kinds of labels; the one that sorts last is positive.
+            Binary labels; the one that sorts last is positive.
         y_score : array-like of shape (n,)
             Scores, higher for rows thought positive.
         threshold : float, optional

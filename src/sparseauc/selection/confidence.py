@@ -1,8 +1,8 @@
-"""How far to trust an AUC whose columns, k and ridge were chosen on the same rows.
+"""Nested cross-validation, permutation test and bootstrap of the whole procedure.
 
-Whatever was tuned on rows looks better on them than it is. All three answers here refit the *whole*
-procedure, every choice included, so hand in the estimator that chooses, such as
-:class:`~sparseauc.SparseAUCClassifierCV` or a pipeline, and not one with the k it has found.
+All functions refit the *whole* procedure, every choice included. So pass the estimator that makes
+the choices, such as :class:`~sparseauc.SparseAUCClassifierCV` or a pipeline, not one with the
+chosen k.
 """
 
 from __future__ import annotations
@@ -41,19 +41,18 @@ RandomState = int | np.random.RandomState | None
 
 @dataclass(frozen=True, eq=False)
 class NestedScores:
-    """Scores of rows by models that have not seen them.
+    """Out-of-fold scores of nested cross-validation.
 
     Attributes
     ----------
     scores : ndarray of shape (n,)
-        Score of each row by the model fitted without its fold, on the scale of
-        ``comparable_scores``.
+        Score of each row by the model fitted without its fold, scaled by ``comparable_scores``.
     folds : ndarray of shape (n,)
-        Number of that fold.
+        Index of that fold.
     fold_aucs : ndarray of shape (n_folds,)
-        AUC within each fold; NaN for a fold with one class only.
+        AUC within each fold; NaN for a fold with a single class.
     interval : AUCInterval
-        AUC of all scores together, with DeLong's interval.
+        Pooled AUC with DeLong's interval.
     fold_columns : tuple of ndarray of int
         Columns that the model of each fold uses; empty for models without coefficients.
     """
@@ -76,26 +75,26 @@ def nested_scores(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> NestedScores:
-    """Score every row by a model that was chosen and fitted without it.
+    """Nested cross-validation: score every row by a model chosen and fitted without it.
 
     Parameters
     ----------
     estimator : classifier
-        Cloned and fitted once a fold, choices included.
+        Cloned and fitted for each fold, including its own cross-validation.
     X : array-like, sparse matrix or frame of shape (n, d)
     y : array-like of shape (n,)
-        Two kinds of labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive.
     cv : int, splitter or iterable, default=5
         Number of shuffled stratified folds, or as in scikit-learn. Each row must be tested once.
     groups : array-like of shape (n,), optional
-        Rows of a group share a fold, such as the visits of a patient. They are not handed to the
-        estimator: one that cross-validates within may split a group there.
+        Related rows, such as the visits of a patient; they share a fold. Groups are not passed to
+        the estimator, whose inner cross-validation may split them.
     confidence : float, default=0.95
         Level of the interval.
     random_state : int, RandomState or None
         For the folds; the estimator has its own.
     n_jobs : int, optional
-        Folds computed at the same time.
+        Number of folds in parallel.
 
     Returns
     -------
@@ -103,18 +102,17 @@ def nested_scores(
 
     Notes
     -----
-    The AUCs of the folds compare rows scored by the same model only, but a fold with few positives
-    has a coarse AUC, and five numbers that share training rows give no interval. Pooled scores give
-    one, but also compare rows across folds, which is fair only if the models score on one scale. A
-    model that chose a large ridge has scores a thousand times smaller than one that chose a small
-    ridge, so each fold's are put in units of the distance between its training classes, zero midway
-    (``comparable_scores``). On pure noise (150 rows, 100 columns, 40 draws) the pooled AUC was
-    within 0.004 of the mean of the folds on average, with k = 5 and with k and the ridge tuned. If
-    the two are apart by more than the standard error, believe the folds.
+    The AUC within a fold compares rows scored by the same model, but gives no interval. The pooled
+    AUC does, but also compares rows of different folds, whose models may score on very different
+    scales: a large ridge makes scores a thousand times smaller. So the scores of each fold are
+    divided by the distance of its training classes, zero midway (``comparable_scores``). On pure
+    noise (150 rows, 100 columns, 40 draws) the pooled AUC was within 0.004 of the mean of the folds
+    on average, with k = 5 and with k and the ridge tuned. If the two differ by more than the
+    standard error, report the mean of the folds.
 
-    DeLong's interval takes the scores for those of one fixed model. That other rows would have led
-    to other columns is not in it: where the choice is uncertain it is too narrow, in the simulation
-    above by a third; with strong columns it is about right.
+    DeLong's interval is that of one fixed model. It ignores the uncertainty of the choice of
+    columns: in the simulation above it was a third too narrow; with strong columns it is about
+    right.
 
     Examples
     --------
@@ -146,13 +144,11 @@ def nested_scores(
 def comparable_scores(
     model: Any, X: Any, positive: Mask, train: Indices, test: Indices
 ) -> npt.NDArray[np.float64]:
-    """Score test rows in units that models of all folds share.
+    """Score test rows on a scale that the models of all folds share.
 
     The unit is the distance between the mean scores of the two training classes, and zero lies
-    midway. Models of different folds may have different ridges and so scores of very different
-    sizes; without a common unit the AUC of all rows together would compare what cannot be compared.
-    Within a fold the order of rows stays. Probabilities, of a classifier without a decision
-    function, have a common unit already and stay as they are.
+    midway. The order of rows within a fold does not change. Probabilities, of classifiers without a
+    decision function, are not rescaled.
 
     Parameters
     ----------
@@ -185,7 +181,7 @@ def pool_folds(
     confidence: float = 0.95,
     columns: Sequence[Indices | None] = (),
 ) -> NestedScores:
-    """Put the scores of all folds together and judge them.
+    """Pool the scores of all folds and compute their AUC.
 
     Parameters
     ----------
@@ -215,7 +211,7 @@ def pool_folds(
 
 
 def columns_used(model: Any) -> Indices | None:
-    """Columns with a coefficient, of a model or of the last step of a pipeline; None without."""
+    """Columns used by a model or the last step of a pipeline; None without coefficients."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     coef = getattr(last, "coef_", None)
     return None if coef is None else np.flatnonzero(np.asarray(coef).reshape(-1))
@@ -248,14 +244,14 @@ def _check_partition(splits: list[tuple[Indices, Indices]], n: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PermutationResult:
-    """An AUC beside those of shuffled labels.
+    """Result of a permutation test.
 
     Attributes
     ----------
     auc : float
         Mean AUC of the validation folds, or ``best_score_``.
     null : ndarray of shape (n_permutations,)
-        The same with labels shuffled.
+        The same with permuted labels.
     pvalue : float
         (1 + number of ``null`` as large as ``auc``) / (1 + n_permutations).
     """
@@ -276,31 +272,30 @@ def permutation_test(
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PermutationResult:
-    """Test whether a procedure ranks better than chance: could shuffled labels do as well?
+    """Permutation test: does a procedure rank better than chance?
 
-    The p-value is valid for any columns and any procedure, provided that without a relation between
-    X and y every order of the labels was equally likely. Rows that come in groups break that.
+    The p-value is valid for any procedure if all permutations of the labels are equally likely
+    under the null hypothesis. Groups of related rows violate this.
 
     Parameters
     ----------
     estimator : classifier
-        Refitted for each permutation, choices included.
+        Refitted for each permutation, including its own cross-validation.
     X : array-like, sparse matrix or frame of shape (n, d)
     y : array-like of shape (n,)
-        Two kinds of labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive.
     n_permutations : int, default=200
         The p-value is never below 1 / (1 + n_permutations).
     cv : int or splitter, optional
-        Number of shuffled stratified folds, or as in scikit-learn, by whose mean AUC labels are
-        compared. Both classes must be in each fold, for shuffled labels too: the splitter should
-        stratify. By default five folds; but an estimator that cross-validates by itself is fitted
-        once for each permutation, and compared by its ``best_score_``.
+        Number of shuffled stratified folds, or as in scikit-learn; the test compares their mean
+        AUC. Each fold needs both classes, so the splitter should stratify. By default five folds;
+        an estimator with a ``best_score_`` is fitted once per permutation and compared by it.
     random_state : int, RandomState or None
         For folds and permutations; the estimator has its own.
     n_jobs : int, optional
-        Permutations computed at the same time.
+        Number of permutations in parallel.
     progress : callable, optional
-        Called with the number of permutations done and that of all.
+        Called with the number of permutations done and in total.
 
     Returns
     -------
@@ -308,8 +303,7 @@ def permutation_test(
 
     Notes
     -----
-    ``best_score_`` was chosen as the best of many and is too high. That does no harm here: shuffled
-    labels are allowed the same choice.
+    ``best_score_`` is optimistic. That does no harm here: it is for permuted labels too.
 
     Examples
     --------
@@ -373,7 +367,7 @@ def _mean_auc(estimator: Any, X: Any, labels: npt.NDArray[Any], splitter: Any) -
 
 @dataclass(frozen=True)
 class OptimismResult:
-    """An AUC on the rows it was fitted to, and what is left of it.
+    """The AUC on training rows, corrected for optimism.
 
     Attributes
     ----------
@@ -384,8 +378,8 @@ class OptimismResult:
     corrected : float
         ``apparent`` − ``optimism``: Harrell's estimate of the AUC on new rows.
     standard_error : float
-        Deviation of the excess over bootstrap samples. It stands for how far the apparent AUC minus
-        the true one scatters about its mean, and so for the error of ``corrected``, bias apart.
+        Standard deviation of the excess over bootstrap samples, which estimates the standard error
+        of ``corrected``.
     out_of_bag : float
         Mean AUC on the rows that a bootstrap sample left out.
     """
@@ -419,24 +413,24 @@ def optimism_bootstrap(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> OptimismResult:
-    """Estimate how much of the AUC on the training rows is fitted noise, and subtract it.
+    """Estimate the optimism of the AUC on the training rows by the bootstrap.
 
-    The procedure is refitted on rows drawn with replacement, within each class. By how much its AUC
-    on those rows exceeds that on the original rows is the optimism, averaged over the draws.
+    The procedure is refitted on rows drawn with replacement within each class. The optimism is the
+    mean excess of its AUC on those rows over that on the original rows.
 
     Parameters
     ----------
     estimator : classifier
-        Refitted for each draw, choices included.
+        Refitted for each draw, including its own cross-validation.
     X : array-like, sparse matrix or frame of shape (n, d)
     y : array-like of shape (n,)
-        Two kinds of labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive.
     n_bootstrap : int, default=100
         Draws, two or more.
     random_state : int, RandomState or None
         For the draws; the estimator has its own.
     n_jobs : int, optional
-        Draws computed at the same time, in threads. The answer does not depend on it.
+        Number of draws in parallel, in threads. The result does not depend on it.
 
     Returns
     -------
@@ -444,11 +438,11 @@ def optimism_bootstrap(
 
     Notes
     -----
-    Harrell's correction uses every row for fitting, which suits few rows, but the original rows
-    contain those drawn, and a search among many columns profits from that. Measured on pure noise,
-    150 rows, true AUC 0.5: with 10 columns and k = 2 ``corrected`` was 0.54 on average; with 100
-    columns and k = 5 it was 0.61, and 0.71 with 15 positives. With more than a few columns a row of
-    the smaller class read ``corrected_632``, or use :func:`nested_scores`.
+    Harrell's correction uses every row for fitting, which suits small tables. But the original rows
+    contain those drawn, so a search among many columns leaves some optimism. On pure noise with 150
+    rows (true AUC 0.5), ``corrected`` was 0.54 on average with 10 columns and k = 2, 0.61 with 100
+    columns and k = 5, and 0.71 with 15 positives. With many columns use ``corrected_632`` or
+    :func:`nested_scores`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which columns would be chosen again: how often halves of the rows choose each."""
+"""Stability selection: how often each column is chosen from half of the rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class StabilityResult:
-    """How often each column was chosen, and how many chosen often may be there by chance.
+    """Selection frequencies, with bounds on false selections.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class StabilityResult:
     n_free : int
         Columns that could be chosen or not: neither always included nor excluded.
     n_forced : int
-        Columns always included; their frequency is 1 and says nothing.
+        Columns always included; their frequency is 1.
     ks : ndarray of shape (n_ks,)
         Sizes of the stability path, up to ``k``.
     columns : ndarray of shape (m,)
@@ -47,7 +47,7 @@ class StabilityResult:
     path : ndarray of shape (n_ks, m)
         Frequency of each of ``columns`` when ``ks[i]`` columns are chosen; all others have 0.
     feature_names : ndarray of shape (d,), optional
-        Names of all columns, where X had any.
+        Names of all columns, if X had any.
     """
 
     frequency: Array = field(repr=False)
@@ -131,34 +131,33 @@ def stability_selection(
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
 ) -> StabilityResult:
-    """Count how often each column is among the best k when half of the rows are left out.
+    """Count how often each column is among the best k of half of the rows.
 
-    The rows are split ``n_pairs`` times into two halves, within each class, and the best 1 … k
-    columns are found on each half as :class:`~sparseauc.SparseAUCClassifier` finds them. A column
-    that is chosen in most halves does not owe its place to a few rows. This is the complementary
-    pairs stability selection of Shah and Samworth (2013).
+    The rows are split ``n_pairs`` times into two halves, within each class, and
+    :class:`~sparseauc.SparseAUCClassifier` chooses the best 1 … k columns from each half. This is
+    the complementary pairs stability selection of Shah and Samworth (2013).
 
     Parameters
     ----------
     X : array-like or CSR of shape (n, d)
         Not copied if it is a float array or CSR.
     y : array-like of shape (n,)
-        Two kinds of labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive.
     k : int
-        Columns chosen in each half. Take more than are wanted in the end, and let the threshold
-        choose among them; but the error bound grows as k².
+        Columns chosen in each half. Take more than you need, and select by the threshold; but the
+        error bound grows as k².
     alpha : float, default=1.0
         Ridge, on the standardised scale.
     n_pairs : int, default=50
         Pairs of halves.
-    always_include, exclude : array-like of column names or numbers, optional
+    always_include, exclude : array-like of column names or indices, optional
         Columns in every support, and in none.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows. Rows of weight zero are left out before the rest is split.
     random_state : int, RandomState or None
         For the splits.
     n_jobs : int, optional
-        Pairs computed at the same time, in threads. The answer does not depend on it.
+        Number of pairs in parallel, in threads. The result does not depend on it.
 
     Returns
     -------
@@ -166,10 +165,9 @@ def stability_selection(
 
     Notes
     -----
-    Both halves hold ⌊n₊/2⌋ positives and ⌊n₋/2⌋ negatives, so that they are alike and independent,
-    which the error bound needs; of a class with an odd number of rows each pair leaves out one.
-    Rows that belong together, such as visits of one patient, make the halves dependent, and the
-    bound does not hold.
+    Both halves hold ⌊n₊/2⌋ positives and ⌊n₋/2⌋ negatives: the error bound needs halves that are
+    independent and identically distributed. It does not hold if related rows, such as visits of one
+    patient, are split between halves.
 
     Examples
     --------
