@@ -26,8 +26,8 @@ from ..solvers.exchange import dependence_tolerance, solve_on
 from ..solvers.working_set import HRows
 from ._fitted_list import Array, FittedList, Indices, exchange_table
 
-# Columns among which all lists are enumerated at most, and operations that may take: seconds.
-_MOST_COLUMNS, _MOST_OPERATIONS = 300, 5e9
+# Columns among which all lists are enumerated at most.
+_MOST_COLUMNS = 300
 # Objectives, which are 1 without columns, are known this well.
 _ROUNDING = 1e-10
 
@@ -73,7 +73,13 @@ class NearEqualLists:
 
 
 def near_equal_lists(
-    model: Any, X: Any, y: npt.ArrayLike, *, within: float = 0.01, most: int = 1000
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    within: float = 0.01,
+    most: int = 1000,
+    operations: float = 5e9,
 ) -> NearEqualLists:
     """Find lists of the same length whose objective is within a share of the best.
 
@@ -93,6 +99,9 @@ def near_equal_lists(
         Lists count whose loss with ridge is at most ``1 + within`` times the least found.
     most : int, default=1000
         Lists returned at most.
+    operations : float, default=5e9
+        Multiplications that settling all lists may take, which is a few seconds. A number of
+        seconds would give other lists on another machine.
 
     Returns
     -------
@@ -114,13 +123,18 @@ def near_equal_lists(
     """
     check_scalar(within, "within", Real, min_val=0.0)
     check_scalar(most, "most", Integral, min_val=1)
-    fitted = FittedList.from_model(model, X, y)
-    start = _objective(fitted, fitted.support)
-    supports = _all_lists(fitted, start * (1 + within), most)
+    check_scalar(operations, "operations", Real, min_val=0.0)
+    return lists_near(FittedList.from_model(model, X, y), within, most, operations)
+
+
+def lists_near(fitted: FittedList, within: float, most: int, operations: float) -> NearEqualLists:
+    """Do what :func:`near_equal_lists` does, for a list and rows that were checked."""
+    start = objective_of(fitted, fitted.support)
+    supports = _all_lists(fitted, start * (1 + within), most, operations)
     complete = supports is not None
     if supports is None:
         supports = _lists_by_exchanges(fitted, start, within, most)
-    objectives = np.array([_objective(fitted, support) for support in supports])
+    objectives = np.array([objective_of(fitted, support) for support in supports])
     near = np.flatnonzero(objectives <= objectives.min() * (1 + within) + _ROUNDING)
     members = np.zeros((near.size, fitted.names.size), np.bool_)
     for row, place in enumerate(near.tolist()):
@@ -135,14 +149,16 @@ def near_equal_lists(
     )
 
 
-def _objective(fitted: FittedList, support: Indices) -> float:
+def objective_of(fitted: FittedList, support: Indices) -> float:
     """Loss with ridge of a list."""
     gram = fitted.gram
     block = gram.block(support, support)
     return solve_on(block, gram.delta[support], support, fitted.alpha).objective
 
 
-def _all_lists(fitted: FittedList, cutoff: float, most: int) -> list[Indices] | None:
+def _all_lists(
+    fitted: FittedList, cutoff: float, most: int, operations: float
+) -> list[Indices] | None:
     """All lists that reach a cutoff, None where that takes too long or there are more."""
     gram, k = fitted.gram, fitted.support.size
     usable = gram.diagonal > 0
@@ -161,7 +177,7 @@ def _all_lists(fitted: FittedList, cutoff: float, most: int) -> list[Indices] | 
     found = np.empty((most + 1, k), np.int64)
     count = _enumerate(
         P, gram.delta[columns], floor, fixed.size, k, cutoff + _ROUNDING, least, found,
-        _MOST_OPERATIONS,
+        float(operations),
     )  # fmt: skip
     if not 0 <= count <= most:
         return None
@@ -274,7 +290,10 @@ def _lists_by_exchanges(
         )
         after[np.isin(support, fitted.restrictions.fixed)] = np.inf
         best = min(best, float(after.min()))
-        for place, j in np.argwhere(after <= best * (1 + within)).tolist():
+        # No more than these can be among the best of all.
+        first_few = np.argsort(after, axis=None, kind="stable")[:most]
+        near = first_few[after.ravel()[first_few] <= best * (1 + within)]
+        for place, j in np.column_stack(np.unravel_index(near, after.shape)).tolist():
             other = tuple(sorted([*columns[:place], *columns[place + 1 :], j]))
             if other not in seen:
                 seen.add(other)

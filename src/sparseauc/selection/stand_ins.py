@@ -15,7 +15,7 @@ from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..path.folds import Split, SplitPlan, check_splits, default_splitter
 from ..solvers.limited import minimise_signed
-from ._fitted_list import Array, FittedList, Indices, Mask, exchange_table
+from ._fitted_list import Array, FittedList, Indices, exchange_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,20 +77,23 @@ def replacements(
     >>> len(table), bool((table["auc_change"] < 0).all())
     (6, True)
     """
-    import pandas as pd
-
     check_scalar(n_best, "n_best", Integral, min_val=1)
     fitted = FittedList.from_model(model, X, y)
-    positive, support = fitted.positive, fitted.support
     splitter = (
-        default_splitter(positive, random_state)
+        default_splitter(fitted.positive, random_state)
         if cv is None
-        else check_cv(cv, positive, classifier=True)
+        else check_cv(cv, fitted.positive, classifier=True)
     )
-    splits = list(splitter.split(fitted.X, positive))
-    check_splits(splits, positive, None)
+    splits = list(splitter.split(fitted.X, fitted.positive))
+    check_splits(splits, fitted.positive, None)
+    return best_stand_ins(fitted, n_best, splits)
 
-    gram = fitted.gram
+
+def best_stand_ins(fitted: FittedList, n_best: int, splits: list[Split]) -> pd.DataFrame:
+    """Do what :func:`replacements` does, for a list, rows and folds that were checked."""
+    import pandas as pd
+
+    positive, support, gram = fitted.positive, fitted.support, fitted.gram
     objective, after = exchange_table(
         gram, gram.rows(support), support, fitted.alpha, fitted.restrictions
     )
@@ -104,10 +107,7 @@ def replacements(
     lists = [support, *(np.append(np.delete(support, place), j) for place, j in pairs)]
     used = np.unique(np.concatenate(lists))
     values = fitted.values(used)
-    aucs = _validated_aucs(
-        values, fitted.positive, [np.searchsorted(used, one) for one in lists], fitted.alpha,
-        fitted.restrictions.signs_of(used), splits,
-    )  # fmt: skip
+    aucs = validated_aucs(fitted, lists, splits)
     change = aucs[:, 1:] - aucs[:, :1]
     repeats = SplitPlan.from_splits(splits, positive.size, None).n_repeats
     leaving = support[[place for place, _ in pairs]] if pairs else support[:0]
@@ -128,11 +128,12 @@ def replacements(
     )
 
 
-def _validated_aucs(
-    values: Array, positive: Mask, lists: list[Indices], alpha: float, signs: Indices,
-    splits: list[Split],
-) -> Array:  # fmt: skip
+def validated_aucs(fitted: FittedList, lists: list[Indices], splits: list[Split]) -> Array:
     """Validation AUC of each list, with coefficients of the training rows, (n_splits, n_lists)."""
+    used = np.unique(np.concatenate(lists))
+    values, positive, alpha = fitted.values(used), fitted.positive, fitted.alpha
+    signs = fitted.restrictions.signs_of(used)
+    lists = [np.searchsorted(used, one) for one in lists]
     aucs = np.empty((len(splits), len(lists)))
     for number, (train, test) in enumerate(splits):
         gram = StandardisedGram(class_moments(values[train], positive[train]))

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..estimators import SparseLinearClassifier
+from ..estimators import SparseAUCClassifier, SparseLinearClassifier
 from ..metrics import AUCInterval, auc_by_k
 from ..operating_points import OperatingPoint, operating_points
 from ..selection.confidence import NestedScores, PermutationResult
 from ..selection.points import PointScore
 from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
+from .alternatives import Alternatives, find_alternatives
 from .cautions import find_cautions
 from .reading import Table
 from .reading.columns import dense_column
@@ -131,6 +132,14 @@ class FitSummary:
         ]
 
     @cached_property
+    def alternatives(self) -> Alternatives | None:
+        """What could take the place of columns, and of the list; None without nested folds."""
+        if self.nested is None or not isinstance(self.classifier, SparseAUCClassifier):
+            return None
+        X = without_gaps(self.model, self.table.X)
+        return find_alternatives(self.classifier, X, self.table, self.nested.folds)
+
+    @cached_property
     def cautions(self) -> list[str]:
         """Reasons not to rely on the result, the most serious first."""
         return find_cautions(self._about(), self.warnings, self.near_copies)
@@ -167,6 +176,7 @@ class FitSummary:
                 "permutations": int(self.permutation.null.size),
                 "auc": self.permutation.auc,
             },
+            "alternatives": None if self.alternatives is None else self.alternatives.as_dict(),
             "points": None if self.points is None else self.points.as_dict(),
             "ids": table.ids,
             "missing": dict(table.missing),

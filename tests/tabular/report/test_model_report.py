@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from itertools import combinations
 
 import duckdb
 import numpy as np
@@ -356,6 +357,73 @@ def test_noise_is_called_noise():
     assert "Fewer than half of the refits on half of the rows chose 'gene" in note.text
     assert f"{min(table.y.sum(), 60 - table.y.sum())} rows are" in note.text
     assert report.lead.endswith("Chance, which is 50 %, is not ruled out.")
+
+
+def test_stand_ins_and_other_lists(fixed, fixed_report):
+    table, model = fixed.table, SparseAUCClassifier(k=3, alpha=1.0)
+    X, folds = table.X, fixed.nested.folds
+    names = table.columns.tolist()
+
+    def judged(columns):
+        places = [names.index(name) for name in columns]
+        aucs = []
+        for fold in range(folds.max() + 1):
+            train, test = folds != fold, folds == fold
+            one = model.fit(X[train][:, places], table.y[train])
+            aucs.append(roc_auc_score(table.y[test], one.decision_function(X[test][:, places])))
+        return np.array(aucs)
+
+    own = fixed.columns["column"].tolist()
+    shown = element(fixed_report, "stand-ins").frame
+    assert len(shown) == 9
+    for row in shown.to_dict("records"):
+        before, after = judged(own), judged([*(set(own) - {row["Column"]}), row["Stand-in"]])
+        assert row["AUC"] == pytest.approx(after.mean())
+        assert row["Change"] == pytest.approx((after - before).mean())
+        assert row["± SE"] == pytest.approx((after - before).std(ddof=1) / np.sqrt(5))
+
+    def loss(columns):
+        Z = X[:, columns]
+        Z = Z / Z.std(axis=0)
+        pairs = (Z[table.y == 1][:, None] - Z[table.y == 0]).reshape(-1, len(columns))
+        H, delta = pairs.T @ pairs / len(pairs), -pairs.mean(axis=0)
+        return 1 - delta @ np.linalg.solve(H + np.eye(len(columns)), delta)
+
+    losses = {names_: loss(list(names_)) for names_ in combinations(range(12), 3)}
+    least = min(losses.values())
+    near = {places for places, value in losses.items() if 1 - value >= 0.98 * (1 - least)}
+    found = fixed.alternatives.near_equal
+    assert found.complete
+    assert {tuple(names.index(name) for name in one) for one in found.lists} == near
+    about = fixed.to_dict()["alternatives"]
+    assert about["lists_found"] == len(near)
+    assert len(about["in_all"]) == len(set.intersection(*map(set, near)))
+    told = f"Each of {len(near)} lists" if len(near) > 1 else "No other list of the same length"
+    assert told in words(fixed_report)
+
+
+def test_other_lists_are_named_by_what_differs():
+    table = make_table(d=20, mu=0.15)
+    summary = fit_table(table, FitSettings(k=4, alpha=10.0, stability_pairs=0))
+    report = build_model_report(summary)
+    shown, found = element(report, "other-lists").frame, summary.alternatives
+    own = set(summary.columns["column"])
+    assert len(shown) == min(10, len(found.near_equal.lists)) > 2
+    assert shown["Without"][0] == shown["Instead"][0] == ""
+    for row, names in zip(shown.to_dict("records"), found.lists["columns"], strict=True):
+        without, instead = (
+            set(filter(None, row[key].split(", "))) for key in ("Without", "Instead")
+        )
+        assert own - without | instead == set(names)
+    assert "these are all" in words(report)
+    np.testing.assert_allclose(shown["Gain"].max(), 100)
+    assert shown["Gain"].min() >= 98 - 1e-6
+
+
+def test_nothing_to_exchange():
+    summary = fit_table(make_table(d=3), FitSettings(k=3, alpha=1.0, stability_pairs=0))
+    assert summary.alternatives is None
+    assert element(build_model_report(summary), "stand-ins") is None
 
 
 def test_same_columns_ends_of_the_grid_and_warnings():

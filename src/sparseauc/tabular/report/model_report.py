@@ -22,6 +22,7 @@ from ...plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
 from ...selection.table import HEADINGS
 from ..cautions import as_sentence, missing_share
 from ..export import to_sql
+from .alternatives import show_alternatives
 from .baselines import judge_baselines
 from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Section, Series
 from .model_words import class_names, count_columns, describe_method, significant_text
@@ -72,6 +73,9 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
         Section("columns", "The short list", _columns(summary)),
         Section("ranking", "Discrimination", _ranking(summary)),
     ]
+    if summary.alternatives is not None:
+        other = show_alternatives(summary.alternatives)
+        sections.insert(2, Section("alternatives", "Other columns, other lists", other))
     if size := _size(summary):
         sections.append(Section("size", "How many columns", size))
     if summary.nested is not None:
@@ -141,8 +145,6 @@ def _columns(summary: FitSummary) -> list[Element]:
     elements.append(_distributions(summary))
     if summary.k > 1:
         elements.append(_correlations(summary))
-    if any(summary.near_copies):
-        elements.append(_stand_ins(summary))
     return elements
 
 
@@ -153,7 +155,8 @@ def _short_list(summary: FitSummary) -> Listing:
     positive, negative = class_names(table)
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     for key, (heading, form) in HEADINGS.items():
-        if key in columns:
+        # Points and units say what the coefficient does.
+        if key in columns and not (key == "coefficient" and "points" in columns):
             percent = form.endswith("%}")
             name = heading[0].upper() + heading[1:] + (", %" if percent else "")
             values = columns[key].to_numpy()
@@ -161,7 +164,7 @@ def _short_list(summary: FitSummary) -> Listing:
     direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
     shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {positive}", direction)
     caption = [
-        f"Largest weights first. Per SD: coefficient × standard deviation, comparable between "
+        f"Largest weights first. Per SD: weight of a standard deviation, comparable between "
         f"units. In {positive}: whether values are higher or lower than in {negative}. AUC alone: "
         "of the single column, on the training rows (optimistic)."
     ]
@@ -175,8 +178,9 @@ def _short_list(summary: FitSummary) -> Listing:
         about = summary.to_dict()
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
     intercept = significant_text(float(summary.classifier.intercept_[0]), 4)
+    what = "points × value / unit" if "points" in columns else "coefficient × value"
     caption.append(
-        f"Score = {intercept} + the sum of coefficient × value. Rows with a score above 0 are "
+        f"Score = {intercept} + the sum of {what}. Rows with a score above 0 are "
         f"predicted {positive}."
     )
     if against := _against(summary):
@@ -269,22 +273,6 @@ def _correlations(summary: FitSummary) -> Listing:
         "interpret their weights together.",
         table,
         digits=2,
-    )
-
-
-def _stand_ins(summary: FitSummary) -> Listing:
-    import pandas as pd
-
-    rows = [
-        (str(name), other, correlation)
-        for name, copies in zip(summary.columns["column"], summary.near_copies, strict=True)
-        for other, correlation in copies
-    ]
-    return Listing(
-        "stand-ins",
-        "Columns that could stand in",
-        "Other columns whose correlation with a chosen one is beyond ±0.9.",
-        pd.DataFrame(rows, columns=["Chosen", "Nearly the same", "Correlation"]),
     )
 
 

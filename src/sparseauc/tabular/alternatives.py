@@ -1,0 +1,114 @@
+"""What could take the place of a chosen column, and of the whole list."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..path.folds import Split, check_splits
+from ..selection._fitted_list import FittedList
+from ..selection.near_equal import NearEqualLists, lists_near, objective_of
+from ..selection.stand_ins import best_stand_ins, validated_aucs
+from .reading import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Lists count as good as the best that lose at most this share of what it lowers the loss by; the
+# loss itself says little where a ridge shrinks all coefficients.
+WITHIN = 0.02
+# Near-equal lists that are looked for, and shown; multiplications to settle all: 0.1 seconds.
+_MOST, _SHOWN, _OPERATIONS = 100, 10, 2e8
+# Stand-ins for each column, and for each of more than twenty.
+_STAND_INS, _STAND_INS_OF_MANY = 3, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives:
+    """Stand-ins for columns, and other lists.
+
+    Attributes
+    ----------
+    replacements : pandas.DataFrame
+        As :func:`~sparseauc.selection.replacements` gives, over the outer folds of the fit.
+    near_equal : NearEqualLists
+        As :func:`~sparseauc.selection.near_equal_lists` gives.
+    lists : pandas.DataFrame
+        The first of them, that of the model before all: ``columns`` (names), ``auc`` over the outer
+        folds, ``gain``: what it lowers the loss by, as a share of the best.
+    """
+
+    replacements: pd.DataFrame
+    near_equal: NearEqualLists
+    lists: pd.DataFrame
+
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        found = self.near_equal
+        return {
+            "replacements": self.replacements.to_dict("records"),
+            "within": WITHIN,
+            "lists_found": len(found.lists),
+            "complete": found.complete,
+            "in_all": found.in_all,
+            "in_most": found.in_most,
+            "in_none": len(found.in_none),
+            "lists": self.lists.to_dict("records"),
+        }
+
+
+def find_alternatives(
+    classifier: Any, X: Any, table: Table, folds: npt.NDArray[np.integer]
+) -> Alternatives | None:
+    """Look for stand-ins and other lists; None where the list leaves nothing to exchange.
+
+    Parameters
+    ----------
+    classifier : SparseAUCClassifier
+        Fitted to X.
+    X : ndarray or CSR of shape (n, d)
+        Without gaps.
+    table : Table
+        Where X comes from.
+    folds : ndarray of shape (n,)
+        Fold that tests each row.
+    """
+    import pandas as pd
+
+    labels = classifier.classes_[table.y]
+    try:
+        with warnings.catch_warnings():
+            # X is the matrix that the model was fitted to, whose columns were named afterwards.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            fitted = FittedList.from_model(classifier, X, labels)._replace(names=table.columns)
+        splits: list[Split] = [
+            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
+            for fold in range(int(folds.max()) + 1)
+            if np.unique(table.y[folds == fold]).size == 2
+        ]
+        check_splits(splits, fitted.positive, None)
+        n_best = _STAND_INS if fitted.support.size <= 20 else _STAND_INS_OF_MANY
+        replacements = best_stand_ins(fitted, n_best, splits)
+        loss = objective_of(fitted, fitted.support)
+        near = lists_near(fitted, WITHIN * (1 - loss) / loss, _MOST, _OPERATIONS)
+    except ValueError:
+        # Groups of columns, columns that depend on each other, or none, cannot be exchanged.
+        return None
+    if replacements.empty or not splits:
+        return None
+    places = {name: place for place, name in enumerate(table.columns.tolist())}
+    own = tuple(table.columns[fitted.support].tolist())
+    shown = dict(zip(near.lists, near.objectives.tolist(), strict=True))
+    shown.pop(own, None)
+    first = [(own, loss), *list(shown.items())[: _SHOWN - 1]]
+    supports = [np.array([places[name] for name in names], np.int64) for names, _ in first]
+    aucs = validated_aucs(fitted, supports, splits).mean(axis=0)
+    gains = np.array([1 - objective for _, objective in first]) / (1 - near.objectives.min())
+    lists = pd.DataFrame(
+        {"columns": [list(names) for names, _ in first], "auc": aucs, "gain": gains}
+    )
+    return Alternatives(replacements, near, lists)
