@@ -1,4 +1,4 @@
-"""sparseauc: the k columns whose linear score best ranks positives above negatives.
+"""sparseauc: find the few columns whose weighted sum best ranks positives above negatives.
 
 Names are imported when they are first used, so that the command, its help and its completion start
 without scikit-learn and Numba.

@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, and never through a link that somebody else laid."""
+"""Writing files atomically, and never through links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text for people: lists, near names, and characters that must not reach a terminal or a sheet."""
+"""Text for messages: lists, similar names, and safe characters for terminals and spreadsheets."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _written_out(character: str) -> str:
 
 
 def spreadsheet_safe(text: str) -> str:
-    """Return a cell that a spreadsheet shows and does not compute.
+    """Return text that a spreadsheet shows and does not execute.
 
-    An apostrophe is put before what would be taken for a formula; numbers stay as they are.
+    An apostrophe is put before text that looks like a formula; numbers are not changed.
     """
     if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
         return text

@@ -1,8 +1,8 @@
-"""Marker panels: for every cell type the few genes that together tell it from all other cells.
+"""Marker panels: for every cell type the few genes that together identify its cells.
 
-Rankings of single genes, as by Wilcoxon's test, list genes that say the same thing again and again;
-a panel is chosen jointly, so that its second gene adds to the first. Results are stored as scanpy
-stores its rankings, and scanpy's plots draw them.
+Rankings of single genes, as by Wilcoxon's test, list many redundant genes; a panel is chosen
+jointly, so that each gene adds to the others. Results are stored like scanpy's rankings, and
+scanpy's plots draw them.
 
 anndata is needed only here: ``pip install anndata``.
 """
@@ -59,15 +59,14 @@ def marker_panel(
 ) -> pd.DataFrame:
     """Find the k genes that together best rank the cells of a type above all others.
 
-    Every type is taken against the rest, however rare: the AUC does not depend on how many cells
-    each side has. The genes of a panel are chosen jointly, as by :class:`SparseAUCClassifier` with
-    weights that make both sides count alike, so a gene adds to those before it. How well panels do
-    is measured on cells that had no part in choosing them.
+    Every type is compared with all other cells, however rare it is. The genes of a panel are chosen
+    jointly, as by :class:`SparseAUCClassifier` with weights that make both sides count the same.
+    The AUC of the panels is cross-validated.
 
     Parameters
     ----------
     adata : AnnData
-        Cells in rows, genes in columns, as a rule normalised and logarithmised. Sparse tables stay
+        Cells in rows, genes in columns, usually normalised and logarithmised. Sparse tables stay
         sparse; a table in a file (``backed="r"``) is read in chunks.
     groupby : str
         Column of ``adata.obs`` with the cell types. Cells without a type are left out.
@@ -80,15 +79,14 @@ def marker_panel(
     use_raw : bool, optional
         Take ``adata.raw``. By default if there is one and no ``layer`` is named, as scanpy does.
     direction : {"up", "any"}, default="up"
-        "up": only genes with a higher mean in the type than in the rest, what one usually means by
-        a marker. "any": also genes that the type lacks.
+        "up": only genes with a higher mean in the type than in the rest. "any": also genes that the
+        type lacks.
     alpha : float, default=1.0
-        Ridge on the standardised scale. Where types have few cells and genes are many, 10 may give
-        better panels: as it grows, genes are chosen more and more one by one.
+        Ridge on the standardised scale. With few cells and many genes, 10 may give better panels:
+        with a larger ridge, genes are chosen more and more one by one.
     cv : int, str or None, default=5
-        For the AUC of the panels: the number of folds, each with its share of every type; or a
-        column of ``adata.obs``, such as the donor, each value of which is left out in turn; or None
-        for no such AUC.
+        For the AUC of the panels: the number of stratified folds; or a column of ``adata.obs``,
+        such as the donor, each value of which is left out in turn; or None for no such AUC.
     min_cells : int, default=3
         Types with fewer cells get no panel, with a warning. They stay in the rest.
     key_added : str, default="marker_panel"
@@ -102,16 +100,16 @@ def marker_panel(
         One row for each gene of each panel, in the order of ``rank``:
 
         - ``group``: the cell type;
-        - ``rank``: 1 for the gene that the panel can least do without;
+        - ``rank``: 1 for the gene with the largest contribution;
         - ``gene``;
         - ``coefficient``: in the score Σ coefficient · expression, higher in cells of the type;
-        - ``standardised``: per deviation of the gene over all cells, which compares genes;
-        - ``contribution``: what the pairwise squared loss, 1 without genes, rises by when the gene
-          is left out and the others are fitted again;
-        - ``auc``: of the gene alone, in its better direction, so 0.5 or more;
+        - ``standardised``: per standard deviation of the gene over all cells;
+        - ``contribution``: increase of the pairwise squared loss (1 without genes) when the gene is
+          left out and the others are refitted;
+        - ``auc``: of the gene alone, in its better direction, so at least 0.5;
         - ``direction``: "+" if cells of the type have larger values, "-" if smaller, "" if neither;
         - ``log_fold_change``: base 2, of the mean expressions; see Notes;
-        - ``panel_auc``: of the whole panel, on cells left out; NaN where that cannot be told;
+        - ``panel_auc``: of the whole panel, on cells left out; NaN if it cannot be computed;
         - ``n_cells``: cells of the type.
 
     See Also
@@ -130,23 +128,21 @@ def marker_panel(
     - ``logfoldchanges``: log₂ (e^mean − 1) of the type less that of the rest, as scanpy computes
       it from logarithmised values; NaN where a mean is negative, as of scaled values;
     - ``pvals``: of the gene *alone*, by Wilcoxon's rank-sum test with correction for ties, as
-      scanpy computes it with ``tie_correct=True``. They do not judge the panel: a gene may be in it
-      for the sake of the others;
-    - ``pvals_adj``: ``pvals`` times the number of all genes, 1 at most (Bonferroni), which also
-      allows for the genes having been chosen. Where types are clusters found in the same table,
-      these are too small as everybody's are;
+      scanpy computes it with ``tie_correct=True``. They say nothing about the panel;
+    - ``pvals_adj``: ``pvals`` times the number of all genes, at most 1 (Bonferroni), which also
+      allows for the selection of genes. If types are clusters of the same table, these p-values are
+      too small, as for any method;
     - ``params``: the parameters.
 
-    And beside it ``coefficients``, ``standardised`` and ``aucs`` (of the gene alone) in the same
-    layout, and ``panel_auc``: for each type (row) the AUC, on cells left out, of the best panels of
-    1 … k genes (columns). It is the share of pairs of a cell of the type and another cell of the
-    same fold that are ranked correctly by the panel chosen without that fold.
+    It also holds ``coefficients``, ``standardised`` and ``aucs`` (of the gene alone) in the same
+    layout, and ``panel_auc``: for each type (row) the cross-validated AUC of the best panels of
+    1 … k genes (columns), over pairs of cells within a fold.
 
-    A joint choice is not always the better one: with one or two genes, or few cells, the genes that
-    Wilcoxon's test ranks first can do as well or better. ``panel_auc`` tells what a panel is worth.
+    A joint choice is not always better: with one or two genes, or few cells, the top genes of
+    Wilcoxon's test can do as well or better. Compare by ``panel_auc``.
 
     A coefficient may be negative in "up" panels too: such a gene is higher in the type, and higher
-    still in some others that the panel must be told from.
+    still in some other types.
 
     Examples
     --------

@@ -198,7 +198,7 @@ def auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None =
     y_true : array-like of shape (n,)
         Labels with two distinct values of any sortable kind; the larger is positive.
     y_score : array-like of shape (n,)
-        Finite scores, higher for rows thought positive.
+        Finite scores, higher for positives.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights; a pair counts by the product of its two weights.
 
@@ -362,7 +362,7 @@ def auc_confidence_interval(
     y_true : array-like of shape (n,)
         Labels with two distinct values, the larger positive, each on two rows or more.
     y_score : array-like of shape (n,)
-        Finite scores, higher for rows thought positive.
+        Finite scores, higher for positives.
     confidence : float, default=0.95
         Level of the two-sided interval, strictly between 0 and 1.
 

@@ -1,8 +1,8 @@
-"""Tables that do not fit in memory: rows read chunk by chunk, from files or from a cluster.
+"""Tables that do not fit in memory: rows read in chunks, from files or from a cluster.
 
 ``open_table`` makes a table on disk usable as X of ``SparseAUCClassifier``,
-``SparseAUCClassifierCV`` and ``SHTAUCClassifier``; Dask arrays and dataframes are given to them
-as they are.
+``SparseAUCClassifierCV`` and ``SHTAUCClassifier``; Dask arrays and dataframes can be passed as they
+are.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def open_table(
     leave_out: Sequence[str] = (),
     chunk_bytes: int = CHUNK_BYTES,
 ) -> SequentialChunks:
-    """Open a table that need not fit in memory, to be given to ``fit`` as X.
+    """Open a table that need not fit in memory, for use as X of ``fit``.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def open_table(
         - a ``pyarrow.dataset.Dataset``, or anything with ``shape``, ``dtype`` and slices, such as
           an HDF5 or Zarr dataset.
     target : str or array-like of shape (n,), optional
-        The labels: a column's name for columnar files, otherwise the labels themselves. They can as
-        well be given to ``fit``.
+        The labels: a column name for columnar files, otherwise the labels themselves. They can also
+        be given to ``fit``.
     leave_out : sequence of str
         Columns of columnar files that are no features.
     chunk_bytes : int, default=64 MiB

@@ -20,7 +20,7 @@ class ArrowChunks(SequentialChunks):
     target : str, optional
         Column with the labels.
     leave_out : sequence of str
-        Columns that are no features, such as names of rows.
+        Columns that are not features, such as names of rows.
     chunk_bytes : int
         Size of a batch.
     """
@@ -49,7 +49,7 @@ class ArrowChunks(SequentialChunks):
         self._chunk_bytes = chunk_bytes
 
     def target(self) -> npt.NDArray[Any] | None:
-        """The labels, from a reading of that column alone."""
+        """The labels; only that column is read."""
         if self._target is None:
             return None
         column = self._dataset.to_table(columns=[self._target]).column(0)

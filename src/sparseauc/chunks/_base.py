@@ -1,4 +1,4 @@
-"""What a table that is read chunk by chunk must offer, and what may be done on a reading of it."""
+"""The interface of tables that are read in chunks, and of passes over them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ CHUNK_BYTES = 2**26
 
 
 class Pass(ABC, Generic[State]):
-    """Work done on one reading of all rows.
+    """Work done in one pass over all rows.
 
-    Chunks may be worked on in different processes, so a pass must pickle, and what it returns is
-    all that travels.
+    Chunks may be processed in different processes, so a pass must be picklable, and only its result
+    is sent back.
     """
 
     @abstractmethod
@@ -38,22 +38,22 @@ class Pass(ABC, Generic[State]):
 
     @abstractmethod
     def merge(self, first: State, second: State) -> State:
-        """Combine what became of earlier and of later rows."""
+        """Combine the results of earlier and later rows."""
 
 
 class Chunks(ABC):
-    """Rows of a table, read chunk by chunk from first to last, as often as need be.
+    """Rows of a table, read in chunks from first to last, as often as needed.
 
     Attributes
     ----------
     shape : tuple of int
-        Rows and columns. Where only reading can tell the number of rows, it is set by ``target``.
+        Rows and columns. If the number of rows is known only after reading, ``target`` sets it.
     dtype : dtype
         float32 or float64; other numbers are converted to float64.
     feature_names : ndarray of object or None
     n_passes : int
-        How often the rows were read since a fit began, or ever. Reading the labels alone counts
-        only where columns may have to be made or read along with them.
+        Number of passes since the start of a fit. Reading the labels counts only if columns may
+        have to be computed or read with them.
     """
 
     shape: tuple[int, int]
@@ -79,13 +79,13 @@ class Chunks(ABC):
     def run(
         self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
     ) -> State:
-        """Read all rows once.
+        """Make one pass over all rows.
 
         Parameters
         ----------
         work : Pass
         *known : ndarrays of shape (n,)
-            What is known of each row, handed to ``work`` chunk by chunk.
+            Per-row arrays (labels, weights, folds), passed to ``work`` chunk by chunk.
         columns : ndarray of int, optional
             Read these columns only.
         """
@@ -102,7 +102,7 @@ class Chunks(ABC):
 
     @abstractmethod
     def run_on(self, number: int, work: Pass[State], *known: npt.NDArray[Any]) -> State | None:
-        """Do ``work`` on one chunk; nothing comes of a chunk without rows."""
+        """Do ``work`` on one chunk; None for a chunk without rows."""
 
     def _slices(self, number: int, known: Sequence[npt.NDArray[Any]]) -> tuple[int, list[Any]]:
         """Where a chunk begins, and what is known of its rows."""
@@ -129,7 +129,7 @@ class SequentialChunks(Chunks):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of rows of each chunk, from a reading where nothing else tells."""
+        """Number of rows of each chunk, from a pass if nothing else tells."""
         if self._sizes is None:
             self.n_passes += 1
             self._sizes = tuple(chunk.shape[0] for chunk in self.read())
@@ -150,7 +150,7 @@ class SequentialChunks(Chunks):
         return next(reading)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave an open reading behind."""
+        """Drop an open iterator."""
         return {name: value for name, value in vars(self).items() if name != "_reading"}
 
     def _run(

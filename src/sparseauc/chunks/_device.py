@@ -38,7 +38,7 @@ class DeviceChunks(SequentialChunks):
     chunk_bytes : int, optional
         About 2 GiB on a GPU.
     streamed : bool, optional
-        Whether an array stays on the host; decided by the room there is, where not given.
+        Whether an array stays on the host; by default decided by the free memory.
     """
 
     def __init__(

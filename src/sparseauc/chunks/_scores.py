@@ -83,7 +83,7 @@ class _Scores(Pass[list[npt.NDArray[np.floating]]]):
 def score_chunks(
     chunks: Chunks, coef: npt.NDArray[np.floating], intercept: float
 ) -> npt.NDArray[np.floating]:
-    """Scores of all rows, reading the columns only that have a coefficient."""
+    """Scores of all rows, reading only the columns with a coefficient."""
     support = np.flatnonzero(coef)
     try:
         return np.concatenate(chunks.run(_Scores(coef[support], intercept), columns=support))

@@ -22,7 +22,7 @@ class CSRChunks(SequentialChunks):
     data, indices, indptr : array-likes
         As in ``scipy.sparse.csr_array``; usually ``np.load(…, mmap_mode="r")``.
     n_features : int, optional
-        Number of columns; by default one more than the largest index, which takes a reading of
+        Number of columns; by default one more than the largest index, which takes a pass over
         ``indices``.
     y : ndarray of shape (n,), optional
     chunk_bytes : int

@@ -1,8 +1,8 @@
-"""Data to try sparse AUC maximisation on: simulations and the paper's two gene-expression sets.
+"""Simulated data, and the paper's two gene-expression tables.
 
-`make_patients` draws a cohort of patients as a hospital's table has it; `make_outbreak` draws the
-paper's simulation, with the best reachable AUC in closed form beside it;
-`load_colon` and `load_leukemia` read the real tables with the marker genes the paper counts.
+`make_patients` simulates a hospital's table of patients; `make_outbreak` draws the paper's
+simulation, with the best possible AUC; `load_colon` and `load_leukemia` read the real tables with
+the marker genes of the paper.
 """
 
 from ._markers import Marker

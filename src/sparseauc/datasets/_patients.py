@@ -1,4 +1,4 @@
-"""A simulated cohort of patients, as a table from a hospital looks: names, units, gaps, text."""
+"""A simulated cohort of patients with names, units, missing values and text."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ def make_patients(n: int = 1000, *, random_state: Any = None) -> pd.DataFrame:
     """Simulate patients with a suspected infection, some of whom develop sepsis.
 
     Five hidden causes (inflammation, poor perfusion, failing kidneys, failing liver, frailty) drive
-    43 measurements with names and units, many of them skewed, correlated, or not taken of everyone.
-    Sepsis follows from six of them (lactate, procalcitonin, platelets, creatinine, systolic
-    pressure, age) and from the unit, and strikes about one patient in six. There is a patient's
-    number, and two columns of text.
+    43 measurements with names and units, many of them skewed, correlated, or missing for some
+    patients. Sepsis depends on six of them (lactate, procalcitonin, platelets, creatinine, systolic
+    pressure, age) and on the unit, and affects about one patient in six. There are also a patient
+    number and two text columns.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _CHUNK_ELEMENTS = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class OutbreakData:
-    """A drawn outbreak: the table, and everything a method may be judged against.
+    """A simulated outbreak: the table, and the truth behind it.
 
     It unpacks as scikit-learn's ``make_*`` functions do: ``X, y = make_outbreak(...)``.
 
@@ -75,14 +75,14 @@ def make_outbreak(
     random_state: RandomState = None,
     dtype: DTypeLike = np.float64,
 ) -> OutbreakData:
-    """Draw a table in which few rows are positive and few columns tell, as the paper does.
+    """Draw the paper's simulation: few positives, and few columns with signal.
 
     Negative rows are N(0, Σ), positive rows N(δ, Σ), where δ is `mu` on a random set S of
     `k` columns and zero elsewhere. The paper's task is Σ = I; `correlation` makes it harder
     for methods that look at one column at a time. All variances are one.
 
-    The paper's published scripts go on to z-score the columns and to scale the rows to unit
-    length. That belongs to the experiment, not to the data, and is not done here.
+    The paper's published scripts then standardise the columns and scale the rows to unit length.
+    That is part of the experiment and not done here.
 
     Parameters
     ----------

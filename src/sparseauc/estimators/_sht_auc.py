@@ -29,14 +29,13 @@ class SHTAUCClassifier(StochasticClassifier):
         F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,   ‖w‖₀ ≤ k,
 
     with Algorithm 1 of Yang, Zhou, Lei and Ying (ICDM 2020): a gradient step on a block of rows,
-    then only the k largest coefficients are kept. Columns should be on comparable scales (put
-    ``StandardScaler``, or ``MaxAbsScaler`` for sparse data, before it): a coefficient competes by
-    its size.
+    then only the k largest coefficients are kept. So columns must be on comparable scales: put
+    ``StandardScaler``, or ``MaxAbsScaler`` for sparse data, before it.
 
     Parameters
     ----------
     k : int, default=10
-        Largest number of columns. More than there are keeps all, with a warning.
+        Largest number of columns. If X has fewer, all are kept, with a warning.
     batch_size : int, default=64
         Rows of a block (b in the paper). More than n means all rows. Where X is read in chunks, as
         from :func:`sparseauc.chunks.open_table` or a Dask collection, a block is a chunk.
@@ -64,25 +63,24 @@ class SHTAUCClassifier(StochasticClassifier):
     warm_start : bool, default=False
         Start from the coefficients of the previous fit.
     record_history : bool, default=True
-        Compute F and the training AUC after every epoch. Costs little while columns outnumber rows
-        and more than the epoch itself when rows far outnumber columns.
+        Compute F and the training AUC after every epoch. This is cheap with more columns than rows,
+        and costs more than the epoch itself with far more rows than columns.
     random_state : int, RandomState instance or None, default=None
         Seed of the blocks and of the held-out rows.
     verbose : int, default=0
-        Above 0, a line an epoch.
+        Above 0, one line per epoch.
     device : str or None, default=None
-        Where to fit, as torch names it: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs torch and a
-        dense X. An array too large for the device streams through it block by block. ``None`` fits
-        arrays on the CPU without torch, and a torch tensor where it lies. Fitted attributes are
-        NumPy arrays in any case.
+        Torch device to fit on: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs torch and a dense X;
+        arrays larger than its memory are streamed block by block. ``None`` fits arrays on the CPU
+        without torch, and tensors on their device. Fitted attributes are NumPy arrays.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features_in_)
         Coefficients, at most k of them non-zero.
     intercept_ : ndarray of shape (1,)
-        Minus the score midway between the class means, so that each class weighs the same in the
-        threshold however rare it is. For probabilities use ``CalibratedClassifierCV``.
+        Puts the threshold of 0 midway between the class means of the score, so that both classes
+        count the same. For probabilities use ``CalibratedClassifierCV``.
     classes_ : ndarray of shape (2,)
         The labels; ``classes_[1]`` is positive.
     n_iter_ : int

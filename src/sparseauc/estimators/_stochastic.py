@@ -71,7 +71,7 @@ class StochasticClassifier(SparseLinearClassifier):
         positive: npt.NDArray[np.bool_],
         weight: npt.NDArray[np.float64] | None,
     ) -> Any:
-        """Wrap the data where they are; a subclass may know other homes than memory."""
+        """Wrap the data; a subclass may support data that are not in memory."""
         check_scale(X)
         return AUCObjective(X, positive, weight)
 
@@ -172,7 +172,7 @@ class EpochMonitor:
         *,
         seed: int,
     ) -> npt.NDArray[np.float64]:
-        """Set rows aside; return weights that are zero there, so that no row is copied."""
+        """Hold out rows; return weights that are zero there, so that no row is copied."""
         fewest = int(min(self._positive.sum(), (~self._positive).sum()))
         if fewest < 2:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Plots, in the shape of scikit-learn's displays: ``from_estimator``, ``from_…``, ``plot(ax=…)``.
+"""Displays, as in scikit-learn: ``from_estimator``, ``from_…``, ``plot(ax=…)``.
 
 matplotlib is imported only when something is drawn.
 """

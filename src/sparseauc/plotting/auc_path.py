@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AUCPathDisplay:
-    """Validation AUC against the number of columns: how short can the list be?
+    """Validation AUC against the number of columns.
 
-    Make one with :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the
-    folds, at each k that of its best ridge; the band is one standard error of that mean to either
-    side. The k of the best mean is marked, and the k that the fit chose; the dotted line lies one
-    standard error below the best.
+    Use :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the folds, at
+    each k with its best ridge; the band is ± one standard error. The k with the highest mean and
+    the chosen k are marked; the dotted line lies one standard error below the highest mean.
 
     Parameters
     ----------
@@ -39,8 +38,8 @@ class AUCPathDisplay:
     chosen : int, optional
         The k that the fit chose.
     chosen_auc : float, optional
-        Its mean validation AUC, which is not that of the line if the fit chose another ridge than
-        the best for this k; the line's by default.
+        Its mean validation AUC, which is below the line if the fit chose another ridge than the
+        best for this k; the line's by default.
     name : str, optional
         Name of the line in the legend.
 
@@ -95,7 +94,7 @@ class AUCPathDisplay:
         name : str, optional
             Name of the line in the legend.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to matplotlib's ``plot`` for the line.
 
@@ -134,14 +133,14 @@ class AUCPathDisplay:
             With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV`` and
             ``GridSearchCV`` over ``k`` have them.
         repeats : float, default=1.0
-            How often each row was validated. Repeats judge the same rows again and do not make the
+            How often each row was validated. Repeats use the same rows again and do not make the
             standard error smaller.
         chosen : int, optional
             The k that the fit chose.
         chosen_auc : float, optional
             Its mean validation AUC; the line's by default.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         rows = auc_by_k(cv_results, repeats)
         display = cls(
@@ -157,7 +156,7 @@ class AUCPathDisplay:
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> AUCPathDisplay:
         """Draw the line, its band and the marks.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         ax = one_panel(ax)
         name = self.name if name is None else name

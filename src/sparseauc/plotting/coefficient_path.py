@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CoefficientPathDisplay:
-    """Standardised coefficients against the number of columns: who joins, and who gives way?
+    """Standardised coefficients against the number of columns.
 
-    Make one with :meth:`from_estimator` or :meth:`from_path`. A line is drawn where its column is
-    among the k chosen. The weightiest columns are named, the others are grey.
+    Use :meth:`from_estimator` or :meth:`from_path`. A line is drawn where its column is among the k
+    chosen. The columns with the largest coefficients are named, the others are grey.
 
     Parameters
     ----------
     ks : array-like of shape (n_ks,)
-        Numbers of columns, ascending.
+        Values of k, ascending.
     coefs : array-like of shape (n_ks, n_columns)
         Coefficients of the standardised columns, zero or NaN where a column is not chosen.
     names : sequence of str of length n_columns
     chosen : int, optional
-        The k that the fit chose, marked by a vertical line; the columns named are the weightiest
-        there, otherwise those at the largest k.
+        The k that the fit chose, marked by a vertical line. Columns are named by their coefficients
+        there, otherwise at the largest k.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class CoefficientPathDisplay:
         n_labels : int, default=8
             Columns named.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to matplotlib's ``plot`` for every line.
 
@@ -123,7 +123,7 @@ class CoefficientPathDisplay:
         chosen : int, optional
             A k to mark by a vertical line.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         if alpha is None:
             if len(path.alphas) > 1:
@@ -139,9 +139,9 @@ class CoefficientPathDisplay:
         return display.plot(ax=ax, n_labels=n_labels, **kwargs)
 
     def plot(self, ax: Any = None, *, n_labels: int = 8, **kwargs: Any) -> CoefficientPathDisplay:
-        """Draw the lines and name the weightiest.
+        """Draw the lines and name those with the largest coefficients.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         ax = one_panel(ax)
         ks = np.asarray(self.ks)

@@ -1,4 +1,4 @@
-"""How the objective and the training AUC went, epoch by epoch."""
+"""The objective and the training AUC, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConvergenceDisplay:
-    """Course of a fit: the objective F, and under it the AUC, against epochs.
+    """The objective F and the AUC against epochs.
 
-    Make one with :meth:`from_estimator` or :meth:`from_history`. F says whether the solver has
-    finished; the AUC of training rows, and of held-out rows where the fit recorded them, whether
-    finishing was worth it.
+    Use :meth:`from_estimator` or :meth:`from_history`. The AUC is that of the training rows and, if
+    the fit recorded it, of held-out rows.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ class ConvergenceDisplay:
         name : str, optional
             Name of the run in the legend.
         ax : Axes or pair of Axes, optional
-            Where to draw; see :meth:`plot`.
+            Axes to draw on; see :meth:`plot`.
         **kwargs
             Passed to matplotlib's ``plot`` for every line.
 
@@ -118,9 +117,9 @@ class ConvergenceDisplay:
             With ``epoch``, ``objective``, ``auc`` and perhaps ``validation_auc``, as a
             classifier's ``history_`` has them.
         ax : Axes or pair of Axes, optional
-            Where to draw; see :meth:`plot`.
+            Axes to draw on; see :meth:`plot`.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         for key in ("epoch", "objective", "auc"):
             if key not in history:
@@ -143,9 +142,9 @@ class ConvergenceDisplay:
         ----------
         ax : Axes or pair of Axes, optional
             The panels of F and of the AUC, for instance the ``ax_`` of another display; or one
-            Axes, whose place is divided in two. By default a new figure.
+            Axes, which is divided in two. By default a new figure.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         top, bottom = _two_panels(ax)
         name = self.name if name is None else name

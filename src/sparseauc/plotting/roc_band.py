@@ -1,4 +1,4 @@
-"""The ROC curve and how far it may be off."""
+"""The ROC curve with a confidence band."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class ROCBandDisplay:
     """ROC curve with a confidence band, and the AUC with its DeLong interval in the legend.
 
-    Make one with :meth:`from_estimator` or :meth:`from_predictions`.
+    Use :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ROCBandDisplay:
     band_fpr, band_low, band_high : array-like of shape (n_points,)
         False positive rates, and the limits of the true positive rate there.
     band : {"pointwise", "simultaneous"}
-        What the band promises; it is told in the legend.
+        Kind of coverage, shown in the legend.
     confidence : float
         Level of band and interval.
     auc : float
@@ -55,9 +55,8 @@ class ROCBandDisplay:
 
     Notes
     -----
-    :func:`~sparseauc.curves.roc_band` says what the bands promise and why.
-
-    Rows scored must not be those fitted to: curve, band and interval would be too good.
+    :func:`~sparseauc.curves.roc_band` describes the bands. Use rows that were not used for fitting:
+    otherwise curve, band and interval are optimistic.
 
     Examples
     --------
@@ -101,7 +100,7 @@ class ROCBandDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> ROCBandDisplay:
-        """Draw the curve of a fitted classifier on rows it was not fitted to.
+        """Draw the curve of a fitted classifier on new rows.
 
         Parameters
         ----------
@@ -116,7 +115,7 @@ class ROCBandDisplay:
         name : str, optional
             Name of the curve in the legend.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to matplotlib's ``plot`` for the curve.
 
@@ -147,10 +146,10 @@ class ROCBandDisplay:
         y_true : array-like of shape (n,)
             Binary labels; the one that sorts last is positive.
         y_score : array-like of shape (n,)
-            Scores, higher for rows thought positive.
+            Scores, higher for positives.
         band : {"pointwise", "simultaneous"}, default="pointwise"
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         if band not in ("pointwise", "simultaneous"):
             raise ValueError(f"band must be 'pointwise' or 'simultaneous', got {band!r}")
@@ -174,7 +173,7 @@ class ROCBandDisplay:
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ROCBandDisplay:
         """Draw the curve, its band and the line of chance.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         ax = one_panel(ax, square=True)
         name = self.name if name is None else name

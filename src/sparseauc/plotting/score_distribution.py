@@ -1,4 +1,4 @@
-"""How the scores of the classes lie."""
+"""The distribution of scores by class."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ScoreDistributionDisplay:
-    """Scores of each class, and where the threshold falls.
+    """Distribution of the scores of each class, with the threshold.
 
-    Make one with :meth:`from_estimator` or :meth:`from_predictions`. Each class is drawn as shares
-    of its own rows, so that a rare class is as visible as a common one.
+    Use :meth:`from_estimator` or :meth:`from_predictions`. Each class is drawn as shares of its own
+    rows.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class ScoreDistributionDisplay:
         y : array-like of shape (n,)
             Binary labels; the one that sorts last is positive.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to matplotlib's ``hist`` for both classes.
 
@@ -110,11 +110,11 @@ class ScoreDistributionDisplay:
         y_true : array-like of shape (n,)
             Binary labels; the one that sorts last is positive.
         y_score : array-like of shape (n,)
-            Scores, higher for rows thought positive.
+            Scores, higher for positives.
         threshold : float, optional
             Scores above it are predicted positive.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         auc(y_true, y_score)  # which checks both
         labels = np.asarray(y_true)
@@ -130,7 +130,7 @@ class ScoreDistributionDisplay:
     def plot(self, ax: Any = None, **kwargs: Any) -> ScoreDistributionDisplay:
         """Draw both classes and the threshold.
 
-        Arguments that are not told here are those of :meth:`from_estimator`.
+        Other parameters are those of :meth:`from_estimator`.
         """
         ax = one_panel(ax)
         scores, positive = np.asarray(self.scores), np.asarray(self.positive, np.bool_)

@@ -1,4 +1,4 @@
-"""How often columns are chosen, against their number."""
+"""Selection frequencies against the number of columns."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StabilityPathDisplay:
-    """How often each column is chosen from half of the rows, against the number of columns.
+    """Selection frequency of each column against the number of columns.
 
-    Make one with :meth:`from_result` or :meth:`from_frequencies`. Columns that reach the threshold
-    at any k are named, the others are grey.
+    Use :meth:`from_result` or :meth:`from_frequencies`. Columns that reach the threshold at any k
+    are named, the others are grey.
 
     Parameters
     ----------
     ks : array-like of shape (n_ks,)
-        Numbers of columns, ascending.
+        Values of k, ascending.
     frequencies : array-like of shape (n_ks, n_columns)
         Share of the halves in which the column was among the k chosen.
     names : sequence of str of length n_columns
@@ -74,7 +74,7 @@ class StabilityPathDisplay:
         ax: Any = None,
         **kwargs: Any,
     ) -> StabilityPathDisplay:
-        """Draw what ``stability_selection`` returned.
+        """Draw the result of ``stability_selection``.
 
         Parameters
         ----------
@@ -84,9 +84,9 @@ class StabilityPathDisplay:
         threshold : float, default=0.6
             Frequency from which a column counts as stable.
         n_labels : int, default=12
-            Stable columns named at most, the most frequent first.
+            Largest number of stable columns to name.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
         **kwargs
             Passed to matplotlib's ``plot`` for every line.
 
@@ -119,12 +119,12 @@ class StabilityPathDisplay:
         Parameters
         ----------
         ks : array-like of shape (n_ks,)
-            Numbers of columns, ascending.
+            Values of k, ascending.
         frequencies : array-like of shape (n_ks, n_columns)
         names : sequence of str of length n_columns, optional
             x0, x1 … by default.
 
-        Arguments that are not told here are those of :meth:`from_result`.
+        Other parameters are those of :meth:`from_result`.
         """
         table = np.asarray(frequencies, np.float64)
         if table.ndim != 2 or table.shape[0] != np.size(ks):
@@ -139,7 +139,7 @@ class StabilityPathDisplay:
     def plot(self, ax: Any = None, *, n_labels: int = 12, **kwargs: Any) -> StabilityPathDisplay:
         """Draw the lines, the threshold, and the names of the stable columns.
 
-        Arguments that are not told here are those of :meth:`from_result`.
+        Other parameters are those of :meth:`from_result`.
         """
         ax = one_panel(ax)
         ks, table = np.asarray(self.ks), np.asarray(self.frequencies, np.float64)

@@ -37,7 +37,7 @@ class FittedList(NamedTuple):
     restrictions : Restrictions
         What the model's list obeys.
     names : ndarray of shape (d,)
-        Names of the columns, or their numbers.
+        Names of the columns, or their indices.
     """
 
     X: Any

@@ -1,4 +1,4 @@
-"""The chosen columns as a table that a person reads."""
+"""The table of chosen columns."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _MOST_PRODUCTS = 1e9
 def column_table(
     model: Any, X: Any, y: npt.ArrayLike, stability: StabilityResult | None = None
 ) -> pd.DataFrame:
-    """Tabulate what each chosen column contributes, the weightiest first.
+    """Tabulate the chosen columns, those with the largest weights first.
 
     Parameters
     ----------
     model : SparseLinearClassifier
         Fitted; any classifier of this package.
     X : array-like, sparse matrix or frame of shape (n, d)
-        Rows to describe the columns on, as a rule the training rows.
+        Usually the training rows.
     y : array-like of shape (n,)
-        Their labels, as the model knows them.
+        Their labels.
     stability : StabilityResult, optional
-        Of the same columns, for how often each is chosen.
+        For the selection frequencies.
 
     Returns
     -------
@@ -51,18 +51,18 @@ def column_table(
         One row for each column with a coefficient:
 
         - ``rank``: 1 for the largest ``standardised``, by absolute value;
-        - ``column``: its name, or its number if the model was fitted without names;
+        - ``column``: its name, or its index if the model was fitted without names;
         - ``coefficient``: per unit of the column;
-        - ``standardised``: per standard deviation of the column, which compares columns;
-        - ``auc``: of the column alone, taken in its better direction, so 0.5 or more;
+        - ``standardised``: per standard deviation of the column;
+        - ``auc``: of the column alone, in its better direction, so at least 0.5;
         - ``direction``: "+" if positives have larger values, "-" if smaller, "" if neither;
         - ``points`` and ``unit``: of a model of :func:`~sparseauc.selection.point_score`;
         - ``frequency``: if ``stability`` is given, share of the halves that chose it.
 
     Notes
     -----
-    A column whose coefficient has another sign than its direction is there for the others' sake: it
-    cancels noise that it shares with them.
+    A column whose coefficient and direction differ in sign cancels noise that it shares with
+    others.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def _column(X: Any, j: int) -> npt.NDArray[np.float64]:
 
 
 def near_copies(X: Any, chosen: Sequence[int], least: float = 0.9) -> list[list[tuple[int, float]]]:
-    """Find for each chosen column the others that nearly copy it, by their correlation.
+    """Find columns that are highly correlated with each chosen column.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def encoded(
     ----------
     source : Source
     aside : collection of str
-        Columns that are no features.
+        Columns that are not features.
     text : {"refuse", "one-hot", "auto", "drop"}
         What to do with columns that are not numbers.
     most : int
