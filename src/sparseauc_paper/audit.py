@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
 from sparseauc.tabular.report.elements import Element, Listing, Note
@@ -84,18 +85,12 @@ class Effect:
 
 
 def clear_effects(found: Sequence[Effect]) -> list[Effect]:
-    """Effects that are more than chance; of those named, one in twenty is so by accident.
-
-    Benjamini and Hochberg: the most of the smallest p-values of which the i-th of n is below
-    0.05·i/n.
-    """
-    ranked = sorted(found, key=lambda effect: effect.p_value)
-    kept = [
-        place
-        for place, effect in enumerate(ranked, start=1)
-        if effect.p_value <= 0.05 * place / len(ranked)
-    ]
-    return ranked[: max(kept, default=0)]
+    """Effects that are more than chance; of those named, one in twenty is so by accident."""
+    if not found:
+        return []
+    adjusted = false_discovery_control([effect.p_value for effect in found])
+    clear = [effect for effect, p in zip(found, adjusted, strict=True) if p <= 0.05]
+    return sorted(clear, key=lambda effect: effect.p_value)
 
 
 def effects(request: Request, outcomes: Outcomes) -> list[Effect]:

@@ -30,6 +30,7 @@ from .summaries import (
     real_results,
     shown,
     table_values,
+    trial_means,
 )
 from .theory.constants import rows_needed
 from .theory.measurements import PAPER as PAPER_TASK
@@ -329,13 +330,7 @@ def _claims_of_genes(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
 
 def _trials(values: Values) -> Values:
     """One value for each trial: its five values judge the same rows, or parts of the same table."""
-    means: Values = {}
-    for place, sample in values.items():
-        by_trial: dict[int, list[float]] = {}
-        for (trial, _), value in sample.items():
-            by_trial.setdefault(trial, []).append(value)
-        means[place] = {(trial, 0): float(np.mean(v)) for trial, v in by_trial.items()}
-    return means
+    return {place: trial_means(sample) for place, sample in values.items()}
 
 
 def _shares(share: dict[tuple[str, str, str], Sample], dataset: str, k: str) -> Values:

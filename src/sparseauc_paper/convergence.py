@@ -48,7 +48,7 @@ def convergence_task(
     )
 
 
-def compute_convergence(settings: Mapping[str, Any]) -> dict[str, Any]:
+def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Run SHT-AUC with k = k*; see ``convergence_task`` for the settings."""
     draw = (settings["seed"], settings["k"], settings["ratio"], 0, settings["n"], settings["d"])
     data = outbreak(*draw)

@@ -65,7 +65,7 @@ def real_task(
     )
 
 
-def compute_real(settings: Mapping[str, Any]) -> dict[str, Any]:
+def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Tune, fit and test; see ``real_task`` for the settings."""
     protocol = Protocol(**settings["switches"])
     method = METHODS[settings["method"]]

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -41,17 +41,8 @@ def make_report(
 ) -> Report:
     """Assemble the report of the experiments.
 
-    Parameters
-    ----------
-    request : Request
-    experiments : tuple of str
-        Those to show.
-    outcomes : dict of Task to Outcome
-        Of the tasks that were run; those that were not are left out of every mean.
-    facts : dict of str to str
-        About the run.
-    missing_data : dict of str to str
-        Data sets that cannot be had, and why.
+    Tasks without an outcome are left out of every mean. ``facts`` are about the run, and
+    ``missing_data`` says why data sets cannot be had.
     """
     builders: dict[str, Callable[[], list[Element]]] = {
         "table1": lambda: _table1(request, outcomes),
@@ -272,7 +263,7 @@ def facts_of(
         for task in outcomes
         if task.kind == "real"
     }
-    packages = ("sparseauc", "numpy", "scipy", "scikit-learn", "numba", "joblib")
+    packages = ("sparseauc", "numpy", "scipy", "sklearn", "numba", "joblib")
     return {
         "command": command,
         "seed": str(seed),
@@ -282,16 +273,5 @@ def facts_of(
         or "simulated only",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
-        "versions": ", ".join(f"{name} {_version(name)}" for name in packages),
+        "versions": ", ".join(f"{name} {import_module(name).__version__}" for name in packages),
     }
-
-
-def _version(name: str) -> str:
-    from sparseauc import __version__
-
-    if name == "sparseauc":
-        return __version__
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,15 +82,6 @@ def run_tasks(
         As in ``Task.compute``.
     console : rich.console.Console, optional
         Where progress is told; nowhere by default.
-
-    Returns
-    -------
-    Progressed
-
-    Raises
-    ------
-    KeyboardInterrupt
-        As it comes; what was finished is in the store.
     """
     started = time.perf_counter()
     unique = list(dict.fromkeys(tasks))
@@ -154,9 +146,9 @@ def _telling(console: Console | None, total: int) -> Iterator[Callable[[int], No
 
 def describe_failures(outcomes: dict[Task, Any]) -> list[str]:
     """Last line of every distinct error, with the number of tasks it stopped."""
-    counts: dict[str, int] = {}
-    for outcome in outcomes.values():
-        if outcome.error is not None:
-            line = outcome.error.strip().splitlines()[-1]
-            counts[line] = counts.get(line, 0) + 1
+    counts = Counter(
+        outcome.error.strip().splitlines()[-1]
+        for outcome in outcomes.values()
+        if outcome.error is not None
+    )
     return [f"{line} ({count} tasks)" for line, count in counts.items()]

@@ -10,11 +10,10 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from sparseauc.cli._errors import OutputError
 
@@ -49,7 +48,7 @@ class Outcome:
     seconds: float
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Outcomes by task.
 
     Parameters
@@ -91,15 +90,7 @@ class Store:
                 "one by --store"
             ) from error
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -85,15 +85,12 @@ def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
     independent trials, whichever is larger; ``by_trial``, for trials whose values all judge the
     same rows, always that of trials.
     """
-    trials: dict[int, list[float]] = {}
-    for (trial, _), value in sample.items():
-        if not isnan(value):
-            trials.setdefault(trial, []).append(value)
-    good = np.array([value for values in trials.values() for value in values])
+    finite = {key: value for key, value in sample.items() if not isnan(value)}
+    good = np.array(list(finite.values()))
     failed = len(sample) - good.size
-    if not trials:
+    if not finite:
         return Mean(nan, nan, nan, 0, failed)
-    means = np.array([np.mean(values) for values in trials.values()])
+    means = np.array(list(trial_means(finite).values()))
     errors = [
         (float(units.std(ddof=1)) / sqrt(units.size), units.size - 1)
         for units in ([means] if by_trial else [good, means])
@@ -101,6 +98,14 @@ def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
     ]
     se, df = max(errors, default=(nan, 0))
     return Mean(float(good.mean()), se, float(good.std()), good.size, failed, df)
+
+
+def trial_means(sample: Sample) -> Sample:
+    """One value for each trial."""
+    trials: dict[int, list[float]] = {}
+    for (trial, _), value in sample.items():
+        trials.setdefault(trial, []).append(value)
+    return {(trial, 0): float(np.mean(values)) for trial, values in trials.items()}
 
 
 def difference_of(one: Sample, other: Sample, factor: float = 1.0) -> Sample:
@@ -325,33 +330,33 @@ def _series(method: str, x: Sequence[float], means: Sequence[Mean]) -> Series:
 # ------------------------------------------------------------------------------ convergence
 
 
-def _course(
-    request: Request, outcomes: Outcomes, k: int, ratio: float, scale: Scale, field: str
-) -> tuple[list[int], Floats]:
-    """Epochs, and the mean over training parts of what was recorded at them; none if all failed."""
-    tasks = plan.figure1_tasks(request)
-    runs = [
-        outcome.result
-        for fold in range(request.preset.figure1_folds)
-        if (outcome := outcomes.get(tasks[k, ratio, scale, fold])) is not None
-        and outcome.result is not None
-    ]
-    if not runs:
-        return [], np.empty(0)
-    return list(runs[0]["epochs"]), np.mean([run[field] for run in runs], axis=0)
+Courses = dict[tuple[int, float, Scale], tuple[list[int], Floats]]
+
+
+def _courses(request: Request, outcomes: Outcomes, field: str) -> Courses:
+    """Epochs, and the mean over training parts of what was recorded at them, of what was run."""
+    runs: dict[tuple[int, float, Scale], list[dict[str, Any]]] = {}
+    for (k, ratio, scale, _), task in plan.figure1_tasks(request).items():
+        if task in outcomes and (result := outcomes[task].result) is not None:
+            runs.setdefault((k, ratio, scale), []).append(result)
+    return {
+        place: (parts[0]["epochs"], np.mean([part[field] for part in parts], axis=0))
+        for place, parts in runs.items()
+    }
 
 
 def figure1(request: Request, outcomes: Outcomes) -> list[Figure]:
     """Figure 1 for each scale of the step, a panel for each k*; and F in the same runs."""
     preset = request.preset
+    aucs = _courses(request, outcomes, "auc")
     figures = []
     for scale, words in SCALES.items():
         panels = []
         for k in preset.sparsities:
             series = []
             for ratio in preset.figure1_ratios:
-                epochs, auc = _course(request, outcomes, k, ratio, scale, "auc")
-                if epochs:
+                if (k, ratio, scale) in aucs:
+                    epochs, auc = aucs[k, ratio, scale]
                     # Each curve is divided by its own largest value, as in the paper; the start,
                     # where all scores are zero, would only flatten it.
                     series.append(Series(f"r = {ratio:g}", epochs[1:], list(auc[1:] / auc.max())))
@@ -373,14 +378,12 @@ def figure1(request: Request, outcomes: Outcomes) -> list[Figure]:
                 panels,
             )
         )
+    objectives = _courses(request, outcomes, "objective")
     panels = []
     for scale, words in SCALES.items():
         series = []
         for ratio in preset.figure1_ratios:
-            courses = [
-                _course(request, outcomes, k, ratio, scale, "objective") for k in preset.sparsities
-            ]
-            courses = [course for course in courses if course[0]]
+            courses = [at for (_, *place), at in objectives.items() if place == [ratio, scale]]
             if courses:
                 mean = np.mean([values for _, values in courses], axis=0)
                 series.append(Series(f"r = {ratio:g}", courses[0][0], list(mean)))
@@ -408,13 +411,10 @@ def _figure1_extent(request: Request) -> str:
 
 
 def _mean_steps(request: Request, outcomes: Outcomes, scale: Scale) -> str:
+    courses = _courses(request, outcomes, "step")
     parts = []
     for ratio in request.preset.figure1_ratios:
-        steps = [
-            outcomes[task].result["step"]  # type: ignore[index]
-            for (_, r, s, _), task in plan.figure1_tasks(request).items()
-            if (r, s) == (ratio, scale) and task in outcomes and outcomes[task].result is not None
-        ]
+        steps = [step for (_, *place), (_, step) in courses.items() if place == [ratio, scale]]
         if steps:
             parts.append(f"{np.mean(steps):.3g} at r = {ratio:g}")
     return f"Mean γ: {', '.join(parts)}."
@@ -444,17 +444,10 @@ def epochs_until_settled(
 def _mean_epochs(
     request: Request, outcomes: Outcomes, field: str, first: Callable[[list[int], Floats], int]
 ) -> dict[tuple[str, float], float]:
-    found: dict[tuple[str, float], float] = {}
-    for scale in SCALES:
-        for ratio in request.preset.figure1_ratios:
-            courses = (
-                _course(request, outcomes, k, ratio, scale, field)
-                for k in request.preset.sparsities
-            )
-            needed = [first(epochs, values) for epochs, values in courses if epochs]
-            if needed:
-                found[scale, ratio] = float(np.mean(needed))
-    return found
+    needed: dict[tuple[str, float], list[int]] = {}
+    for (_, ratio, scale), course in _courses(request, outcomes, field).items():
+        needed.setdefault((scale, ratio), []).append(first(*course))
+    return {place: float(np.mean(epochs)) for place, epochs in needed.items()}
 
 
 # ------------------------------------------------------------------------------------- genes

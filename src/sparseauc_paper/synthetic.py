@@ -57,7 +57,7 @@ def synthetic_task(
     )
 
 
-def compute_synthetic(settings: Mapping[str, Any]) -> dict[str, Any]:
+def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Tune, fit and test; see ``synthetic_task`` for the settings."""
     protocol = Protocol(**settings["switches"])
     method = METHODS[settings["method"]]

@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from .seeds import canonical
 
@@ -17,24 +17,13 @@ Kind = Literal["synthetic", "real", "convergence"]
 REVISION = 2
 
 
-class _Computed(NamedTuple):
-    """Where a kind is computed, and what every result of it holds."""
-
-    module: str
-    function: str
-    fields: tuple[str, ...]
-
-
-# By name: the modules build tasks themselves, and import this one.
-_COMPUTED: Mapping[Kind, _Computed] = {
-    "synthetic": _Computed(
-        "synthetic", "compute_synthetic",
-        ("auc", "auc_cut", "f1", "f1_largest", "jaccard", "jaccard_largest", "columns"),
+# What every result of a kind holds; it is computed by the module of the same name.
+_FIELDS: Mapping[Kind, tuple[str, ...]] = {
+    "synthetic": (
+        "auc", "auc_cut", "f1", "f1_largest", "jaccard", "jaccard_largest", "columns",
     ),
-    "real": _Computed("real", "compute_real", ("by_k", "best")),
-    "convergence": _Computed(
-        "convergence", "compute_convergence", ("epochs", "auc", "objective", "step")
-    ),
+    "real": ("by_k", "best"),
+    "convergence": ("epochs", "auc", "objective", "step"),
 }  # fmt: skip
 
 
@@ -65,7 +54,7 @@ class Task:
     @property
     def fields(self) -> tuple[str, ...]:
         """What its result holds at least."""
-        return _COMPUTED[self.kind].fields
+        return _FIELDS[self.kind]
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -75,8 +64,7 @@ class Task:
 
         The result is plain JSON and depends on nothing but the settings.
         """
-        place = _COMPUTED[self.kind]
-        compute: Callable[[Mapping[str, Any]], dict[str, Any]] = getattr(
-            importlib.import_module(f".{place.module}", __package__), place.function
-        )
+        # By name: the module builds tasks itself, and imports this one.
+        module = importlib.import_module(f".{self.kind}", __package__)
+        compute: Callable[[Mapping[str, Any]], dict[str, Any]] = module.compute
         return compute({**self.settings, "device": device})

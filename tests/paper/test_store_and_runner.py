@@ -125,14 +125,14 @@ def test_same_numbers_whatever_the_jobs(tmp_path):
 
 def test_a_failure_is_kept_and_tried_again(tmp_path, monkeypatch):
     some = tasks()
-    whole = synthetic.compute_synthetic
+    whole = synthetic.compute
 
     def fails_on_the_first_fold(settings):
         if settings["fold"] == 0:
             raise ZeroDivisionError("no rows on fold 0")
         return whole(settings)
 
-    monkeypatch.setattr(synthetic, "compute_synthetic", fails_on_the_first_fold)
+    monkeypatch.setattr(synthetic, "compute", fails_on_the_first_fold)
     with Store(tmp_path / "store.sqlite") as store:
         progressed = run_tasks(some, store)
         assert progressed.done == len(some)
@@ -142,7 +142,7 @@ def test_a_failure_is_kept_and_tried_again(tmp_path, monkeypatch):
         assert line == f"ZeroDivisionError: no rows on fold 0 ({len(some) // 2} tasks)"
         errors = [outcome.error for outcome in outcomes.values() if outcome.error]
         assert all("fails_on_the_first_fold" in error for error in errors)  # with its traceback
-        monkeypatch.setattr(synthetic, "compute_synthetic", whole)
+        monkeypatch.setattr(synthetic, "compute", whole)
         again = run_tasks(some, store)
         assert (again.done, again.failed) == (len(some) // 2, 0)
         assert not any(outcome.error for outcome in store.get(some).values())

@@ -9,11 +9,11 @@ from tiny import TINY
 from sparseauc.metrics import support_f1
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers import sht_auc
+from sparseauc_paper import synthetic
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.seeds import generator
 from sparseauc_paper.synthetic import (
-    compute_synthetic,
     inner_splits,
     outbreak,
     outer_split,
@@ -76,7 +76,7 @@ def naive_published_sht_auc(settings):
 @pytest.mark.parametrize("fold", [0, 3])
 def test_published_task_equals_the_naive_program(fold):
     settings = task("sht-auc", PUBLISHED, fold=fold).settings
-    result = compute_synthetic(settings)
+    result = synthetic.compute(settings)
     expected = naive_published_sht_auc(settings)
     assert result["chosen"] == expected["chosen"]
     for name in ("auc", "f1", "validation_auc"):

@@ -35,23 +35,8 @@ def restricted_convexity(n: float, d: int, s: int, r: float, deviation: float = 
 
         ρ⁻ = (λ/2 − 6√2·t)² − (32/3)·t²,        t² = s·log(d) / (r·n).
 
-    Parameters
-    ----------
-    n : float
-        Rows. A float, so that limits can be asked for.
-    d : int
-        Columns.
-    s : int
-        Non-zeros, 2k + k* in Theorem 1.
-    r : float
-        Share of positives, at most 1/2.
-    deviation : float, default=1.0
-        λ = λ_min(Σ^½).
-
-    Returns
-    -------
-    float
-        The printed value, whatever its sign and whether or not it is a bound.
+    n rows (a float, so that limits can be asked for), d columns, s non-zeros (2k + k* in Theorem
+    1), a share r of positives of at most 1/2, and λ = λ_min(Σ^½), the ``deviation``.
 
     Notes
     -----
@@ -97,12 +82,7 @@ def restricted_smoothness(d: int, s: int, r: float, b: float) -> float:
 
         ρ⁺ = 16·s·log(d)·(½·log(b) + log(d)) / r.
 
-    Parameters
-    ----------
-    d, s, r
-        As for ``restricted_convexity``.
-    b : float
-        Rows of a block.
+    b is the number of rows of a block, the others are as for ``restricted_convexity``.
 
     Notes
     -----
@@ -145,12 +125,7 @@ def expansion_of_lemma(k: int, k_star: int, d: int | None = None) -> float:
 
         ν = (μ + √((4 + μ)·μ)) / 2,     μ = min(k*, d − k) / (k − k* + min(k*, d − k)).
 
-    Parameters
-    ----------
-    k, k_star : int
-        1 ≤ k* ≤ k.
-    d : int, optional
-        Columns; left out, there are at least k + k* of them, and μ = k*/k.
+    with 1 ≤ k* ≤ k. Without d there are at least k + k* columns, and μ = k*/k.
 
     Notes
     -----
@@ -176,17 +151,8 @@ def expansion_of_lemma(k: int, k_star: int, d: int | None = None) -> float:
 def contraction(condition: float, expansion: float) -> float:
     """κ = √(ν (1 − 1/ρ)): the factor by which a step brings w nearer to w*, in expectation.
 
-    Parameters
-    ----------
-    condition : float
-        ρ, at least 1; infinite where there is no ρ⁻.
-    expansion : float
-        ν of the theorem or 1 + ν of the proof.
-
-    Returns
-    -------
-    float
-        At least 1 where the theorem says nothing.
+    ρ is infinite where there is no ρ⁻; the expansion is ν of the theorem or 1 + ν of the proof.
+    Where κ is 1 or more the theorem says nothing.
 
     Examples
     --------
@@ -201,18 +167,8 @@ def contraction(condition: float, expansion: float) -> float:
 def tolerance_parameter(gradient_norm: float, rho_plus: float, expansion: float) -> float:
     """σ of Theorem 1, γ√ν times the blocks' gradients at w*, with γ = 1/ρ⁺.
 
-    Parameters
-    ----------
-    gradient_norm : float
-        Mean over blocks of max_{|Ω| ≤ s} ‖P_Ω ∇f_B(w*)‖; ``empirical.block_gradient_norm``.
-    rho_plus : float
-    expansion : float
-        As for ``contraction``.
-
-    Notes
-    -----
-    It does not vanish for a single block, nor where w* is the best vector of its size: ∇F(w*) is
-    zero on the support of w*, not outside.
+    The gradients' norm is that of ``empirical.block_gradient_norm``. σ does not vanish for a single
+    block, nor where w* is the best vector of its size: ∇F(w*) is zero on the support of w* only.
     """
     if not rho_plus > 0:
         raise ValueError(f"rho_plus must be positive, got {rho_plus}")

@@ -76,18 +76,7 @@ class Bracket:
 def hessian_root(objective: AUCObjective, rows: npt.ArrayLike, n_blocks: int) -> Array:
     """Z with ZᵀZ = H_B = ½∇²f_B, for the block of these rows, one of ``n_blocks``.
 
-    Parameters
-    ----------
-    objective : AUCObjective
-        The data, dense.
-    rows : array-like of int
-        Rows of the block; all of them and one block give H itself.
-    n_blocks : int
-
-    Returns
-    -------
-    ndarray of shape (len(rows) + 1, d)
-        A row for each row of the block, and δ.
+    Z has a row for each row of the block, and δ. All rows and one block give H itself.
     """
     if isinstance(objective.table, CSR):
         raise TypeError("restricted eigenvalues need a dense table: centred rows are not sparse")
@@ -290,21 +279,8 @@ def empirical_constants(
 ) -> EmpiricalConstants:
     """Measure ρ⁻ of F and ρ⁺ of its blocks along vectors of at most 2k + k* non-zeros.
 
-    Parameters
-    ----------
-    objective : AUCObjective
-        The data, dense; d × d numbers must fit in memory.
-    blocks : RowBlocks
-        The blocks of the run.
-    k, k_star : int
-        Non-zeros kept in each step, and of the vector of interest.
-    n_random : int, default=30
-        Random supports tried, for each block.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    EmpiricalConstants
+    k columns are kept in each step, and the vector of interest has k*. ``n_random`` random supports
+    are tried for each block.
 
     Examples
     --------
@@ -408,17 +384,7 @@ def fit_rate(distances: npt.ArrayLike) -> float:
     entries if that comes sooner. Later, a run that thresholds exchanges columns now and then, which
     takes many times longer than the descent on those it has. Entries count only down to twice the
     median of the last fifth, where noise takes over, and to a millionth of D_0, where rounding
-    does.
-
-    Parameters
-    ----------
-    distances : array-like of shape (T,)
-        Not negative.
-
-    Returns
-    -------
-    float
-        NaN where there are no two entries to draw a line through.
+    does. NaN where there are no two entries to draw a line through.
 
     Examples
     --------
@@ -457,25 +423,8 @@ def measure_course(
     """Run Algorithm 1 from zero, step by step, and watch its distance to a vector.
 
     The iterates are those of ``solvers.sht_auc``, which shows them after each epoch only; a run
-    that contracts may be there within the first.
-
-    Parameters
-    ----------
-    objective : AUCObjective
-    blocks : RowBlocks
-    target : array-like of shape (d,)
-        w*, any vector: Theorem 1 holds for every k*-sparse one, with its own σ.
-    k : int
-    step_size : float
-        γ; Theorem 1 has 1/ρ⁺.
-    n_epochs : int
-        As many steps each as there are blocks.
-    rng : numpy.random.Generator
-        Which blocks are drawn.
-
-    Returns
-    -------
-    Course
+    that contracts may be there within the first. The target is any vector w*: Theorem 1 holds for
+    every k*-sparse one, with its own σ.
     """
     w_star = np.asarray(target, np.float64)
     rows = list(_rows_of(blocks))

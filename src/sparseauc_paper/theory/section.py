@@ -39,16 +39,7 @@ _RATE = "contraction of a step"
 def theory_section(seed: int = 0, quick: bool = True) -> Section:
     """Set the constants of Theorems 1 and 2 beside what is measured on data and in runs.
 
-    Parameters
-    ----------
-    seed : int, default=0
-        Of everything drawn; the same seed gives the same section.
-    quick : bool, default=True
-        One table for each of four ratios, some seconds; otherwise five tables for each of ten.
-
-    Returns
-    -------
-    Section
+    Quick is one table for each of four ratios, some seconds; otherwise five for each of ten.
     """
     ratios = _QUICK_RATIOS if quick else _RATIOS
     n_tables = 1 if quick else 5
@@ -209,20 +200,6 @@ def _listing_of_printed(ratios: Sequence[float]) -> Listing:
 
 
 def _listing_of_paper(paper: Measurements) -> Listing:
-    rows = [
-        {
-            "r": r,
-            "ρ⁻ ≤": _mean(measured, lambda m: m.constants.rho_minus[0]),
-            "ρ⁺ ≥": _mean(measured, lambda m: m.constants.rho_plus[0]),
-            "ρ, random": _mean(measured, lambda m: m.constants.condition_on_random),
-            "ρ ≥": _mean(measured, lambda m: m.constants.condition[0]),
-            "κ ≥": _mean(measured, lambda m: m.constants.kappa[0]),
-            "rate of a step": _mean(measured, lambda m: m.course.rate),
-            "rate, same step": _mean(measured, lambda m: m.same_step.rate),
-            "left of ‖w − w*‖": _mean(measured, lambda m: m.remaining),
-        }
-        for r, measured in sorted(paper.items())
-    ]
     return Listing(
         "theory-paper-task",
         f"The paper's task, measured: {PAPER}",
@@ -230,29 +207,39 @@ def _listing_of_paper(paper: Measurements) -> Listing:
         "columns drawn at random. Rates: by which a step came nearer to where the run ended, in "
         "its first descent, with the step 1/ρ⁺ and with that of the smallest r. Last: distance to "
         f"the best {PAPER.k_star} columns' vector at the end, as a share of the first.",
-        _frame(rows),
+        _means(
+            paper,
+            {
+                "ρ⁻ ≤": lambda m: m.constants.rho_minus[0],
+                "ρ⁺ ≥": lambda m: m.constants.rho_plus[0],
+                "ρ, random": lambda m: m.constants.condition_on_random,
+                "ρ ≥": lambda m: m.constants.condition[0],
+                "κ ≥": lambda m: m.constants.kappa[0],
+                "rate of a step": lambda m: m.course.rate,
+                "rate, same step": lambda m: m.same_step.rate,
+                "left of ‖w − w*‖": lambda m: m.remaining,
+            },
+        ),
     )
 
 
 def _listing_of_easy(easy: Measurements) -> Listing:
-    rows = [
-        {
-            "r": r,
-            "ρ ≥": _mean(measured, lambda m: m.constants.condition[0]),
-            "ρ ≤": _mean(measured, lambda m: m.constants.condition[1]),
-            "κ ≤": _mean(measured, lambda m: m.constants.kappa[1]),
-            "rate of a step": _mean(measured, lambda m: m.course.rate),
-            "promised tolerance": _mean(measured, lambda m: m.promised),
-            "left of ‖w − w*‖": _mean(measured, lambda m: m.remaining),
-        }
-        for r, measured in sorted(easy.items())
-    ]
     return Listing(
         "theory-easy-task",
         f"An easy task, measured: {EASY}",
         "Here all columns together are well conditioned, so that κ is known for certain. "
         "Tolerance and distance as shares of the first distance.",
-        _frame(rows),
+        _means(
+            easy,
+            {
+                "ρ ≥": lambda m: m.constants.condition[0],
+                "ρ ≤": lambda m: m.constants.condition[1],
+                "κ ≤": lambda m: m.constants.kappa[1],
+                "rate of a step": lambda m: m.course.rate,
+                "promised tolerance": lambda m: m.promised,
+                "left of ‖w − w*‖": lambda m: m.remaining,
+            },
+        ),
     )
 
 
@@ -371,6 +358,18 @@ def _course(r: float, distances: Array, steps_per_epoch: int, unit: float | None
 
 def _mean(measured: Sequence[Measurement], value: Callable[[Measurement], float]) -> float:
     return float(np.mean([value(m) for m in measured]))
+
+
+def _means(
+    results: Measurements, columns: Mapping[str, Callable[[Measurement], float]]
+) -> pd.DataFrame:
+    """Means over the tables of every ratio."""
+    return _frame(
+        [
+            {"r": r, **{label: _mean(measured, value) for label, value in columns.items()}}
+            for r, measured in sorted(results.items())
+        ]
+    )
 
 
 def _frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
