@@ -10,15 +10,17 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sparseauc.baselines import fsauc, hsg_ht, mean_difference
 from sparseauc.baselines._online import ClassSums
+from sparseauc.baselines.hsg_ht import batches_of_epochs
 from sparseauc.baselines.spam import SPAMState
-from sparseauc.blocks import RowBlocks
+from sparseauc.blocks import RowBlocks, visiting_order
 from sparseauc.estimators import SparseAUCClassifierCV
 from sparseauc.objective import AUCObjective
 from sparseauc.rows import read_only
@@ -37,6 +39,8 @@ Point = Mapping[str, float]
 
 # Coefficients of the convex methods below this count as zero when columns are counted.
 NEGLIGIBLE = 1e-3
+# The published programs' step and growth of batches for HSG-HT.
+_HSG_STEP, _GROWTH = 3.0, 1.033
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,11 @@ class Training:
     def row_space(self) -> RowSpace:
         """Products of these rows with each other, made once for all grid points."""
         return RowSpace.of(self.X, self.positive)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether these fits are for ``on_gpu``."""
+        return self.device is not None and self.tuning
 
     @property
     def tol(self) -> float:
@@ -170,6 +179,28 @@ def _families(training: Training, points: Sequence[Point]) -> Iterator[tuple[Poi
 # ------------------------------------------------------------------------- hard thresholding
 
 
+class Schedule(NamedTuple):
+    """Blocks in the order in which a run visits them, for all k that share it.
+
+    Attributes
+    ----------
+    rows, rates : ndarrays of shape (number of visits of rows,)
+        The rows, and what the gradient of each is multiplied by, the step included.
+    sizes : ndarray of shape (number of steps,)
+        Rows of each block.
+    ks : list of int
+    step, shrink : float
+        γ, and what w is multiplied by after a step.
+    """
+
+    rows: Indices
+    rates: Floats
+    sizes: Indices
+    ks: Sequence[int]
+    step: float
+    shrink: float
+
+
 def _fit_sht_auc(training: Training, points: Sequence[Point]) -> Floats:
     protocol, r = training.protocol, training.objective.moments.ratio
     step = r * (1 - r)
@@ -198,6 +229,9 @@ def _fit_blockwise(
     n, d = training.X.shape
     W = np.zeros((d, len(points)))
     shuffle = not training.protocol.fixed_order
+    logistic = fit_grid is sto_iht_grid
+    schedules: list[Schedule] = []
+    wanted: list[list[int]] = []
     for rest, places in _families(training, points):
         # Places of each size; none is left at k = 1 where one too many is removed: it stays zero.
         sizes: dict[int, list[int]] = {}
@@ -208,42 +242,106 @@ def _fit_blockwise(
             continue
         batch_size = -(-n // training.n_blocks(points[places[0]]))
         # Dealt by a generator in the same state as the fit's: the blocks that it will see.
-        blocks = RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=training.rng(rest))
+        rng = training.rng(rest)
+        blocks = RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=rng)
+        of_family = options(blocks)
+        if training.on_gpu and of_family["step_sizes"] != "auto":
+            schedules.append(_schedule(training, blocks, rng, ks, logistic, **of_family))
+            wanted += [sizes[size] for size in ks]
+            continue
         coef = fit_grid(
             training.X, training.positive, ks=ks, batch_size=batch_size,
             max_epochs=training.epochs, tol=0.0, shuffle=shuffle, rng=training.rng(rest),
-            **options(blocks),
+            **of_family,
         ).coef  # fmt: skip
         for size, w in zip(ks, coef, strict=True):
             W[:, sizes[size]] = w[:, None]
+    _run_on_gpu(training, schedules, wanted, W, logistic=logistic)
     return W
+
+
+def _schedule(
+    training: Training,
+    blocks: RowBlocks,
+    rng: np.random.Generator,
+    ks: Sequence[int],
+    logistic: bool,
+    step_sizes: float,
+    ridges: float = 0.0,
+) -> Schedule:
+    """Draw the blocks of all epochs, as the solvers do."""
+    orders = [visiting_order(len(blocks), "replacement", rng) for _ in range(training.epochs)]
+    visits = np.concatenate(orders)
+    parts = [blocks.rows[start:stop] for start, stop in pairwise(blocks.starts)]
+    rows = np.concatenate([parts[i] for i in visits])
+    scales = np.array(training.objective.block_scales(len(blocks)))
+    rates = step_sizes * np.where(training.positive[rows], *scales)
+    if logistic:
+        rates = np.full(rows.size, step_sizes * len(blocks) / training.positive.size)
+    sizes = np.diff(blocks.starts)[visits]
+    return Schedule(rows, rates, sizes, ks, step_sizes, 1.0 / (1.0 + step_sizes * ridges))
+
+
+def _run_on_gpu(
+    training: Training,
+    schedules: Sequence[Schedule],
+    wanted: Sequence[Sequence[int]],
+    W: Floats,
+    *,
+    logistic: bool,
+) -> None:
+    """Run the schedules and write each answer where it is wanted."""
+    if not schedules:
+        return
+    from .on_gpu import hard_grid
+
+    found = hard_grid(
+        training.X, training.positive, schedules, logistic=logistic, device=str(training.device)
+    )
+    for places, w in zip(wanted, found.T, strict=True):
+        W[:, places] = w[:, None]
 
 
 def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
     W = np.zeros((training.X.shape[1], len(points)))
+    if training.on_gpu:
+        schedules, wanted = [], []
+        for rest, places in _families(training, points):
+            kept = [place for place in places if training.n_columns(points[place]) > 0]
+            ks = [training.n_columns(points[place]) for place in kept]
+            schedules.append(_growing_schedule(training, rest, ks))
+            wanted += [[place] for place in kept]
+        _run_on_gpu(training, schedules, wanted, W, logistic=True)
+        return W
     for place, point in enumerate(points):
         k = training.n_columns(point)
         if k == 0:
             continue
         result = hsg_ht(
-            training.objective, k, step_size=3.0, initial_batch_size=point["tau"], growth=1.033,
-            restart_batches=training.protocol.restart_batches, max_epochs=training.epochs,
-            tol=0.0, shuffle=not training.protocol.fixed_order, rng=training.rng(point),
+            training.objective, k, step_size=_HSG_STEP, initial_batch_size=point["tau"],
+            growth=_GROWTH, restart_batches=training.protocol.restart_batches,
+            max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
+            rng=training.rng(point),
         )  # fmt: skip
         W[result.support, place] = result.values
     return W
 
 
+def _growing_schedule(training: Training, point: Point, ks: Sequence[int]) -> Schedule:
+    """Draw HSG-HT's batches of all epochs, as the solver does."""
+    n, rng = training.positive.size, training.rng(point)
+    batches = batches_of_epochs(n, point["tau"], _GROWTH, restart=training.protocol.restart_batches)
+    rows, sizes = [], []
+    for starts in islice(batches, training.epochs):
+        order = np.arange(n) if training.protocol.fixed_order else rng.permutation(n)
+        rows.append(order[: starts[-1]])
+        sizes.append(np.diff(starts))
+    all_sizes = np.concatenate(sizes)
+    rates = np.repeat(_HSG_STEP / all_sizes, all_sizes)
+    return Schedule(np.concatenate(rows), rates, all_sizes, ks, _HSG_STEP, 1.0)
+
+
 # ------------------------------------------------------------------------------------ convex
-
-
-def _fit_spam_l2(training: Training, points: Sequence[Point]) -> Floats:
-    return training.row_space.spam(
-        [(point["xi"], point["l2"]) for point in points],
-        (training.orders(point) for point in points),
-        average=not training.protocol.last_iterate,
-        tol=training.tol,
-    )
 
 
 def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
@@ -256,14 +354,21 @@ def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
 
 
 def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
-    """SPAM with an L1 penalty, which needs all columns at every step."""
-    if training.device is not None and training.tuning:
+    """SPAM; with an L1 penalty it needs all columns at every step."""
+    average = not training.protocol.last_iterate
+    if training.on_gpu:
         from .on_gpu import spam_grid
 
         return spam_grid(
             training.X, training.positive, training.all_orders(points),
-            np.array([(p["xi"], p["l1"], p.get("l2", 0.0)) for p in points]),
-            average=not training.protocol.last_iterate, tol=training.tol, device=training.device,
+            np.array([(p["xi"], p.get("l1", 0.0), p.get("l2", 0.0)) for p in points]),
+            average=average, tol=training.tol, device=str(training.device),
+        )  # fmt: skip
+    if "l1" not in points[0]:
+        return training.row_space.spam(
+            [(point["xi"], point["l2"]) for point in points],
+            (training.orders(point) for point in points),
+            average=average, tol=training.tol,
         )  # fmt: skip
     n, d = training.X.shape
     sums = ClassSums.from_objective(training.objective)
@@ -272,7 +377,7 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
     for place, point in enumerate(points):
         state = SPAMState(
             d, np.float64, l1=point["l1"], l2=point.get("l2", 0.0), step_size=point["xi"],
-            average=not training.protocol.last_iterate, sums=sums,
+            average=average, sums=sums,
         )  # fmt: skip
         for rows in training.orders(point).reshape(-1, n):
             # The last step by itself: the stop rule looks at what it alone does.
@@ -291,12 +396,12 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
 
 def _fit_fsauc(training: Training, points: Sequence[Point]) -> Floats:
     """FSAUC, whose projections keep every iterate finite."""
-    if training.device is not None and training.tuning:
+    if training.on_gpu:
         from .on_gpu import fsauc_grid
 
         return fsauc_grid(
             training.X, training.positive, training.all_orders(points),
-            np.array([(p["radius"], p["eta"]) for p in points]), device=training.device,
+            np.array([(p["radius"], p["eta"]) for p in points]), device=str(training.device),
         )  # fmt: skip
     d = training.X.shape[1]
     W = np.empty((d, len(points)))
@@ -376,7 +481,7 @@ METHODS: Mapping[str, Method] = {
     for method in (
         Method("sht-auc", "SHT-AUC", _fit_sht_auc),
         Method("spam-l1", "SPAM-l1", _fit_spam, truncated=True),
-        Method("spam-l2", "SPAM-l2", _fit_spam_l2, truncated=True),
+        Method("spam-l2", "SPAM-l2", _fit_spam, truncated=True),
         Method("fsauc", "FSAUC", _fit_fsauc, truncated=True),
         Method("solam", "SOLAM", _fit_solam, truncated=True),
         Method("sto-iht", "StoIHT", _fit_sto_iht),

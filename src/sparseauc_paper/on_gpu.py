@@ -1,4 +1,4 @@
-"""Grids of SPAM and FSAUC on a GPU, a grid point in each program: ``reproduce --device cuda``.
+"""Grids of fits on a GPU, a grid point in each program: ``reproduce --device cuda``.
 
 A step needs the one before it, so a fit by itself leaves a GPU idle; the points of a grid keep it
 busy. A program holds its coefficients in registers from the first row to the last. The answers are
@@ -7,6 +7,7 @@ those of the solvers in ``sparseauc.baselines`` but for rounding, which steps fa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import triton
 import triton.language as tl
 
 from sparseauc.baselines.fsauc import FSAUCBounds, count_stages
+
+from .methods import Schedule
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -236,3 +239,101 @@ def _l1_ball_threshold(size, radius, guess, d):  # type: ignore[no-untyped-def]
         going = (left != count) & (left < most) & (left > 0.0)
         count, most = left, left
     return guess
+
+
+# -------------------------------------------------------------------------- hard thresholding
+
+
+def hard_grid(
+    X: Floats, positive: Mask, schedules: Sequence[Schedule], *, logistic: bool, device: str
+) -> Floats:
+    """Run SHT-AUC, or StoIHT, along each schedule with each of its k; a column for each."""
+    d = X.shape[1]
+    ends = [np.cumsum(schedule.sizes) for schedule in schedules]
+    firsts = np.cumsum([0, *(schedule.rows.size for schedule in schedules)])
+    starts = [first + np.append(0, end) for first, end in zip(firsts, ends, strict=False)]
+    places = np.cumsum([0, *(start.size for start in starts)])
+    programs = [
+        (place, schedule.sizes.size, min(k, d))
+        for place, schedule in zip(places, schedules, strict=False)
+        for k in schedule.ks
+    ]
+    factors = [(schedule.step, schedule.shrink) for schedule in schedules for _ in schedule.ks]
+    means = np.stack([X[positive].mean(axis=0), X[~positive].mean(axis=0)])
+    W = torch.empty((len(programs), d), dtype=torch.float64, device=device)
+    _hard[(len(programs),)](
+        _on(device, X), _on(device, means), _on(device, positive.astype(np.float64)),
+        _on(device, np.concatenate([s.rows for s in schedules]).astype(np.int32)),
+        _on(device, np.concatenate([s.rates for s in schedules])),
+        _on(device, np.concatenate(starts).astype(np.int32)),
+        _on(device, np.array(programs, np.int32)), _on(device, factors), W, d,
+        LOGISTIC=logistic, **_shape(d),
+    )  # fmt: skip
+    found: Floats = W.cpu().numpy().T
+    return found
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _hard(  # type: ignore[no-untyped-def]
+    X, means, positive, rows, rates, starts, programs, factors, W, d,
+    LOGISTIC: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    program = tl.program_id(0).to(tl.int64)
+    columns = tl.arange(0, BLOCK)
+    inside = columns < d
+    programs += program * 3
+    starts += tl.load(programs)
+    steps, k = tl.load(programs + 1), tl.load(programs + 2)
+    step, shrink = tl.load(factors + program * 2), tl.load(factors + program * 2 + 1)
+    w = tl.zeros((BLOCK,), tl.float64)
+    intercept = step * 0.0
+    for i in range(steps):
+        new = w
+        mean_positive = tl.load(means + columns, mask=inside, other=0.0)
+        mean_negative = tl.load(means + d + columns, mask=inside, other=0.0)
+        on_positive, on_negative = tl.sum(w * mean_positive), tl.sum(w * mean_negative)
+        of_positives, of_negatives = step * 0.0, step * 0.0
+        for place in range(tl.load(starts + i), tl.load(starts + i + 1)):
+            row, rate = tl.load(rows + place), tl.load(rates + place)
+            is_positive = tl.load(positive + row) > 0.0
+            x = tl.load(X + row * d + columns, mask=inside, other=0.0)
+            score = tl.sum(w * x)
+            if LOGISTIC:
+                sign = tl.where(is_positive, 1.0, -1.0)
+                multiplier = rate * sign / (1.0 + tl.exp(sign * (score + intercept)))
+            else:
+                multiplier = rate * (tl.where(is_positive, on_positive, on_negative) - score)
+            new += multiplier * x
+            of_positives += tl.where(is_positive, multiplier, 0.0)
+            of_negatives += tl.where(is_positive, 0.0, multiplier)
+        if LOGISTIC:
+            intercept += of_positives + of_negatives
+        else:
+            on_delta = 2.0 * step * (on_positive - on_negative - 1.0)
+            new -= (of_positives + on_delta) * mean_positive
+            new -= (of_negatives - on_delta) * mean_negative
+        w = _keep_largest(new, k) * shrink
+    tl.store(W + program * d + columns, w, mask=inside)
+
+
+@triton.jit
+def _keep_largest(v, k):  # type: ignore[no-untyped-def]
+    """H_k by bisection: k entries or fewer are above ``high``, more than k above ``low``."""
+    size = tl.abs(v)
+    high = tl.max(size)
+    low = high * 0.0
+    count = tl.sum((size > 0.0).to(tl.int32))
+    if count > k:
+        middle = high / 2.0
+        while (count != k) & (low < middle) & (middle < high):
+            count = tl.sum((size > middle).to(tl.int32))
+            low = tl.where(count > k, middle, low)
+            high = tl.where(count > k, high, middle)
+            middle = (low + high) / 2.0
+        kept = (size > high).to(tl.int32)
+        room = k - tl.sum(kept)
+        if room > 0:  # of equal entries the first ones
+            equal = (size == high).to(tl.int32)
+            kept += equal * (tl.cumsum(equal, 0) <= room).to(tl.int32)
+        v = tl.where(kept > 0, v, 0.0)
+    return v

@@ -9,6 +9,8 @@ Small batches make quick progress at first, large ones remove the noise in the e
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -41,6 +43,20 @@ def growing_batches(
         starts.append(min(n, starts[-1] + size))
         t += 1
     return np.array(starts)
+
+
+def batches_of_epochs(
+    n: int, initial: float, growth: float, *, restart: bool
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Where the batches of each epoch start, as in ``growing_batches``."""
+    if restart:
+        limit = math.ceil(math.log((growth - 1) * n / initial + 1) / math.log(growth)) + 1
+        yield from repeat(growing_batches(n, initial, growth, 0, limit=limit))
+    batches_so_far = 0
+    while True:
+        starts = growing_batches(n, initial, growth, batches_so_far)
+        batches_so_far += starts.size - 1
+        yield starts
 
 
 def hsg_ht(
@@ -81,22 +97,13 @@ def hsg_ht(
     rng = np.random.default_rng() if rng is None else rng
     rows = objective.rows.counted
     n = rows.size
-    restarted = growing_batches(
-        n, initial_batch_size, growth, 0,
-        limit=math.ceil(math.log((growth - 1) * n / initial_batch_size + 1) / math.log(growth)) + 1,
-    )  # fmt: skip
-    batches_so_far = 0
+    epochs = batches_of_epochs(n, initial_batch_size, growth, restart=restart_batches)
     nothing = RowBlocks(rows[:0], np.zeros(1, np.int64))
     descent = LogisticDescent(objective, min(k, objective.n_features), alpha, nothing, np.empty(0))
 
     def run_blocks(step: float) -> bool:
-        nonlocal batches_so_far
         order = rng.permutation(rows) if shuffle else rows
-        if restart_batches:
-            starts = restarted
-        else:
-            starts = growing_batches(n, initial_batch_size, growth, batches_so_far)
-            batches_so_far += starts.size - 1
+        starts = next(epochs)
         if objective.weight.size:
             sizes = np.add.reduceat(objective.weight[order[: starts[-1]]], starts[:-1])
         else:
