@@ -7,7 +7,13 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint typecheck format docs benchmarks fuzz clean
+# The tests that other versions of our dependencies have broken before.
+LOWEST := tests/test_metrics.py tests/test_results_of_r.py tests/estimators/test_certify.py \
+	tests/estimators/test_sparse_auc_classifier.py tests/tabular/test_method_registry.py \
+	tests/tabular/test_model_files.py tests/tabular/test_old_model_files.py \
+	tests/tabular/reading/test_formats.py tests/cli/test_fit.py
+
+.PHONY: demo check test test-lowest coverage lint typecheck format docs benchmarks fuzz dist clean
 
 # A stamp per extra, so that a second run installs nothing.
 $(VENV)/.stamp: pyproject.toml
@@ -25,6 +31,25 @@ demo: $(VENV)/.stamp
 
 test: $(VENV)/.stamp-test lint typecheck
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+# Before a commit: under two minutes on two cores.
+check: $(VENV)/.stamp-test lint typecheck
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -q -m "not slow"
+
+# With the lowest versions that pyproject.toml allows, in an environment of its own.
+$(VENV)-lowest/.stamp: pyproject.toml
+	@test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
+	$(PYTHON) .ci/lowest_versions.py > $(VENV)-lowest/versions.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --editable . --constraint $(VENV)-lowest/versions.txt \
+		duckdb hypothesis polars pytest pytest-xdist
+	@touch $@
+
+test-lowest: $(VENV)-lowest/.stamp
+	NUMBA_CACHE_DIR=$(VENV)-lowest/kernels $(VENV)-lowest/bin/python -m pytest -n $(CORES) --dist worksteal -q \
+		-m "not slow" $(LOWEST)
+
+coverage: $(VENV)/.stamp-test
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -q --cov --cov-report=term --cov-report=html
 
 lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .
@@ -50,6 +75,17 @@ benchmarks: $(VENV)/.stamp-test
 fuzz: $(VENV)/.stamp-test
 	$(BIN)/python tests/fuzz_files.py --seconds 600 --seed $(or $(SEED),0)
 
+# The wheel and the source archive, the wheel tried where nothing else is.
+dist:
+	rm -rf dist
+	$(PYTHON) -m venv $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet build
+	$(VENV)-dist/bin/python -m build
+	$(PYTHON) -m venv --clear $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet dist/*.whl
+	cd dist && ../$(VENV)-dist/bin/sparseauc --version
+	rm -rf $(VENV)-dist
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output docs/_build docs/generated docs/gallery
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-dist build dist htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output docs/_build docs/generated docs/gallery
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

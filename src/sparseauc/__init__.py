@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .tabular.model_files import load_model, save_model
     from .tabular.reporting import report
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AUCObjective",

@@ -1,9 +1,11 @@
 """One classifier in place of another: the same conventions, the same errors, in any pipeline."""
 
 import re
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -314,6 +316,44 @@ def test_a_table_of_pyarrow(make):
     )
     with pytest.raises(ValueError, match=r"'c0'.*could not be converted"):
         model.fit(table.set_column(0, "c0", [["text"] * 60]), y)
+
+
+@pytest.mark.parametrize(
+    "kind", ["object", "Decimal", "double[pyarrow]", "Float64", ">f8", "float16"]
+)
+def test_numbers_of_any_kind(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(-9, 10, (60, 4)) / 4, columns=list("abcd"))
+    y = X["a"] + rng.normal(size=60) > 0
+    table = X.map(Decimal).astype(object) if kind == "Decimal" else X.astype(kind)
+    model = SparseAUCClassifier(k=2).fit(table, y)
+    expected = SparseAUCClassifier(k=2).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(model.decision_function(table), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_no_table_of_numbers_is_named():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    frame = pd.DataFrame(X, columns=list("abc"))
+    masked = np.ma.masked_array(X, np.arange(180).reshape(60, 3) == 7)
+    damaged = sp.csr_array(X)
+    damaged.indices[5] = 3
+    for table, match in [
+        (frame.assign(b=pd.Timedelta("1h")), "column 'b' could not be converted"),
+        (frame.assign(b="1"), "column 'b' could not be converted"),
+        (pl.DataFrame(X).lazy(), r"lazy frame.*X\.collect\(\)"),
+        (masked, "NaN: first at row 2, column 1"),
+        (damaged, "indices must be < 3"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            SparseAUCClassifier(k=1).fit(table, y)
+        with pytest.raises(ValueError):
+            SparseAUCClassifier(k=1).fit(X, y).predict(table)
+    ones = np.ma.masked_array(y * 0 + 1, np.arange(60) == 4)
+    with pytest.raises(ValueError, match="y is masked at row 4"):
+        SparseAUCClassifier(k=1).fit(X, ones * y)
+    with pytest.raises(ValueError, match="sample_weight is masked at row 4"):
+        SparseAUCClassifier(k=1).fit(X, y, sample_weight=ones)
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])

@@ -335,7 +335,7 @@ def test_weights_are_checked(outbreak):
     X, y = outbreak
     weight = np.ones(600)
     refused("sample_weight is -2 at row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
-    refused("at least one non-zero number", X, y, weight=np.zeros(600))
+    refused("non-zero number|zero on all rows", X, y, weight=np.zeros(600))
     refused("zero on all rows of class 1: give", X, y, weight=(y < 0).astype(float))
     refused("sample_weight.shape", X, y, weight=weight[:-1])
     refused("NaN", X, y, weight=np.where(np.arange(600) == 5, np.nan, 1.0))
@@ -575,7 +575,8 @@ def test_groups_of_rows_stay_together():
         scores = SparseAUCClassifier(k=1).fit(X[train], y[train]).decision_function(X[test])
         expected = roc_auc_score(y[test], scores)
         assert model.cv_results_[f"split{i}_test_score"][0] == pytest.approx(expected, abs=1e-12)
-    with pytest.raises(ValueError, match="groups"):
+    # Without groups scikit-learn refuses; older versions put all rows into one.
+    with pytest.raises(ValueError, match=r"groups|split 0 has no positives"):
         SparseAUCClassifierCV([1, 3], (1.0,), cv=splitter).fit(X, y)
 
 

@@ -25,6 +25,9 @@ def progress(quiet: bool, stage: str) -> Iterator[Report]:
     )
 
     console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda *_: None
+        return
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -34,7 +37,6 @@ def progress(quiet: bool, stage: str) -> Iterator[Report]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=quiet or not console.is_terminal,
     )
     with bar:
         task = bar.add_task(stage, total=None)

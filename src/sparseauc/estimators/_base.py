@@ -86,11 +86,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
                 return score_chunks(chunks, self.coef_[0], self.intercept_[0])
             except NotFiniteError as bad:
                 raise not_finite_error(self, bad.row, bad.column, bad.value) from None
-        X = validate_data(
-            self, from_arrow(X), reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )  # fmt: skip
-        check_finite(self, X)
+        (X,) = self._check_table(X, reset=False)
         support = np.flatnonzero(self.coef_[0])
         scores: Floats = X[:, support] @ self.coef_[0, support] + self.intercept_[0]
         return scores
@@ -177,14 +173,22 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         chunks = self._as_chunks(X, y, sample_weight)
         if chunks is not None:
             return self._check_training_chunks(chunks, y, sample_weight)
-        X = from_arrow(X)
-        refuse_text_columns(X)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )  # fmt: skip
-        check_finite(self, X)
+        refuse_masked("y", y)
+        X, y = self._check_table(X, y)
         return X, *self._check_labels(y, sample_weight)
+
+    def _check_table(
+        self, X: Any, y: Any = "no_validation", *, reset: bool = True
+    ) -> tuple[Any, ...]:
+        """Return X as finite numbers in an array or CSR matrix, and y where it is given."""
+        checked = validate_data(
+            self, as_numbers(X), y, reset=reset, accept_sparse="csr",
+            dtype=[np.float64, np.float32], ensure_all_finite=False,
+        )  # fmt: skip
+        X, *labels = checked if isinstance(checked, tuple) else (checked,)
+        X = X.astype(X.dtype.newbyteorder("="), copy=False)
+        check_finite(self, X)
+        return X, *labels
 
     def _check_is_fitted(self) -> None:
         """Raise NotFittedError without coefficients; an error that says why is kept."""
@@ -205,13 +209,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         self, X: Any, y: Any, classes: Any, *, first: bool
     ) -> tuple[Any, npt.NDArray[np.bool_]]:
         """Return some rows and the mask of positives; ``first`` if none came before them."""
-        X = from_arrow(X)
-        refuse_text_columns(X)
-        X, y = validate_data(
-            self, X, y, reset=first, accept_sparse="csr", dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )  # fmt: skip
-        check_finite(self, X)
+        refuse_masked("y", y)
+        X, y = self._check_table(X, y, reset=first)
         if first:
             labels = np.unique(y if classes is None else classes)
             if labels.size != 2:
@@ -330,6 +329,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
 def check_finite(estimator: Any, X: Any) -> None:
     """Refuse NaN and infinity, naming the first row and column that hold one."""
+    if sp.issparse(X):
+        X.check_format(full_check=True)  # kernels trust the indices
     if (bad := first_not_finite(X)) is not None:
         raise not_finite_error(estimator, *bad)
 
@@ -398,6 +399,7 @@ def check_weights(
     ``classes`` are the labels of negatives and positives; without them a class may have no weight,
     and weights keep their scale, for rows still to come.
     """
+    refuse_masked("sample_weight", sample_weight)
     weight: npt.NDArray[np.float64] = _check_sample_weight(
         sample_weight, positive, dtype=np.float64
     )
@@ -415,28 +417,48 @@ def check_weights(
     return weight
 
 
-def from_arrow(X: Any) -> Any:
-    """X as a data frame that scikit-learn knows, if it is a ``pyarrow.Table``."""
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse labels or weights that are masked, which would count as if they were not."""
+    for row in np.flatnonzero(np.ma.getmask(values))[:1]:
+        raise ValueError(f"{name} is masked at row {row}: leave such rows out")
+
+
+def as_numbers(X: Any) -> Any:
+    """X as scikit-learn can make numbers of it, or an error that names the first column it cannot.
+
+    Arrow tables become data frames, and what is masked becomes missing.
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        return X.astype(np.result_type(X.dtype, np.float32)).filled(np.nan)
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
-        return X.to_pandas()
-    return X
-
-
-def refuse_text_columns(X: Any) -> None:
-    """Refuse a frame with columns that are not numbers, naming the first."""
+        X = X.to_pandas()
     if hasattr(X, "select_dtypes"):  # pandas
-        text = list(X.select_dtypes(exclude=["number", "bool"]).columns)
-    elif hasattr(X, "schema") and hasattr(X, "columns"):  # polars
+        text = _pandas_text_columns(X)
+    elif type(X).__module__.startswith("polars"):
+        if hasattr(X, "collect"):
+            raise ValueError("X is a lazy frame, which has no rows yet: pass X.collect()")
         text = [
             name
             for name, kind in X.schema.items()
             if not (kind.is_numeric() or str(kind) == "Boolean")
         ]
     else:
-        return
+        return X
     if text:
         more = f" and {len(text) - 1} more" if len(text) > 1 else ""
         raise ValueError(
             f"column {text[0]!r}{more} could not be converted to float: encode text and dates as "
             "numbers first, for example with sklearn.preprocessing.OneHotEncoder, or drop them"
         )
+    return X
+
+
+def _pandas_text_columns(X: Any) -> list[Any]:
+    from pandas.api.types import infer_dtype
+
+    numbers = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
+    others = X.select_dtypes(exclude=["number", "bool"])  # times count as numbers there
+    return [
+        *(name for name, values in others.items() if infer_dtype(values) not in numbers),
+        *X.select_dtypes("timedelta").columns,
+    ]
