@@ -329,7 +329,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
 def check_finite(estimator: Any, X: Any) -> None:
     """Refuse NaN and infinity, naming the first row and column that hold one."""
-    if sp.issparse(X):
+    if hasattr(X, "check_format"):  # CSR
         X.check_format(full_check=True)  # kernels trust the indices
     if (bad := first_not_finite(X)) is not None:
         raise not_finite_error(estimator, *bad)
@@ -429,7 +429,7 @@ def as_numbers(X: Any) -> Any:
     Arrow tables become data frames, and what is masked becomes missing.
     """
     if isinstance(X, np.ma.MaskedArray):
-        return X.astype(np.result_type(X.dtype, np.float32)).filled(np.nan)
+        return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if hasattr(X, "select_dtypes"):  # pandas
