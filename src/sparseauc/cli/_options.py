@@ -153,8 +153,7 @@ MaxColumns = Annotated[
     int | None,
     typer.Option(
         "--max-k", min=1, metavar="N", show_default=False, rich_help_panel=CHECKS,
-        help="Largest number of columns to try. By default 50, and up to 150 with more than 250 "
-        "rows.",
+        help="Largest number of columns to try. By default 150, or a fifth of the rows.",
     ),
 ]  # fmt: skip
 Rule = Annotated[

@@ -29,9 +29,9 @@ from ._sparse_auc import SparseAUCClassifier
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# Values of k tried by default; the larger ones with many rows only.
-_EVERY_SIZE = np.arange(1, 51)
-_LARGER_SIZES = np.array([55, 60, 65, 70, 80, 90, 100, 120, 150])
+# Values of k tried by default, and how many rows each column of a list must have.
+_SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100, 120, 150])
+_ROWS_PER_COLUMN = 5
 # Largest size of X (rows × columns) for which logistic coefficients are tried by default.
 _SMALL = 2**22
 
@@ -46,8 +46,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     Parameters
     ----------
     ks : array-like of int, optional
-        Values of k to try. By default 1 … 50 and, with more than 250 rows, some up to 150 and a
-        fifth of the rows. Values above the number of columns are left out, with a warning.
+        Values of k to try. By default 1 … 50 and some up to 150, but none above a fifth of the
+        rows. Values above the number of columns are left out, with a warning.
     alphas : array-like of float, optional
         Ridges to try, on the standardised scale. By default 0.1, 10 and 1000, and also 0.001 if
         there are more rows than columns. Large ridges choose by difference of means.
@@ -324,7 +324,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         if available == 0:
             raise ValueError("exclude names every column: none is left to choose")
         if self.ks is None:
-            tried = np.append(_EVERY_SIZE, _LARGER_SIZES[n >= 5 * _LARGER_SIZES])
+            tried = _SIZES[_SIZES <= max(1, n // _ROWS_PER_COLUMN)]
             smallest = max(1, fixed.size)
             ks = np.unique(np.clip(tried, smallest, max(smallest, available)))
         else:

@@ -15,7 +15,7 @@ from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
 from ..solvers.limited import limited_path
 from ..solvers.restrictions import Restrictions
-from ..solvers.working_set import FIRST, HRows, exchange_path
+from ..solvers.working_set import FIRST, KnownH, exchange_path
 from .limits import with_limits
 
 Array = npt.NDArray[np.float64]
@@ -104,14 +104,23 @@ class PathSearch:
     restrictions : Restrictions
     first : int
         Columns of the working set at first.
+    thorough : bool, default=True
+        As of ``exchange_path``.
     """
 
     def __init__(
-        self, moments: Quadratic, ks: Indices, restrictions: Restrictions, *, first: int = FIRST
+        self,
+        moments: Quadratic,
+        ks: Indices,
+        restrictions: Restrictions,
+        *,
+        first: int = FIRST,
+        thorough: bool = True,
     ) -> None:
-        self.moments, self._ks, self._restrictions, self._first = moments, ks, restrictions, first
+        self.moments, self._ks, self._restrictions = moments, ks, restrictions
+        self._first, self._thorough = first, thorough
         self._gram = StandardisedGram(moments)
-        self._rows = HRows(self._gram)
+        self._known = KnownH(self._gram)
         self._found: dict[float, list[Solution]] = {}
 
     def run(self, alphas: Array) -> SparseAUCPath:
@@ -138,11 +147,12 @@ class PathSearch:
             ]
         if restrictions.signs is not None or restrictions.budgets is not None:
             return limited_path(
-                self._gram, self._ks, alpha, restrictions, self._rows, first=self._first
+                self._gram, self._ks, alpha, restrictions, self._known, first=self._first
             )
         found = exchange_path(
-            self._gram, ks[-1], alpha, restrictions, self._rows, first=self._first
-        )
+            self._gram, ks[-1], alpha, restrictions, self._known,
+            first=self._first, thorough=self._thorough,
+        )  # fmt: skip
         least = found[0].support.size
         # Beyond the last support found, more columns explain nothing more.
         return [found[min(k - least, len(found) - 1)] for k in ks]

@@ -23,7 +23,7 @@ from sklearn.utils import check_scalar
 
 from .._jit import kernel
 from ..solvers.exchange import dependence_tolerance, solve_on
-from ..solvers.working_set import HRows
+from ..solvers.working_set import KnownH
 from ._fitted_list import Array, FittedList, Indices, exchange_table
 
 # Columns among which all lists are enumerated at most.
@@ -274,7 +274,7 @@ def _lists_by_exchanges(
     fitted: FittedList, start: float, within: float, most: int
 ) -> list[Indices]:
     """Lists near the best one, from list to list by exchanges of one column, the best first."""
-    rows = HRows(fitted.gram)
+    known = KnownH(fitted.gram)
     best = start
     first = tuple(fitted.support.tolist())
     seen, waiting = {first}, [(start, first)]
@@ -285,8 +285,13 @@ def _lists_by_exchanges(
             break
         support = np.array(columns, np.int64)
         done.append(support)
+        known.fetch(support)
         _, after = exchange_table(
-            fitted.gram, rows.get(support), support, fitted.alpha, fitted.restrictions
+            fitted.gram,
+            known.part(support, slice(None)),
+            support,
+            fitted.alpha,
+            fitted.restrictions,
         )
         after[np.isin(support, fitted.restrictions.fixed)] = np.inf
         best = min(best, float(after.min()))

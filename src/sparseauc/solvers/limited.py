@@ -28,7 +28,7 @@ from ..moments.base import NotGathered
 from ..moments.gram import StandardisedGram
 from .exchange import MIN_RELATIVE_GAIN, Solution, dependence_tolerance
 from .restrictions import Prices, Restrictions
-from .working_set import FIRST, HRows
+from .working_set import FIRST, KnownH
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -418,7 +418,7 @@ def limited_path(
     ks: Indices,
     alpha: float,
     restrictions: Restrictions,
-    rows: HRows | None = None,
+    known: KnownH | None = None,
     *,
     first: int = FIRST,
 ) -> list[Solution]:
@@ -435,7 +435,7 @@ def limited_path(
         Not with groups. With ``budgets``, one for each point. Fixed columns are paid for and take
         their places even where their signs hold them at 0; those that are constant, or without a
         ridge depend linearly on those before them, take no place.
-    rows : HRows, optional
+    known : KnownH, optional
         Rows of H that ridges share.
     first : int
         Columns of the working set at first.
@@ -446,7 +446,7 @@ def limited_path(
         One for each point. Columns held at 0 by their signs are not in the support, which may be
         smaller than k.
     """
-    search = _Search(gram, alpha, restrictions, rows or HRows(gram), first)
+    search = _Search(gram, alpha, restrictions, known or KnownH(gram), first)
     points = list(zip(ks.tolist(), restrictions.money(ks.size), strict=True))
     # From small to large: what is found for less is a start for more.
     order = sorted(range(len(points)), key=lambda at: points[at][::-1])
@@ -458,10 +458,10 @@ class _Search:
     """The search for one ridge, over all points of a path."""
 
     def __init__(
-        self, gram: StandardisedGram, alpha: float, restrictions: Restrictions, rows: HRows,
+        self, gram: StandardisedGram, alpha: float, restrictions: Restrictions, known: KnownH,
         first: int,
     ) -> None:  # fmt: skip
-        self._gram, self._alpha, self._rows = gram, alpha, rows
+        self._gram, self._alpha, self._known = gram, alpha, known
         d = gram.n_features
         everything = np.arange(d)
         fixed, excluded = restrictions.masks(d)
@@ -519,17 +519,13 @@ class _Search:
     def _add(self, columns: Indices) -> None:
         """Add columns to the working set."""
         W = np.union1d(self._W, columns)
-        old, new = np.searchsorted(W, self._W), np.searchsorted(W, columns)
-        H = np.empty((W.size, W.size))
-        H[np.ix_(old, old)] = self._H
         try:
-            H[new] = self._gram.block(W[new], W)
+            H = self._known.block(W)
         except NotGathered as missing:
             # Columns that help will be chosen: their rows are asked for along with their block.
-            likely = NotGathered(rows=columns.tolist() if old.size else ())
+            likely = NotGathered(rows=columns.tolist() if self._W.size else ())
             raise missing | likely from None
-        H[:, new] = H[new].T
-        H[new, new] += self._alpha
+        H[np.diag_indices_from(H)] += self._alpha
         self._W, self._H = W, H
 
     # ---------------------------------------------------------------------- within the working set
@@ -633,18 +629,18 @@ class _Search:
         if not outside.any():
             return np.empty(0, np.int64)
         union = np.unique(np.concatenate([one.members for one in lists]))
-        at = self._rows.places(union)
+        self._known.fetch(union)
         helpful: set[int] = set()
         for (k, money), one in zip(points, lists, strict=True):
-            own, place = _take(columns, one.members), at[np.searchsorted(union, one.members)]
+            own, size = _take(columns, one.members), one.members.size
             own.free[:] = ~np.isin(one.members, self._fixed)
-            P = self._rows.kept[np.ix_(place, one.members)] + self._alpha * np.eye(place.size)
+            P = self._known.part(one.members, one.members) + self._alpha * np.eye(size)
             for low in range(0, outside.size, _TILE):
                 tile = low + np.flatnonzero(outside[low : low + _TILE])
                 others = _take(columns, tile)
-                rows = np.ascontiguousarray(self._rows.kept[np.ix_(place, tile)])
+                rows = self._known.part(one.members, tile)
                 _, j, worth = _best_change(
-                    P, own, rows, others, self._purse, money, place.size < k, False, one.explained
+                    P, own, rows, others, self._purse, money, size < k, False, one.explained
                 )
                 if j >= 0:
                     order = np.argsort(-worth, kind="stable")[:_MOST_ADDED]

@@ -56,7 +56,7 @@ Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 # Columns of the working set at first, and as multiples of a stage's ceiling.
-FIRST, _PER_CEILING = 500, 3
+FIRST, _PER_CEILING = 300, 3
 # Columns that join the working set after a check: at most, and at least where so many were near.
 _MOST_ADDED, _LEAST_ADDED = 100, 40
 # The first ceiling; each is half as much again as the one before.
@@ -87,42 +87,51 @@ def stages(k_max: int) -> Iterator[tuple[range, int]]:
         first, ceiling = last + 1, -(-3 * ceiling // 2)
 
 
-class HRows:
-    """Rows of H that were asked for, kept for the next check.
+class KnownH:
+    """What was computed of H, kept for the next question and the next ridge.
 
-    Attributes
+    Parameters
     ----------
-    kept : ndarray of shape (capacity, d)
-        Rows, in the order in which they came.
+    gram : StandardisedGram
     """
 
     def __init__(self, gram: StandardisedGram) -> None:
         self._gram = gram
-        self.kept = np.empty((0, gram.n_features))
-        self._place: dict[int, int] = {}
+        self._rows: dict[int, Array] = {}
+        self._columns = np.empty(0, np.int64)
+        self._block = np.empty((0, 0))
+        self._place = np.full(gram.n_features, -1, np.int64)
 
-    def get(self, columns: Indices) -> Array:
-        """Rows of H, of shape (q, d)."""
-        place = self.places(columns)
-        return self.kept[place]
-
-    def places(self, columns: Indices) -> Indices:
-        """Where the rows of some columns stand among those kept."""
-        missing = [j for j in columns.tolist() if j not in self._place]
-        wanted = len(self._place) + len(missing)
-        if wanted > max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size):
-            # No room for more: begin again.
-            self.kept, self._place, missing = self.kept[:0], {}, columns.tolist()
-            wanted = len(missing)
-        if wanted > self.kept.shape[0]:
-            kept = np.empty((wanted + wanted // 8, self._gram.n_features))
-            kept[: len(self._place)] = self.kept[: len(self._place)]
-            self.kept = kept
+    def fetch(self, columns: Indices) -> None:
+        """Compute the rows of some columns that are not known yet."""
+        missing = [j for j in columns.tolist() if j not in self._rows]
+        room = max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size)
+        if len(self._rows) + len(missing) > room:
+            self._rows, missing = {}, columns.tolist()  # no room for more: begin again
         if missing:
-            first = len(self._place)
-            self.kept[first:wanted] = self._gram.rows(np.array(missing, np.int64))
-            self._place |= {j: first + i for i, j in enumerate(missing)}
-        return np.array([self._place[j] for j in columns.tolist()], np.int64)
+            self._rows |= zip(missing, self._gram.rows(np.array(missing, np.int64)), strict=True)
+
+    def part(self, columns: Indices, others: slice | Indices) -> Array:
+        """Rows of columns that were fetched, restricted to some other columns."""
+        part = np.empty((columns.size, self._gram.delta[others].size))
+        for row, column in zip(part, columns.tolist(), strict=True):
+            row[:] = self._rows[column][others]
+        return part
+
+    def block(self, columns: Indices) -> Array:
+        """H restricted to some columns."""
+        new = columns[self._place[columns] < 0]
+        if new.size:
+            old = self._columns.size
+            every = np.concatenate([self._columns, new])
+            block = np.empty((every.size, every.size))
+            block[old:] = self._gram.block(new, every)
+            block[:old, :old] = self._block
+            block[:old, old:] = block[old:, :old].T
+            self._columns, self._block = every, block
+            self._place[new] = np.arange(old, every.size)
+        place = self._place[columns]
+        return self._block[place[:, None], place]
 
 
 def exchange_path(
@@ -130,9 +139,10 @@ def exchange_path(
     k_max: int,
     alpha: float = 0.0,
     restrictions: Restrictions | None = None,
-    rows: HRows | None = None,
+    known: KnownH | None = None,
     *,
     first: int = FIRST,
+    thorough: bool = True,
 ) -> list[Solution]:
     """Best supports of every size up to ``k_max``, each such that no single exchange improves it.
 
@@ -148,10 +158,13 @@ def exchange_path(
         Columns in every support, and in none, and families. A fixed column that is constant, or
         without a ridge depends linearly on those before it, adds nothing and takes no place: its
         coefficient is 0.
-    rows : HRows, optional
-        Rows of H that ridges share.
+    known : KnownH, optional
+        What is known of H; ridges share it.
     first : int
         Columns of the working set at first.
+    thorough : bool, default=True
+        Whether to search on where single exchanges end. This finds lower objectives in about twice
+        the time; the AUC of new rows stays the same.
 
     Returns
     -------
@@ -160,7 +173,7 @@ def exchange_path(
         carry everything there is to explain, or all others depend on them.
     """
     restrictions = restrictions or Restrictions()
-    search = _Search(gram, alpha, restrictions, rows or HRows(gram), first)
+    search = _Search(gram, alpha, restrictions, known or KnownH(gram), first, thorough)
     supports: list[Indices] = []
     for sizes, ceiling in stages(k_max):
         supports += search.settle(sizes, ceiling)
@@ -300,10 +313,11 @@ class _Search:
     """
 
     def __init__(
-        self, gram: StandardisedGram, alpha: float, restrictions: Restrictions, rows: HRows,
-        first: int,
+        self, gram: StandardisedGram, alpha: float, restrictions: Restrictions, known: KnownH,
+        first: int, thorough: bool,
     ) -> None:  # fmt: skip
-        self._gram, self._alpha, self._rows, self._first = gram, alpha, rows, first
+        self._gram, self._alpha, self._known, self._first = gram, alpha, known, first
+        self._thorough = thorough
         self.missing = NotGathered()
         self._checked: set[bytes] = set()
         self._restrictions = restrictions
@@ -332,7 +346,7 @@ class _Search:
     def settle(self, sizes: range, ceiling: int) -> list[Indices]:
         """Find the best supports of some sizes; fewer where columns run out."""
         self._widen(ceiling)
-        found, thorough = self._sweep(ceiling, sizes[0]), False
+        found, finished = self._sweep(ceiling, sizes[0]), not self._thorough
         while True:
             within = [k for k in sizes if found.explained[min(k, ceiling)] > -np.inf]
             supports = [self._W[found.supports[k, :k]] for k in within if k >= self.lowest]
@@ -341,10 +355,10 @@ class _Search:
             if helpful.size:
                 self._add(helpful)
                 found = self._sweep(ceiling, sizes[0])
-            elif thorough or not self._escape(ceiling):
+            elif finished or not self._escape(ceiling):
                 break
             else:
-                thorough = True
+                finished = True
         return [np.sort(support) for support in supports]
 
     def _check(self, found: Found, supports: list[Indices]) -> Indices:
@@ -429,18 +443,15 @@ class _Search:
     def _add(self, columns: Indices) -> None:
         # At the end: places of earlier columns stay what they are.
         new, old = np.sort(columns), self._W.size
-        self._W = np.concatenate([self._W, new])
-        H = np.empty((self._W.size, self._W.size))
-        H[:old, :old] = self._H
+        W = np.concatenate([self._W, new])
         try:
-            H[old:] = self._gram.block(new, self._W)
+            self._H = self._known.block(W)
         except NotGathered as missing:
             # Columns that help will be chosen: their rows are asked for along with their block.
             likely = NotGathered(rows=new.tolist() if old else ())
             raise self.missing | missing | likely from None
-        H[:old, old:] = H[old:, :old].T
-        self._H = H
-        self._place[new] = np.arange(old, self._W.size)
+        self._W = W
+        self._place[new] = np.arange(old, W.size)
 
     def solve(self, support: Indices) -> Solution:
         """Minimise on a support."""
@@ -463,9 +474,8 @@ class _Search:
         union = np.unique(np.concatenate(supports))
         if union.size == 0 and not joins:
             return union
-        at = self._rows.places(union)
-        kept = self._rows.kept  # only now: rows that were missing may have moved it
-        H, delta, fixed = kept[np.ix_(at, union)], gram.delta[union], self._fixed[union]
+        self._known.fetch(union)
+        H, delta, fixed = self._known.part(union, union), gram.delta[union], self._fixed[union]
         tolerance = dependence_tolerance(gram.precision)
         try:
             factor = np.linalg.cholesky(H + alpha * np.eye(union.size))
@@ -477,7 +487,7 @@ class _Search:
         worth = np.full(outside.size, -np.inf)
         for low in range(0, outside.size, _TILE):
             tile = slice(low, low + _TILE)
-            part, families = kept[at, tile], every_family[tile]
+            part, families = self._known.part(union, tile), every_family[tile]
             h = gram.diagonal[tile] + alpha
             explained = h
             if factor is not None:
@@ -526,7 +536,8 @@ class _Search:
                 if (place[twins] >= 0).all():
                     row = self._H[place[column], place[twins]]
                 else:
-                    row = self._rows.get(np.array([column]))[0][twins]
+                    self._known.fetch(np.array([column]))
+                    row = self._known.part(np.array([column]), twins)[0]
                 # Either sign: what is turned round serves as well.
                 twins = twins[np.abs(row) >= diagonal[column] - _EQUAL]
                 # Not one of another family, of which there may be enough.
