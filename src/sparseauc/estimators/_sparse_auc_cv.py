@@ -324,7 +324,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         if available == 0:
             raise ValueError("exclude names every column: none is left to choose")
         if self.ks is None:
-            tried = _SIZES[_SIZES <= max(1, n // _ROWS_PER_COLUMN)]
+            most = max(1, n // _ROWS_PER_COLUMN)
+            tried = _SIZES[_SIZES <= most]
             smallest = max(1, fixed.size)
             ks = np.unique(np.clip(tried, smallest, max(smallest, available)))
         else:

@@ -436,7 +436,7 @@ def limited_path(
         their places even where their signs hold them at 0; those that are constant, or without a
         ridge depend linearly on those before them, take no place.
     known : KnownH, optional
-        Rows of H that ridges share.
+        What is known of H; ridges share it.
     first : int
         Columns of the working set at first.
 
