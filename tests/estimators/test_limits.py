@@ -130,7 +130,7 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
     """Of which neither H nor all columns are at hand at first."""
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     for search in (PathSearch.__init__, path_of_moments):
-        monkeypatch.setattr(search, "__kwdefaults__", {"first": 20})
+        monkeypatch.setattr(search, "__kwdefaults__", {**search.__kwdefaults__, "first": 20})
     d = 120
     X, y = make_outbreak(n=150, d=d, k=20, mu=0.5, r=0.3, correlation=0.5, random_state=0)
     rng = np.random.default_rng(0)
