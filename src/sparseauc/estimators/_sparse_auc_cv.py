@@ -324,8 +324,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         if available == 0:
             raise ValueError("exclude names every column: none is left to choose")
         if self.ks is None:
-            most = max(1, n // _ROWS_PER_COLUMN)
-            tried = _SIZES[_SIZES <= most]
+            tried = _SIZES[max(n, _ROWS_PER_COLUMN) >= _ROWS_PER_COLUMN * _SIZES]
             smallest = max(1, fixed.size)
             ks = np.unique(np.clip(tried, smallest, max(smallest, available)))
         else:
