@@ -312,7 +312,8 @@ def reference_pages() -> dict[str, str]:
     pages, modules = {}, public_names()
     for module_name, names in modules.items():
         title = MODULES[module_name]
-        about = inspect.getdoc(importlib.import_module(module_name)) or ""
+        # Bars are magnitudes here, not substitutions.
+        about = (inspect.getdoc(importlib.import_module(module_name)) or "").replace("|", r"\|")
         entries = "\n".join(f"   {name}" for name in names)
         pages[f"api/{module_name}.rst"] = (
             f"{title}\n{'=' * len(title)}\n\n``{module_name}``: {about}\n\n"

@@ -1,8 +1,8 @@
-"""How kernels are compiled: once a machine, cached on disk, and never in silence.
+"""How kernels are compiled: once per machine, cached on disk, and with a message.
 
-Numba compiles a kernel the first time it meets new argument types. The result is kept beside the
-module (or in the user's cache when that folder is read-only), so only the very first fit waits; it
-is told why. Where neither folder can be written to, every process compiles for itself.
+Numba compiles a kernel when it first meets new argument types. The result is cached beside the
+module (or in the user's cache if that folder is read-only), so only the first fit waits. If neither
+folder is writable, every process compiles for itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Reading rows: the two operations through which every stochastic solver sees a table.
+"""The two operations on rows that every stochastic solver is built on.
 
 ``score_rows`` computes the scores of some rows, reading only the columns where w is not zero, and
 ``add_rows`` adds a combination of rows to a vector, reading each row once. A solver written on
-these two runs on dense arrays (row- or column-major, read-only, memory-mapped) and on CSR, and
-another home for data joins by providing them.
+these two runs on dense arrays (row- or column-major, read-only, memory-mapped) and on CSR. Support
+for another kind of table needs these two only.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def test_only_what_is_calibrated_has_probabilities(outbreak):
 def test_noise_is_called_noise(seed):
     random = np.random.default_rng(seed)
     X, y = random.normal(size=(300, 20)), random.random(300) < 0.4
-    with pytest.warns(ChanceWarning, match=r"cannot be told from chance.* holds 0\.5"):
+    with pytest.warns(ChanceWarning, match=r"no better than chance.* includes 0\.5"):
         SparseAUCClassifierCV().fit(X, y)
 
 

@@ -298,7 +298,7 @@ def test_many_rows_of_the_rarer_class(outbreak, monkeypatch, weighted):
     """A few rows divide the scores; AUCs are then known within ``auc_error_``."""
     X, y = outbreak
     weight = np.random.default_rng(0).random(y.size) if weighted else None
-    monkeypatch.setattr(SequentialChunks, "luggage", 0)
+    monkeypatch.setattr(SequentialChunks, "max_payload_bytes", 0)
     model = SparseAUCClassifierCV(**GRID, cv=3)
     expected = clone(model).fit(X, y, weight)
     last = 0.5

@@ -1,4 +1,4 @@
-"""The methods that SHT-AUC is compared with: solver and classifier of each stand in one file."""
+"""The methods that SHT-AUC is compared with: one file for each, with solver and classifier."""
 
 from .fsauc import FSAUCClassifier, fsauc
 from .hsg_ht import HSGHTClassifier, hsg_ht

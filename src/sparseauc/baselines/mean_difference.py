@@ -95,22 +95,21 @@ def mean_difference(moments: Moments, k: int) -> SparseVector:
 
 
 class MeanDifferenceClassifier(SparseLinearClassifier):
-    """Rank with the k columns whose class means differ most, each column judged on its own.
+    """Rank with the k columns whose standardised class means differ most.
 
     With z_j = (x̄₊ − x̄₋)_j / s_j, where s_j² is the mean of the two class variances of column j,
 
         score(x) = Σ_j z_j x_j / s_j   over the k columns with the largest |z_j|.
 
-    This is the honest baseline of every table we print: it has nothing to tune but k, takes one
-    look at each column, and on independent columns nothing beats it. (For normal columns that is
-    exact: z_j/s_j is then the linear score of the largest AUC, and |z_j| orders columns by the AUC
-    that each reaches alone, Φ(|z_j|/√2).) Use it first, and a method that weighs columns together
-    when columns are correlated. Scaling the columns changes nothing.
+    This is the baseline: it has nothing to tune but k, and on independent columns nothing beats it.
+    (For normal columns this is exact: z_j/s_j is then the linear score with the largest AUC, and
+    |z_j| orders columns by their AUC alone, Φ(|z_j|/√2).) Use it first, and a joint method if
+    columns are correlated. The result does not depend on the scale of the columns.
 
     Parameters
     ----------
     k : int, default=10
-        Largest number of columns. More than there are keeps all, with a warning.
+        Largest number of columns. If X has fewer, all are kept, with a warning.
 
     Attributes
     ----------
@@ -134,12 +133,11 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
     -----
     Both class variances weigh the same in s_j, however rare a class is, as they do in the AUC.
 
-    A column without deviation within the classes, but with different means, separates them
+    A column that is constant within each class, but with different means, separates them
     perfectly. Its z would be infinite; |z_j| is cut at 1000, far beyond what any overlap allows.
-    Such columns come before all others and outweigh them.
 
-    Among equal |z_j| the smaller column number wins. Columns whose class means agree, constant
-    ones among them, are never chosen, so that fewer than k may come back.
+    Among equal |z_j| the smaller index wins. Columns with equal class means, such as constant ones,
+    are never chosen, so fewer than k may be returned.
 
     Sample weights count as repetitions of rows, exactly.
 

@@ -61,8 +61,8 @@ class Chunks(ABC):
     feature_names: npt.NDArray[np.object_] | None = None
     n_passes: int = 0
 
-    # Bytes that a pass may take along to where the rows are.
-    luggage: ClassVar[int] = 2**28
+    # Largest amount of data that a pass may send to each worker.
+    max_payload_bytes: ClassVar[int] = 2**28
 
     ndim: ClassVar[int] = 2
 

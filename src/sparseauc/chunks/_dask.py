@@ -31,7 +31,7 @@ class DaskChunks(Chunks):
     sample_weight : Dask array or series, or array-like, optional
     """
 
-    luggage: ClassVar[int] = 2**25
+    max_payload_bytes: ClassVar[int] = 2**25
 
     def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         if hasattr(X, "dtypes"):
@@ -155,7 +155,7 @@ def compute(values: Sequence[Any]) -> Sequence[Any]:
     from dask.base import compute as compute_with_dask
 
     with warnings.catch_warnings():
-        # What a pass takes along is within ``luggage``.
+        # The data of a pass are within ``max_payload_bytes``.
         warnings.filterwarnings("ignore", "Sending large graph")
         computed: Sequence[Any] = compute_with_dask(*values)  # type: ignore[no-untyped-call]
     return computed

@@ -1,6 +1,6 @@
-"""``sparseauc demo``: from a table of patients to a report, each command shown and run.
+"""``sparseauc demo``: from a table of simulated patients to a report, with the commands shown.
 
-The patients are simulated. A second, short part runs Algorithm 1 of the paper on its own task.
+A second, short part runs Algorithm 1 of the paper on its own simulation.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _METHODS = "sparse-auc-1se,l1-logistic,mean-difference"
 
 
 def run_demo(out: Path, seed: int) -> None:
-    """Write a cohort of patients to a folder and take it from the file to a report.
+    """Write a cohort of patients to a folder; fit, report, predict and compare.
 
     Parameters
     ----------
     out : Path
-        Folder of the tables, the model and the report, made if it does not exist.
+        Output folder, created if it does not exist.
     seed : int
         Seed of the patients and of the folds.
 
     Raises
     ------
     OutputError
-        If ``out`` cannot be written to; found out before anything is computed.
+        If ``out`` cannot be written to; checked before anything is computed.
     """
     started = time.perf_counter()
     check_writable(out)
@@ -47,9 +47,9 @@ def run_demo(out: Path, seed: int) -> None:
         outputs.stage(new, unknown.to_csv(index=False).encode())
         outputs.commit()
     _say(
-        f"{table}: {PATIENTS} simulated patients with a suspected infection, "
-        f"{known.shape[1] - 2} columns of measurements and text, some values missing. Which few "
-        "columns rank those who develop sepsis above the others?"
+        f"{table}: {PATIENTS} simulated patients with a suspected infection and "
+        f"{known.shape[1] - 2} columns, some values missing. Which few columns rank patients who "
+        "develop sepsis above the others?"
     )
     how = [
         "--target", "sepsis", "--positive", "yes", "--ids", "patient", "--text", "one-hot",
@@ -61,7 +61,7 @@ def run_demo(out: Path, seed: int) -> None:
     )
     _say(f"Scores of {NEW} new patients, with probabilities:")
     _run("predict", model, new, "--probabilities")
-    _say("Is it better than something simpler? Every method is tuned on training rows only:")
+    _say("Compared with other methods, each tuned on training rows only:")
     _run("compare", table, *how, *seeded, "--methods", _METHODS, "--folds", "3")
     _run_algorithm_1(seed)
     _say(f"Done in {time.perf_counter() - started:.0f} s. Open the report:")
@@ -102,8 +102,8 @@ def _run_algorithm_1(seed: int) -> None:
     _say(
         f"Algorithm 1 of the paper (SHT-AUC) on its outbreak data: {rows} rows, "
         f"{int((y > 0).sum())} of them positive, 1000 correlated columns, {k} of them shifted. "
-        "A step reads a block of rows, moves along its gradient and keeps the k largest "
-        "coefficients; an epoch reads all rows."
+        "A step takes a gradient step on a block of rows and keeps the k largest coefficients; an "
+        "epoch is one pass over all rows."
     )
     model = SHTAUCClassifier(k=k, batch_size=200, random_state=seed).fit(X, y)
     history = model.history_
@@ -114,8 +114,8 @@ def _run_algorithm_1(seed: int) -> None:
             typer.echo(f"  {epoch:5d} {epochs[epoch - 1]:6.3f}  {history['auc'][epoch - 1]:12.3f}")
     found = auc_confidence_interval(y_new, model.decision_function(X_new))
     typer.echo(
-        f"On {y_new.size} new rows: AUC {found.auc:.3f} ({found.low:.3f} to {found.high:.3f}); the "
-        f"best possible score has {data.bayes_auc:.3f}. F1 of the columns kept: "
+        f"On {y_new.size} new rows: AUC {found.auc:.3f} (95 % CI {found.low:.3f} to "
+        f"{found.high:.3f}); the best possible is {data.bayes_auc:.3f}. F1 of the chosen columns: "
         f"{support_f1(model.coef_, data.support):.2f}."
     )
 

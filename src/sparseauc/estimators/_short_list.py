@@ -17,10 +17,10 @@ _CELL = "padding:0.15em 0.8em;text-align:{}"
 
 
 def short_list_html(model: Any) -> str:
-    """Return the chosen columns of a fitted classifier, the weightiest first.
+    """Return the chosen columns of a fitted classifier as HTML, largest weights first.
 
-    Columns that the model knows the deviations of (``scale_``) are ordered by coefficient times
-    deviation, which compares them, and by their plain coefficient otherwise.
+    Columns are ordered by coefficient times standard deviation if the model has a ``scale_``, and
+    by coefficient otherwise.
     """
     coef = np.asarray(model.coef_[0], np.float64)
     chosen = np.flatnonzero(coef)

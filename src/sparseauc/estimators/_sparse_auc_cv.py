@@ -277,7 +277,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in found.moments.means))
 
     def _report_choice(self) -> None:
-        """Say what was chosen, and warn where it cannot be told from chance."""
+        """Print the choice if verbose, and warn if it is not better than chance."""
         if self.verbose:
             price = f", costs {self.cost_:g}" if hasattr(self, "cost_") else ""
             print(
@@ -295,15 +295,15 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         low, high = mean - half, min(mean + half, 1.0)
         if low <= 0.5:
             warnings.warn(
-                f"the columns found cannot be told from chance: the AUC on folds that had no part "
-                f"in the choice is {mean:.2f}, and its 95 % interval, {max(low, 0.0):.2f} to "
-                f"{high:.2f}, holds 0.5",
+                f"the list may be no better than chance: its AUC on folds that were not used for "
+                f"the choice is {mean:.2f}, and the 95 % interval, {max(low, 0.0):.2f} to "
+                f"{high:.2f}, includes 0.5",
                 ChanceWarning,
                 stacklevel=5,
             )
 
     def _points(self, n: int, d: int, given: Restrictions) -> tuple[Indices, Restrictions]:
-        """Numbers of columns to try, and restrictions with a budget for each if there are any."""
+        """Values of k to try, and restrictions with a budget for each if there are any."""
         if self.budget is None:
             restrictions = self._with_limits(given, None)
             return self._sizes_to_try(n, d, restrictions), restrictions

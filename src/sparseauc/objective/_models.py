@@ -23,8 +23,8 @@ class GridPoint(NamedTuple):
 class Models(ABC):
     """g models of one training set that visit the same blocks.
 
-    A home for arrays provides ``run``, the heavy part, and the few operations below, which happen
-    once an epoch.
+    A subclass for a kind of arrays provides ``run``, the expensive part, and the operations below,
+    which happen once per epoch.
 
     Attributes
     ----------

@@ -119,7 +119,7 @@ def validate(
     ]
     kept = [np.flatnonzero(rows & rarer) for rows in validating]
     exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, models, strict=True))
-    exactly = (exact if weight is None else 2 * exact) <= chunks.luggage
+    exactly = (exact if weight is None else 2 * exact) <= chunks.max_payload_bytes
     if not exactly:
         kept = [
             _dividing_rows(few, np.flatnonzero(rows & ~rarer))

@@ -36,7 +36,7 @@ Mask = npt.NDArray[np.bool_]
 RandomState = int | np.random.RandomState | None
 
 
-# ------------------------------------------------------------------------ honest scores of all rows
+# -------------------------------------------------------------------------- nested cross-validation
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What could take the place of a chosen column, and of the whole list."""
+"""Replacements of chosen columns, and lists that are nearly as good."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STAND_INS, _STAND_INS_OF_MANY = 3, 1
 
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """Stand-ins for columns, and other lists.
+    """Replacements of columns, and other lists.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Alternatives:
 def find_alternatives(
     classifier: Any, X: Any, table: Table, folds: npt.NDArray[np.integer]
 ) -> Alternatives | None:
-    """Look for stand-ins and other lists; None where the list leaves nothing to exchange.
+    """Find replacements and other lists; None if there is nothing to exchange.
 
     Parameters
     ----------

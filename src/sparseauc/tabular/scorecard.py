@@ -192,7 +192,7 @@ class ScoreCard:
 
     @property
     def chosen(self) -> list[dict[str, Any]]:
-        """The short list, the weightiest first: that of the summary, or what the terms tell."""
+        """The short list, largest weights first: from the summary, or from the terms."""
         ordered = sorted(self.terms, key=lambda term: -abs(term.coefficient))
         return list(self.summary.get("chosen", ())) or [
             {"rank": rank, "column": term.name, "coefficient": term.coefficient}

@@ -377,7 +377,7 @@ def test_stand_ins_and_other_lists(fixed, fixed_report):
     shown = element(fixed_report, "stand-ins").frame
     assert len(shown) == 9
     for row in shown.to_dict("records"):
-        before, after = judged(own), judged([*(set(own) - {row["Column"]}), row["Stand-in"]])
+        before, after = judged(own), judged([*(set(own) - {row["Column"]}), row["Replacement"]])
         assert row["AUC"] == pytest.approx(after.mean())
         assert row["Change"] == pytest.approx((after - before).mean())
         assert row["± SE"] == pytest.approx((after - before).std(ddof=1) / np.sqrt(5))

@@ -1,6 +1,6 @@
 """Read delimited text, with detection of encoding, delimiter and decimal sign.
 
-What can be found out is found out and noted; what is ambiguous can be stated by the caller.
+What is detected is noted; the caller can state what is ambiguous.
 """
 
 from __future__ import annotations
@@ -398,7 +398,7 @@ def _with_names(path: Path, frame: pa.Table, notes: list[str], marks: dict[str, 
 
 
 def check_names(names: Sequence[str], file: str) -> None:
-    """Refuse names that could not be told apart, or not be written, later."""
+    """Refuse duplicate names, and names that cannot be written."""
     for name in names:
         if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
             raise DataError(

@@ -1,4 +1,4 @@
-"""Stand-ins for the columns of a list, and other lists as good, as parts of a report."""
+"""Replacements of single columns, and near-equal lists, as parts of a report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _STAND_INS = {
     "column": "Column",
-    "stand_in": "Stand-in",
+    "stand_in": "Replacement",
     "correlation": "Correlation",
     "auc": "AUC",
     "auc_change": "Change",
@@ -25,14 +25,13 @@ _STAND_INS = {
 
 
 def show_alternatives(found: Alternatives) -> list[Element]:
-    """Tell what could take the place of each column, and of the whole list."""
+    """List replacements of each column, and other lists."""
     stand_ins = Listing(
         "stand-ins",
-        "A column cannot be had: what takes its place?",
-        "For each column the exchanges that cost least. Change: of the AUC where the stand-in "
-        "takes the place of the column and coefficients are fitted anew, over the outer folds, "
-        "with its standard error. All rows chose the list and the stand-ins: AUCs are slightly "
-        "optimistic, and the change is what counts.",
+        "Replacements",
+        "If a column is not available: the best replacements. Change: of the AUC over the outer "
+        "folds with the replacement and refitted coefficients, with its standard error. List and "
+        "replacements were chosen on all rows: the AUCs are slightly optimistic, but comparable.",
         found.replacements[list(_STAND_INS)].rename(columns=_STAND_INS),
         digits=4,
     )
@@ -66,11 +65,11 @@ def _lists(found: Alternatives) -> Listing:
     more = len(found.near_equal.lists) - len(lists)
     return Listing(
         "other-lists",
-        "Other lists as good",
-        "First the list of this report, then always the one that differs most from those before"
+        "Other lists that are nearly as good",
+        "First the list of this report, then each time the one that differs most from those before"
         + (f"; {more} more are not shown" if more > 0 else "")
-        + ". AUC: over the outer folds, slightly optimistic. Gain: what a list lowers the loss by, "
-        "in per cent of the best. Price or ease of measurement can decide between them.",
+        + ". AUC: over the outer folds, slightly optimistic. Gain: reduction of the loss, in per "
+        "cent of the best. Cost or ease of measurement can decide.",
         frame[["List", "Without", "Instead", "AUC", "Gain"]],
         significant={"Gain": 4},
     )

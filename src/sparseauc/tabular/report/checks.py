@@ -1,4 +1,4 @@
-"""What is wrong with a report, found out before anything of it is written."""
+"""Checks of a report before it is written."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class Report:
     facts : dict of str to str
         How it was made: versions, machine, seed, duration, the command that makes it again.
     glance : dict of str to str
-        The few numbers that stand in the head of the page.
+        The key numbers at the head of the page.
     """
 
     title: str

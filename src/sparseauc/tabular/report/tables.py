@@ -141,7 +141,7 @@ def _cell(line: dict[Any, Any], best: bool, best_printed: bool, digits: int) -> 
 
 
 def _printed(line: dict[Any, Any], digits: int) -> str:
-    """The printed value, with its printed deviation where there is one."""
+    """The printed value, with its printed standard deviation if there is one."""
     printed, deviation = (fixed(line[name], digits) for name in ("printed", "printed_std"))
     return f"{printed} ± {deviation}" if printed and deviation else printed
 
@@ -246,8 +246,8 @@ def key(table: Grid, far: str) -> Iterable[str]:
     yield "Mean ± standard error; ★ marks the best mean of each column."
     if table.has_printed:
         yield (
-            "Beneath: the value printed in the paper ± its deviation (☆ the best), and our mean "
-            f"minus it in standard errors of the difference, {far} beyond ±{FAR:g}."
+            "Beneath: the printed value ± its standard deviation (☆ the best), and our "
+            f"mean minus it in standard errors of the difference, {far} beyond ±{FAR:g}."
         )
     if table.has_failures:
         yield "Values that ended in an error are counted and left out of the mean."
