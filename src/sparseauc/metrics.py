@@ -518,21 +518,21 @@ def fold_standard_error(scores: ArrayLike, repeats: float = 1.0) -> NDArray[np.f
 
 
 def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[str, float]]:
-    """Mean validation AUC at every k, with the best other parameters for that k.
+    """Mean validation AUC at every k, or every budget, with the best other parameters for it.
 
     Parameters
     ----------
     cv_results : mapping of str to array
         With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV`` and
-        ``GridSearchCV`` over ``k`` have them.
+        ``GridSearchCV`` over ``k`` have them; with ``param_budget`` where budgets were tried.
     repeats : float, default=1.0
         How often each row was validated, as for :func:`fold_standard_error`.
 
     Returns
     -------
     list of dict
-        For each k, ascending: ``k``, ``auc``, ``standard_error`` and, where a ridge was searched
-        too, ``alpha``.
+        For each k, or each of several budgets, ascending: ``k``, ``auc``, ``standard_error`` and,
+        where these were searched too, ``budget`` and ``alpha``.
     """
     if "param_k" not in cv_results or "split0_test_score" not in cv_results:
         raise ValueError("cv_results needs 'param_k' and 'split0_test_score', 'split1_…'")
@@ -540,10 +540,15 @@ def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[s
     scores = np.array([cv_results[f"split{i}_test_score"] for i in range(n_splits)])
     mean, error = scores.mean(axis=0), fold_standard_error(scores, repeats)
     param_k = np.asarray(cv_results["param_k"], np.int64)
+    budgets = np.asarray(cv_results.get("param_budget", np.zeros(0)), np.float64)
+    along = budgets if np.unique(budgets).size > 1 else param_k
     rows = []
-    for k in np.unique(param_k).tolist():
-        best = int(np.argmax(np.where(param_k == k, mean, -np.inf)))
-        row = {"k": k, "auc": float(mean[best]), "standard_error": float(error[best])}
+    for point in np.unique(along).tolist():
+        best = int(np.argmax(np.where(along == point, mean, -np.inf)))
+        row = {"k": int(param_k[best]), "auc": float(mean[best])}
+        row["standard_error"] = float(error[best])
+        if along is budgets:
+            row["budget"] = point
         if "param_alpha" in cv_results:
             row["alpha"] = float(cv_results["param_alpha"][best])
         rows.append(row)

@@ -24,7 +24,8 @@ from sparseauc.solvers.restrictions import Prices, Restrictions
 
 NAMES = [f"marker {j}" for j in range(10)]
 SIGNS = {"marker 0": 1, "marker 1": -1, "marker 6": 1, "marker 8": 0}
-COSTS = {("marker 0", "marker 1", "marker 2"): 4.0, **dict.fromkeys(NAMES[3:], 2.5)}
+COSTS = dict.fromkeys(NAMES[:3], 4.0) | dict.fromkeys(NAMES[3:], 2.5)
+MONEY = {"costs": COSTS, "bundles": dict.fromkeys(NAMES[:3], "blood")}
 
 
 def table(seed=0, n=250):
@@ -80,11 +81,11 @@ def test_a_list_may_be_shorter_than_k():
 def test_costs_and_a_budget():
     X, y = table(1)
     prices = with_limits(
-        Restrictions(), 10, np.array(NAMES), signs=None, costs=COSTS, budgets=None
+        Restrictions(), 10, np.array(NAMES), signs=None, budgets=None, **MONEY
     ).prices
     assert prices.total(np.array([0, 1, 5])) == 6.5
     for budget, k in ((3.0, 10), (5.0, 10), (9.0, 10), (9.0, 2), (100.0, 3)):
-        model = SparseAUCClassifier(k, 0.1, costs=COSTS, budget=budget).fit(X, y)
+        model = SparseAUCClassifier(k, 0.1, budget=budget, **MONEY).fit(X, y)
         assert model.cost_ == prices.total(model.get_support(indices=True)) <= budget
         least = least_objective(X.values, y, k, 0.1, None, prices, budget)
         assert objective_of(model, X, 0.1) == pytest.approx(least)
@@ -93,7 +94,7 @@ def test_costs_and_a_budget():
     by_number = SparseAUCClassifier(3, 0.1).fit(X, y)
     np.testing.assert_allclose(by_budget.coef_, by_number.coef_, rtol=1e-9)
     assert by_budget.cost_ == 3
-    told = SparseAUCClassifier(3, 0.1, costs=COSTS).fit(X, y)
+    told = SparseAUCClassifier(3, 0.1, **MONEY).fit(X, y)
     np.testing.assert_array_equal(told.coef_, by_number.coef_)
     assert told.cost_ == prices.total(told.get_support(indices=True))
     assert not hasattr(by_number, "cost_")
@@ -101,7 +102,11 @@ def test_costs_and_a_budget():
 
 BY_NUMBER = {
     "signs": {"signs": {0: 1, 1: -1, 6: 1}},
-    "budget": {"costs": {(0, 1, 2): 4.0, **dict.fromkeys(range(3, 10), 2.5)}, "budget": 7.0},
+    "budget": {
+        "costs": [4.0] * 3 + [2.5] * 7,
+        "bundles": [1] * 3 + [np.nan] * 7,
+        "budget": 7.0,
+    },
 }
 
 
@@ -172,7 +177,7 @@ def test_cross_validation_keeps_to_signs(coefficients):
 
 def test_cross_validation_over_budgets():
     X, y = table(4)
-    model = SparseAUCClassifierCV(cv=3, costs=COSTS, budget=20.0, signs=SIGNS).fit(X, y)
+    model = SparseAUCClassifierCV(cv=3, budget=20.0, signs=SIGNS, **MONEY).fit(X, y)
     tried = model.cv_results_["param_budget"]
     assert np.unique(tried).size > 3
     assert tried.max() == 20
@@ -186,10 +191,10 @@ def test_cross_validation_over_budgets():
     )
     assert model.budget_ == tried[close].min()
     assert model.cv_results_["params"][0]["budget"] == 2.5
-    some = SparseAUCClassifierCV([1, 2], cv=3, costs=COSTS, budget=[5.0, 10.0]).fit(X, y)
+    some = SparseAUCClassifierCV([1, 2], cv=3, budget=[5.0, 10.0], **MONEY).fit(X, y)
     assert np.unique(some.cv_results_["param_budget"]).tolist() == [5.0, 10.0]
     assert np.unique(some.cv_results_["param_k"]).tolist() == [2]
-    by_k = SparseAUCClassifierCV([1, 2, 3], cv=3, costs=COSTS, budget=5.0).fit(X, y)
+    by_k = SparseAUCClassifierCV([1, 2, 3], cv=3, budget=5.0, **MONEY).fit(X, y)
     assert np.unique(by_k.cv_results_["param_k"]).tolist() == [1, 2, 3]
     assert by_k.cost_ <= by_k.budget_ == 5.0
     grouped = SparseAUCClassifierCV(
@@ -288,13 +293,16 @@ def test_refusals():
             ({"costs": [1] * 9 + [-2]}, "price of column 'marker 9' is -2; a price is a finite"),
             ({"costs": [1] * 9 + [np.nan]}, "price of column 'marker 9' is nan"),
             ({"costs": [1] * 9 + [None]}, "price of column 'marker 9' is None"),
-            ({"costs": {**COSTS, "marker 0": 1}}, "column 'marker 0' has two prices"),
+            ({**MONEY, "costs": {**COSTS, "marker 1": 1}},
+             "'marker 0' costs 4 and column 'marker 1' 1, but they are bought together"),
+            ({**MONEY, "groups": NAMES}, "groups are paid once, so they and bundles do not go"),
+            ({"bundles": {"marker 0": "a"}}, "bundles are about money"),
             ({"costs": {"weight": 1}}, "costs names 'weight', which is no column of X"),
             ({"costs": [2.5] * 10, "budget": 2}, "the cheapest, column 'marker 0', costs 2.5"),
             ({"budget": 1, "always_include": NAMES[:2]},
              r"\(column 'marker 0', column 'marker 1'\) costs 2"),
             ({"costs": range(10), "budget": 9, "groups": list("aabbccddee")},
-             "'marker 0' costs 0 and column 'marker 1' 1, but they are of one group"),
+             "'marker 0' costs 0 and column 'marker 1' 1, but they are bought together"),
             ({"budget": -1}, "budget"),
             ({"budget": np.nan}, "budget"),
             ({"budget": np.inf}, "budget"),

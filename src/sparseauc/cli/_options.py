@@ -178,6 +178,30 @@ AlwaysInclude = Annotated[
         help="Column that must be on the list. Can be repeated.",
     ),
 ]  # fmt: skip
+Signs = Annotated[
+    list[str] | None,
+    typer.Option(
+        show_default=False, rich_help_panel=CHECKS, metavar="NAME=+,…|FILE.csv",
+        help="Signs that coefficients must have: +, - or 0 for any; or a CSV file with columns "
+        "name and sign. Can be repeated.",
+    ),
+]  # fmt: skip
+Costs = Annotated[
+    list[str] | None,
+    typer.Option(
+        show_default=False, rich_help_panel=CHECKS, metavar="FILE.csv|NAME=X,…",
+        help="Prices of all columns: a CSV file with columns name and cost. Those with the same "
+        "text in a column bundle are paid once.",
+    ),
+]  # fmt: skip
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0, metavar="X", show_default=False, rich_help_panel=CHECKS,
+        help="Most that the list may cost; each column costs 1 without --costs. Cross-validation "
+        "tries cheaper lists too.",
+    ),
+]  # fmt: skip
 Points = Annotated[
     int | None,
     typer.Option(

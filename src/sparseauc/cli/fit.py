@@ -24,6 +24,9 @@ def fit_command(
     rule: options.Rule = options.RuleForK.best,
     alpha: options.Alpha = None,
     always_include: options.AlwaysInclude = None,
+    signs: options.Signs = None,
+    costs: options.Costs = None,
+    budget: options.Budget = None,
     points: options.Points = None,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
@@ -79,6 +82,7 @@ def fit_command(
         check_suffix(report, "--report", (".html", ".htm"))
         with progress(quiet, f"Reading {table.name}") as advance:
             from ..tabular.fitting import FitSettings, fit_table
+            from ..tabular.limits import read_costs, read_signs
             from ..tabular.model_files import model_bytes
             from ..tabular.reading import Rules
             from ._reading import made_by, read_table
@@ -88,10 +92,13 @@ def fit_command(
                 exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
                 max_levels=max_levels, numeric=tuple(numeric or ()),
             )  # fmt: skip
+            prices, bundles = read_costs(costs or ())
             settings = FitSettings(
                 k=k, max_k=max_k, alpha=alpha, rule=rule.value,
-                always_include=tuple(always_include or ()), points=points, folds=0 if quick else 5,
-                stability_pairs=0 if quick else 50, permutations=permutations, seed=seed, jobs=jobs,
+                always_include=tuple(always_include or ()), signs=read_signs(signs or ()),
+                costs=prices, bundles=bundles, budget=budget, points=points,
+                folds=0 if quick else 5, stability_pairs=0 if quick else 50,
+                permutations=permutations, seed=seed, jobs=jobs,
             )  # fmt: skip
             ready = read_table(table, rules, delimiter, encoding, max_gib)
             summary = fit_table(ready, settings, advance)

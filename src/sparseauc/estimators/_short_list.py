@@ -34,7 +34,8 @@ def short_list_html(model: Any) -> str:
         for j in ordered[:MOST_ROWS].tolist()
     ]
     more = ordered.size - len(lines)
-    caption = f"{chosen.size} of {coef.size} columns" + _about(model)
+    price = f" for {model.cost_:g}" if hasattr(model, "cost_") else ""
+    caption = f"{chosen.size} of {coef.size} columns{price}" + _about(model)
     if more:
         caption += f"; {more} more are not shown"
     return (

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
@@ -26,7 +25,7 @@ from ..moments import ClassMoments, Moments, class_moments
 from ..moments.chunked import SolverMoments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
-from ..path.limits import with_limits
+from ..path.limits import is_missing, with_limits
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
@@ -97,9 +96,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
         shorter than k. Cannot be combined with ``groups``.
     costs : dict or array-like of shape (n_features_in_,), optional
         Cost of each column, 0 or more; 1 by default. A dict, by column name or index, must name all
-        columns. Columns that are bought together, such as the values of one blood test, form a
-        tuple, ``{("Hb", "WBC"): 8, "CRP": 5}``, and are paid for once, whichever of them are
-        chosen. So are ``groups``.
+        columns.
+    bundles : dict or array-like of shape (n_features_in_,), optional
+        A label for each column; None or NaN for columns without one. Columns with the same label,
+        such as the values of one blood test, are bought together: their cost is paid once,
+        whichever of them are chosen. So is that of ``groups``.
     budget : float, optional
         Largest total cost of the chosen columns. There are still at most k of them.
     certify : bool, default=False
@@ -180,6 +181,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "max_per_family": [Interval(Integral, 1, None, closed="left")],
         "signs": ["array-like", dict, None],
         "costs": ["array-like", dict, None],
+        "bundles": ["array-like", dict, None],
         "budget": [Interval(Real, 0, None, closed="left"), None],
         "certify": ["boolean"],
         "time_limit": [Interval(Real, 0, None, closed="left")],
@@ -198,6 +200,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         max_per_family: int = 1,
         signs: Any = None,
         costs: Any = None,
+        bundles: Any = None,
         budget: float | None = None,
         certify: bool = False,
         time_limit: float = 10.0,
@@ -212,6 +215,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.max_per_family = max_per_family
         self.signs = signs
         self.costs = costs
+        self.bundles = bundles
         self.budget = budget
         self.certify = certify
         self.time_limit = time_limit
@@ -457,12 +461,21 @@ class SparseAUCClassifier(SparseLinearClassifier):
         k = self._columns_to_keep(self.k, most) if budgets is None else min(self.k, most)
         return k, restrictions
 
+    def _list_restrictions(self) -> Restrictions:
+        """What the list of this model obeys."""
+        budget = getattr(self, "budget_", self.budget)
+        fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
+        return self._with_limits(
+            Restrictions(fixed, excluded, self._column_groups()),
+            None if budget is None else [budget],
+        )
+
     def _with_limits(self, restrictions: Restrictions, budgets: Any) -> Restrictions:
         """Restrictions, with families, signs, costs and budgets of the path where there are any."""
         names = getattr(self, "feature_names_in_", None)
         return with_limits(
             self._with_families(restrictions), self.n_features_in_, names,
-            signs=self.signs, costs=self.costs, budgets=budgets,
+            signs=self.signs, costs=self.costs, bundles=self.bundles, budgets=budgets,
         )  # fmt: skip
 
     def _with_families(self, restrictions: Restrictions) -> Restrictions:
@@ -481,9 +494,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
             )
         numbers: dict[Any, int] = {}
         labels = [
-            0
-            if label is None or is_scalar_nan(label) or is_pandas_na(label)
-            else numbers.setdefault(label, len(numbers) + 1)
+            0 if is_missing(label) else numbers.setdefault(label, len(numbers) + 1)
             for label in given.tolist()
         ]
         families = np.array(labels, np.int64)

@@ -71,7 +71,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         are given to ``fit``.)
     families, max_per_family
         As for :class:`SparseAUCClassifier`.
-    signs, costs
+    signs, costs, bundles
         As for :class:`SparseAUCClassifier`. Signs hold for logistic coefficients too.
     budget : float or array-like of float, optional
         Largest total cost of the chosen columns. Cross-validation chooses among the budgets given,
@@ -150,6 +150,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "max_per_family": [Interval(Integral, 1, None, closed="left")],
         "signs": ["array-like", dict, None],
         "costs": ["array-like", dict, None],
+        "bundles": ["array-like", dict, None],
         "budget": [Interval(Real, 0, None, closed="left"), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
@@ -172,6 +173,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         max_per_family: int = 1,
         signs: Any = None,
         costs: Any = None,
+        bundles: Any = None,
         budget: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -190,6 +192,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.max_per_family = max_per_family
         self.signs = signs
         self.costs = costs
+        self.bundles = bundles
         self.budget = budget
         self.random_state = random_state
         self.n_jobs = n_jobs

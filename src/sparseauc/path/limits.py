@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
 from .._text import did_you_mean
 from ..solvers.restrictions import Prices, Restrictions
@@ -21,7 +22,14 @@ _MOST_BUDGETS = 20
 
 
 def with_limits(
-    restrictions: Restrictions, d: int, names: Names, *, signs: Any, costs: Any, budgets: Any
+    restrictions: Restrictions,
+    d: int,
+    names: Names,
+    *,
+    signs: Any,
+    costs: Any,
+    bundles: Any,
+    budgets: Any,
 ) -> Restrictions:
     """Restrictions with signs, costs and a budget for each point of the path, where given.
 
@@ -33,7 +41,7 @@ def with_limits(
         Number of columns.
     names : ndarray of shape (d,), optional
         Names of the columns, where they have any.
-    signs, costs : mapping or array-like, optional
+    signs, costs, bundles : mapping or array-like, optional
         As for ``SparseAUCClassifier``.
     budgets : array-like of shape (n_points,), optional
     """
@@ -45,8 +53,16 @@ def with_limits(
             )
         restrictions = replace(restrictions, signs=_read_signs(signs, d, names))
     if costs is not None or budgets is not None:
-        prices = _read_costs(costs, d, names, restrictions.groups)
+        if bundles is None:
+            bought = restrictions.groups
+        elif restrictions.groups is None:
+            bought = _read_bundles(bundles, d, names)
+        else:
+            raise ValueError("groups are paid once, so they and bundles do not go together")
+        prices = _read_costs(costs, d, names, bought)
         restrictions = replace(restrictions, prices=prices)
+    elif bundles is not None:
+        raise ValueError("bundles are about money: give costs or a budget too")
     if budgets is None:
         return restrictions
     restrictions = replace(restrictions, budgets=np.asarray(budgets, np.float64))
@@ -81,58 +97,63 @@ def cheapest(restrictions: Restrictions, d: int) -> tuple[int, float]:
 
 def _read_signs(given: Any, d: int, names: Names) -> Indices:
     signs = np.zeros(d, np.int64)
-    for columns, value in _values(given, "signs", d, names):
-        try:
-            known = float(value) in (-1.0, 0.0, 1.0)
-        except (TypeError, ValueError):
-            known = False
-        if not known:
+    for column, value in _values(given, "signs", d, names):
+        if _number(value) not in (-1.0, 0.0, 1.0):
             raise ValueError(
-                f"signs: {_label(columns[0], names)} has {value!r}; a sign is 1 (no negative "
+                f"signs: {_label(column, names)} has {value!r}; a sign is 1 (no negative "
                 "coefficient), -1 (no positive one) or 0 (any)"
             )
-        signs[columns] = int(value)
+        signs[column] = int(value)
     return signs
 
 
-def _read_costs(given: Any, d: int, names: Names, groups: Indices | None) -> Prices:
-    if given is None:
-        given = np.ones(d)
-    purchases = np.full(d, -1, np.int64)
-    amounts: list[float] = []
-    for columns, value in _values(given, "costs", d, names):
-        label = _label(columns[0], names)
-        try:
-            price = float(value)
-        except (TypeError, ValueError):
-            price = np.nan
-        if not 0 <= price < np.inf:
+def _read_bundles(given: Any, d: int, names: Names) -> Indices:
+    """Bundle of each column, as numbers from 0; columns of none are bundles of their own."""
+    labels: list[Any] = [(column,) for column in range(d)]
+    for column, value in _values(given, "bundles", d, names):
+        if not is_missing(value):
+            labels[column] = value
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.int64)
+
+
+def _read_costs(given: Any, d: int, names: Names, bought: Indices | None) -> Prices:
+    each = np.ones(d) if given is None else np.full(d, np.nan)
+    unknown = set() if given is None else set(range(d))
+    for column, value in () if given is None else _values(given, "costs", d, names):
+        each[column] = _number(value)
+        unknown.discard(column)
+        if not 0 <= each[column] < np.inf:
             raise ValueError(
-                f"costs: the price of {label} is {value!r}; a price is a finite number of 0 or more"
+                f"costs: the price of {_label(column, names)} is {value!r}; a price is a finite "
+                "number of 0 or more"
             )
-        for column in columns:
-            if purchases[column] >= 0:
-                raise ValueError(f"costs: {_label(column, names)} has two prices")
-            purchases[column] = len(amounts)
-        amounts.append(price)
-    for column in np.flatnonzero(purchases < 0)[:1].tolist():
+    for column in sorted(unknown)[:1]:
         raise ValueError(f"costs: there is no price for {_label(column, names)}")
-    prices = Prices(np.array(amounts), purchases)
-    return prices if groups is None else _by_group(prices, groups, names)
-
-
-def _by_group(prices: Prices, groups: Indices, names: Names) -> Prices:
-    """Prices of groups, which are paid once: their columns have the same."""
-    each = prices.amounts[prices.purchases]
-    first = np.unique(groups, return_index=True)[1]
-    for column in np.flatnonzero(each != each[first][groups])[:1].tolist():
-        other = int(first[groups[column]])
+    if bought is None:
+        return Prices(each, np.arange(d))
+    first = np.unique(bought, return_index=True)[1]
+    for column in np.flatnonzero(each != each[first][bought])[:1].tolist():
+        other = int(first[bought[column]])
         raise ValueError(
             f"costs: {_label(other, names)} costs {each[other]:g} and {_label(column, names)} "
-            f"{each[column]:g}, but they are of one group, which is paid once: give all its "
-            "columns the price of the group"
+            f"{each[column]:g}, but they are bought together and paid once: give both the price "
+            "of all that is bought"
         )
-    return Prices(each[first], groups)
+    return Prices(each[first], bought)
+
+
+def _number(value: Any) -> float:
+    """The number that a value is; NaN for others."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN or pandas' NA."""
+    return label is None or bool(is_scalar_nan(label)) or bool(is_pandas_na(label))
 
 
 def _check_budgets(restrictions: Restrictions, d: int, names: Names) -> None:
@@ -156,26 +177,17 @@ def _check_budgets(restrictions: Restrictions, d: int, names: Names) -> None:
         )
 
 
-def _values(given: Any, parameter: str, d: int, names: Names) -> Iterable[tuple[list[int], Any]]:
+def _values(given: Any, parameter: str, d: int, names: Names) -> Iterable[tuple[int, Any]]:
     """Columns and their value, of a mapping by name or number or of an array for all columns."""
-    if hasattr(given, "keys"):
-        return [
-            (
-                [
-                    _place(name, parameter, d, names)
-                    for name in (key if isinstance(key, tuple) else (key,))
-                ],
-                given[key],
-            )
-            for key in given.keys()  # noqa: SIM118 (of a pandas Series too)
-        ]
-    values = np.asarray(given)
+    if hasattr(given, "keys"):  # a pandas Series too
+        return [(_place(name, parameter, d, names), given[name]) for name in list(given.keys())]
+    values = np.asarray(given, dtype=object)
     if values.shape != (d,):
         raise ValueError(
             f"{parameter} must be a dict by column name, or have a value for each of the {d} "
             f"columns; got shape {values.shape}"
         )
-    return [([column], value) for column, value in enumerate(values.tolist())]
+    return list(enumerate(values.tolist()))
 
 
 def _place(name: Any, parameter: str, d: int, names: Names) -> int:

@@ -181,6 +181,7 @@ def sparse_auc_path(
     exclude: npt.ArrayLike = (),
     signs: Any = None,
     costs: Any = None,
+    bundles: Any = None,
     budget: npt.ArrayLike | None = None,
 ) -> SparseAUCPath:
     """Find the best k columns for AUC, for every k at once.
@@ -201,7 +202,7 @@ def sparse_auc_path(
     sample_weight : array-like of shape (n,), optional
     always_include, exclude : array-like of int
         Columns in every support, and in none.
-    signs, costs
+    signs, costs, bundles
         As for :class:`~sparseauc.SparseAUCClassifier`, by column number.
     budget : float or array-like of float, optional
         What the columns of a list may cost together. With several budgets the path runs over these,
@@ -236,8 +237,9 @@ def sparse_auc_path(
             sizes = sizes[-1:]
         sizes, budgets = np.broadcast_arrays(sizes, budgets)
     restrictions = with_limits(
-        Restrictions(fixed, excluded), d, None, signs=signs, costs=costs, budgets=budgets
-    )
+        Restrictions(fixed, excluded), d, None,
+        signs=signs, costs=costs, bundles=bundles, budgets=budgets,
+    )  # fmt: skip
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))
     if ridges.size == 0:
         raise ValueError("alphas is empty: give at least one ridge")

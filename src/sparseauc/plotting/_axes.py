@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +34,18 @@ def one_panel(ax: Any, *, square: bool = False) -> Any:
     return ax
 
 
-def count_columns(ax: Axes) -> None:
+def path_axis(cv_results: Mapping[str, Any]) -> str:
+    """What a path that was cross-validated runs along: "k", or "budget" of several."""
+    return "budget" if np.unique(cv_results.get("param_budget", ())).size > 1 else "k"
+
+
+def label_path(ax: Axes, along: str = "k") -> None:
+    """Say what a path runs along; numbers of columns are whole."""
     from matplotlib.ticker import MaxNLocator
 
+    if along == "budget":
+        ax.set_xlabel("budget")
+        return
     ax.set_xlabel("number of columns k")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
 

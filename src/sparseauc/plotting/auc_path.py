@@ -1,4 +1,4 @@
-"""Cross-validated AUC against the number of columns."""
+"""Cross-validated AUC against the number of columns, or against money."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..metrics import auc_by_k
-from ._axes import BACKGROUND, Reading, count_columns, one_panel
+from ._axes import BACKGROUND, Reading, label_path, one_panel, path_axis
 from ._given import fitted_step
 
 if TYPE_CHECKING:
@@ -25,23 +25,26 @@ class AUCPathDisplay:
 
     Use :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the folds, at
     each k with its best ridge; the band is ± one standard error. The k with the highest mean and
-    the chosen k are marked; the dotted line lies one standard error below the highest mean.
+    the chosen k are marked; the dotted line lies one standard error below the highest mean. If
+    several budgets were tried, the x-axis is the budget instead of k.
 
     Parameters
     ----------
     ks : array-like of shape (n_ks,)
-        Values of k, ascending.
+        Values of k, or budgets, ascending.
     mean : array-like of shape (n_ks,)
         Mean validation AUC.
     error : array-like of shape (n_ks,)
         Its standard error.
-    chosen : int, optional
-        The k that the fit chose.
+    chosen : float, optional
+        The k, or budget, that the fit chose.
     chosen_auc : float, optional
         Its mean validation AUC, which is below the line if the fit chose another ridge than the
         best for this k; the line's by default.
     name : str, optional
         Name of the line in the legend.
+    along : {"k", "budget"}, default="k"
+        What ``ks`` are.
 
     Attributes
     ----------
@@ -53,8 +56,8 @@ class AUCPathDisplay:
         One standard error to either side.
     points_ : dict of str to matplotlib Line2D
         The marks ``"best"`` and, where it is known, ``"chosen"``.
-    k_best_ : int
-        The k of the best mean.
+    k_best_ : float
+        The k, or budget, of the best mean.
 
     Examples
     --------
@@ -71,9 +74,10 @@ class AUCPathDisplay:
     ks: npt.ArrayLike
     mean: npt.ArrayLike
     error: npt.ArrayLike
-    chosen: int | None = None
+    chosen: float | None = None
     chosen_auc: float | None = None
     name: str | None = None
+    along: str = "k"
     ax_: Axes = field(init=False)
     figure_: Figure | SubFigure = field(init=False)
     line_: Line2D = field(init=False)
@@ -106,7 +110,7 @@ class AUCPathDisplay:
         return cls.from_cv_results(
             model.cv_results_,
             repeats=getattr(model, "n_repeats_", 1.0),
-            chosen=getattr(model, "k_", None),
+            chosen=getattr(model, path_axis(model.cv_results_) + "_", None),
             chosen_auc=getattr(model, "best_score_", None),
             name=name,
             ax=ax,
@@ -119,7 +123,7 @@ class AUCPathDisplay:
         cv_results: Mapping[str, Any],
         *,
         repeats: float = 1.0,
-        chosen: int | None = None,
+        chosen: float | None = None,
         chosen_auc: float | None = None,
         name: str | None = None,
         ax: Any = None,
@@ -135,21 +139,22 @@ class AUCPathDisplay:
         repeats : float, default=1.0
             How often each row was validated. Repeats use the same rows again and do not make the
             standard error smaller.
-        chosen : int, optional
-            The k that the fit chose.
+        chosen : float, optional
+            The k, or budget, that the fit chose.
         chosen_auc : float, optional
             Its mean validation AUC; the line's by default.
 
         Other parameters are those of :meth:`from_estimator`.
         """
-        rows = auc_by_k(cv_results, repeats)
+        rows, along = auc_by_k(cv_results, repeats), path_axis(cv_results)
         display = cls(
-            ks=[row["k"] for row in rows],
+            ks=[row[along] for row in rows],
             mean=[row["auc"] for row in rows],
             error=[row["standard_error"] for row in rows],
             chosen=chosen,
             chosen_auc=chosen_auc,
             name=name,
+            along=along,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -170,27 +175,29 @@ class AUCPathDisplay:
             ks, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0,
         )  # fmt: skip
         best = int(np.argmax(mean))
-        self.k_best_ = int(ks[best])
+        self.k_best_ = ks.tolist()[best]
+        called = "k = {:g}" if self.along == "k" else "budget {:g}"
         ax.axhline(mean[best] - error[best], color=colour, linestyle=":", linewidth=1, zorder=1)
         self.points_ = {}
         # Filled within hollow, so that both are seen where they coincide.
         mark = {"linestyle": "none", "marker": "o", "color": colour, "zorder": 3}
         (self.points_["best"],) = ax.plot(
             ks[best], mean[best], **mark, markerfacecolor=BACKGROUND, markersize=9,
-            label=f"{prefix}best: k = {ks[best]}",
+            label=f"{prefix}best: {called.format(ks[best])}",
         )  # fmt: skip
         self.readings_ = [
-            (float(k), float(m), f"k = {k}: AUC {m:.3f} ± {e:.3f}")
+            (float(k), float(m), f"{called.format(k)}: AUC {m:.3f} ± {e:.3f}")
             for k, m, e in zip(ks.tolist(), mean, error, strict=True)
         ]
         if self.chosen is not None:
             line = mean[np.searchsorted(ks, self.chosen)]
             auc = float(line if self.chosen_auc is None else self.chosen_auc)
+            text = f"chosen: {called.format(self.chosen)}"
             (self.points_["chosen"],) = ax.plot(
-                self.chosen, auc, **mark, markersize=5, label=f"{prefix}chosen: k = {self.chosen}",
+                self.chosen, auc, **mark, markersize=5, label=f"{prefix}{text}",
             )  # fmt: skip
-            self.readings_.append((self.chosen, auc, f"chosen: k = {self.chosen}, AUC {auc:.3f}"))
-        count_columns(ax)
+            self.readings_.append((self.chosen, auc, f"{text}, AUC {auc:.3f}"))
+        label_path(ax, self.along)
         ax.set(ylabel="validation AUC")
         ax.legend(loc="lower right", fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure

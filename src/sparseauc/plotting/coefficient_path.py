@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import PALE, QUIET, count_columns, draw_columns, one_panel
+from ._axes import PALE, QUIET, draw_columns, label_path, one_panel, path_axis
 from ._given import fitted_step, names_of
 
 if TYPE_CHECKING:
@@ -28,13 +28,15 @@ class CoefficientPathDisplay:
     Parameters
     ----------
     ks : array-like of shape (n_ks,)
-        Values of k, ascending.
+        Values of k, or budgets, ascending.
     coefs : array-like of shape (n_ks, n_columns)
         Coefficients of the standardised columns, zero or NaN where a column is not chosen.
     names : sequence of str of length n_columns
-    chosen : int, optional
-        The k that the fit chose, marked by a vertical line. Columns are named by their coefficients
-        there, otherwise at the largest k.
+    chosen : float, optional
+        The k, or budget, that the fit chose, marked by a vertical line. Columns are named by their
+        coefficients there, otherwise at the largest k.
+    along : {"k", "budget"}, default="k"
+        What ``ks`` are.
 
     Attributes
     ----------
@@ -60,7 +62,8 @@ class CoefficientPathDisplay:
     ks: npt.ArrayLike
     coefs: npt.ArrayLike
     names: Sequence[str]
-    chosen: int | None = None
+    chosen: float | None = None
+    along: str = "k"
     ax_: Axes = field(init=False)
     figure_: Figure | SubFigure = field(init=False)
     lines_: dict[str, Line2D] = field(init=False)
@@ -93,7 +96,7 @@ class CoefficientPathDisplay:
         return cls.from_path(
             model.path_,
             names=getattr(model, "feature_names_in_", None),
-            chosen=getattr(model, "k_", None),
+            chosen=getattr(model, path_axis(model.cv_results_) + "_", None),
             n_labels=n_labels,
             ax=ax,
             **kwargs,
@@ -106,7 +109,7 @@ class CoefficientPathDisplay:
         *,
         alpha: float | None = None,
         names: Sequence[str] | None = None,
-        chosen: int | None = None,
+        chosen: float | None = None,
         n_labels: int = 8,
         ax: Any = None,
         **kwargs: Any,
@@ -120,8 +123,8 @@ class CoefficientPathDisplay:
             Ridge to draw; by default the only one of the path.
         names : sequence of str, optional
             Names of all columns of the table; x0, x1 … by default.
-        chosen : int, optional
-            A k to mark by a vertical line.
+        chosen : float, optional
+            A k, or budget, to mark by a vertical line.
 
         Other parameters are those of :meth:`from_estimator`.
         """
@@ -129,13 +132,21 @@ class CoefficientPathDisplay:
             if len(path.alphas) > 1:
                 raise ValueError(f"the path has several ridges: pass one of {list(path.alphas)}")
             alpha = float(path.alphas[0])
-        supports = [path.support(k, alpha) for k in path.ks]
-        used = np.unique(np.concatenate(supports))
-        coefs = np.zeros((len(path.ks), used.size))
-        for row, k, support in zip(coefs, path.ks, supports, strict=True):
-            standardised = path.coef(k, alpha) * path.scale
-            row[np.searchsorted(used, support)] = standardised[support]
-        display = cls(ks=path.ks, coefs=coefs, names=names_of(used, names), chosen=chosen)
+        if alpha not in path.alphas:
+            raise KeyError(f"alpha={alpha} is not on the path: see alphas")
+        solutions = path.solutions[list(path.alphas).index(alpha)]
+        used = np.unique(np.concatenate([solution.support for solution in solutions]))
+        coefs = np.zeros((len(solutions), used.size))
+        for row, solution in zip(coefs, solutions, strict=True):
+            row[np.searchsorted(used, solution.support)] = solution.coef
+        along = path_axis({"param_budget": () if path.budgets is None else path.budgets})
+        display = cls(
+            ks=path.ks if along == "k" else path.budgets,
+            coefs=coefs,
+            names=names_of(used, names),
+            chosen=chosen,
+            along=along,
+        )
         return display.plot(ax=ax, n_labels=n_labels, **kwargs)
 
     def plot(self, ax: Any = None, *, n_labels: int = 8, **kwargs: Any) -> CoefficientPathDisplay:
@@ -155,11 +166,11 @@ class CoefficientPathDisplay:
         if self.chosen is not None:
             self.line_ = ax.axvline(self.chosen, color=QUIET, linestyle="--", linewidth=1, zorder=1)
             ax.annotate(
-                f"k = {self.chosen}", (self.chosen, 1), xycoords=("data", "axes fraction"),
-                xytext=(0, 3), textcoords="offset points", ha="center", va="bottom", color=QUIET,
-                fontsize="small",
+                f"{self.along} = {self.chosen:g}", (self.chosen, 1),
+                xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
+                ha="center", va="bottom", color=QUIET, fontsize="small",
             )  # fmt: skip
-        count_columns(ax)
+        label_path(ax, self.along)
         ax.set(ylabel="standardised coefficient")
         self.ax_, self.figure_ = ax, ax.figure
         return self

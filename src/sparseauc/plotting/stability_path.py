@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import QUIET, count_columns, draw_columns, one_panel
+from ._axes import QUIET, draw_columns, label_path, one_panel
 from ._given import names_of
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class StabilityPathDisplay:
             label=f"threshold {self.threshold:g}: {stable.size} columns reach it",
         )  # fmt: skip
         self.lines_ = draw_columns(ax, ks, table, list(self.names), named, kwargs)
-        count_columns(ax)
+        label_path(ax)
         ax.set(ylabel="selection frequency", ylim=(0.0, 1.04))
         ax.legend(handles=[self.line_], loc="lower right")
         self.ax_, self.figure_ = ax, ax.figure

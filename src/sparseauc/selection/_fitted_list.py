@@ -73,19 +73,13 @@ class FittedList(NamedTuple):
         )  # fmt: skip
         check_finite(model, X)
         positive = _positive_rows(model, X, y)
-        budget = getattr(model, "budget_", model.budget)
         return cls(
             X,
             positive,
             StandardisedGram(class_moments(X, positive)),
             support,
             float(getattr(model, "alpha_", getattr(model, "alpha", 0.0))),
-            model._with_limits(
-                Restrictions(
-                    model._named_columns("always_include"), model._named_columns("exclude")
-                ),
-                None if budget is None else [budget],
-            ),
+            model._list_restrictions(),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
         )
 

@@ -245,6 +245,7 @@ def _with_points(
     other.points_[fitted.support], other.units_[fitted.support] = points, unit
     other.coef_ = (other.points_ / other.units_).reshape(1, -1)
     other.intercept_ = np.array([-threshold])
+    other._set_cost(other.coef_[0], fitted.restrictions)
     other.objective_ = fitted.gram.quadratic.loss(other.coef_[0])
     known = getattr(model, "out_of_fold_scores_", None)
     if known is not None and known.size == totals.size:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, exp
 from numbers import Integral
 from typing import Any
@@ -130,6 +130,7 @@ def stability_selection(
     sample_weight: npt.ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
+    **limits: Any,
 ) -> StabilityResult:
     """Count how often each column is among the best k of half of the rows.
 
@@ -158,6 +159,9 @@ def stability_selection(
         For the splits.
     n_jobs : int, optional
         Number of pairs in parallel, in threads. The result does not depend on it.
+    **limits
+        Restrictions of :class:`~sparseauc.SparseAUCClassifier`: ``families``, ``max_per_family``,
+        ``signs``, ``costs``, ``bundles`` and ``budget``.
 
     Returns
     -------
@@ -184,11 +188,12 @@ def stability_selection(
     # checks of data and parameters, and the errors are the same here as there.
     from ..estimators import SparseAUCClassifier
 
-    model = SparseAUCClassifier(k, alpha, always_include=always_include, exclude=exclude)
+    model = SparseAUCClassifier(k, alpha, always_include=always_include, exclude=exclude, **limits)
     model._validate_params()
     check_scalar(n_pairs, "n_pairs", Integral, min_val=1)
     X, positive, weight = model._check_training_data(X, y, sample_weight)
-    fixed, excluded = model._named_columns("always_include"), model._named_columns("exclude")
+    restrictions = model._list_restrictions()
+    fixed, excluded = restrictions.fixed, restrictions.excluded
     d = X.shape[1]
     check_sizes(np.array([k]), d, fixed, excluded)
     if fixed.size == k:
@@ -209,8 +214,7 @@ def stability_selection(
             complementary_halves(strata, seed),
             ks,
             float(alpha),
-            fixed,
-            excluded,
+            restrictions,
         )
         for seed in seeds.tolist()
     )
@@ -238,6 +242,13 @@ def stability_selection(
     )
 
 
+def limits_of(model: Any) -> dict[str, Any]:
+    """The limits that :func:`stability_selection` takes, of a fitted ``SparseAUCClassifier``."""
+    names = ("families", "max_per_family", "signs", "costs", "bundles")
+    budget = getattr(model, "budget_", model.budget)
+    return {name: getattr(model, name) for name in names} | {"budget": budget}
+
+
 def complementary_halves(strata: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:
     """Two disjoint sets of rows with the same number of each stratum, at random."""
     rng = np.random.default_rng(seed)
@@ -256,10 +267,11 @@ def _supports_of_pair(
     halves: tuple[Indices, Indices],
     ks: Indices,
     alpha: float,
-    fixed: Indices,
-    excluded: Indices,
+    restrictions: Restrictions,
 ) -> list[list[Indices]]:
     """Columns chosen from each half, for every k."""
+    if restrictions.budgets is not None:
+        restrictions = replace(restrictions, budgets=restrictions.budgets.repeat(ks.size))
     supports = []
     for rows in halves:
         # Weights of zero leave rows out without a copy of X.
@@ -269,7 +281,7 @@ def _supports_of_pair(
             class_moments(X, positive, only_half),
             ks,
             np.array([alpha]),
-            Restrictions(fixed, excluded),
+            restrictions,
         )
         supports.append([solution.support for solution in path.solutions[0]])
     return supports

@@ -23,6 +23,7 @@ HEADINGS = {
     "coefficient": ("coefficient", "{:.4g}"),
     "standardised": ("per SD", "{:+.3g}"),
     "auc": ("AUC alone", "{:.3f}"),
+    "price": ("price", "{:g}"),
     "frequency": ("selection frequency", "{:.0%}"),
 }
 # Multiplications that looking for near copies may take: about a second.
@@ -56,6 +57,8 @@ def column_table(
         - ``standardised``: per standard deviation of the column;
         - ``auc``: of the column alone, in its better direction, so at least 0.5;
         - ``direction``: "+" if positives have larger values, "-" if smaller, "" if neither;
+        - ``price``: of a model with ``costs`` or a ``budget``; of columns that are paid for
+          together, that of the first;
         - ``points`` and ``unit``: of a model of :func:`~sparseauc.selection.point_score`;
         - ``frequency``: if ``stability`` is given, share of the halves that chose it.
 
@@ -109,7 +112,13 @@ def column_table(
         table["points"], table["unit"] = model.points_[chosen], model.units_[chosen]
     if stability is not None:
         table["frequency"] = stability.frequency[chosen]
-    table = table.iloc[np.argsort(-np.abs(standardised), kind="stable")].reset_index(drop=True)
+    order = np.argsort(-np.abs(standardised), kind="stable")
+    if hasattr(model, "cost_"):
+        prices = model._list_restrictions().prices
+        table["price"] = 0.0
+        for place, column in enumerate(chosen[order].tolist()):
+            (table.loc[order[place], "price"],) = prices.extra(chosen[order[:place]], [column])
+    table = table.iloc[order].reset_index(drop=True)
     table.insert(0, "rank", np.arange(1, chosen.size + 1))
     return table
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,10 +28,10 @@ from ..selection.confidence import (
     pool_folds,
 )
 from ..selection.points import PointScore, point_score
-from ..selection.stability import StabilityResult, stability_selection
+from ..selection.stability import StabilityResult, limits_of, stability_selection
 from ..selection.table import column_table
+from .limits import limits_for, places_of
 from .reading import DataError, Table
-from .reading.source import unknown_column_error
 from .scorecard import steps_of, without_gaps
 from .summary import FitSummary, ridge_of
 
@@ -57,6 +57,15 @@ class FitSettings:
         See :class:`~sparseauc.SparseAUCClassifierCV`.
     always_include : sequence of str
         Columns that must be on the list; a text column stands for all its levels.
+    signs : mapping of str to int
+        1, −1 or 0 by column, as for :class:`~sparseauc.SparseAUCClassifier`.
+    costs : mapping of str to float
+        Prices by column, of all columns if of any; a column of text is paid once.
+    bundles : mapping of str to str
+        Columns with the same text are bought together and paid once.
+    budget : float, optional
+        What the columns may cost together; cross-validation tries less, unless ``k`` or ``max_k``
+        is given.
     points : int, optional
         Give whole points from minus this to this instead of coefficients, as
         :func:`~sparseauc.selection.point_score` does.
@@ -76,6 +85,10 @@ class FitSettings:
     alpha: float | None = None
     rule: Literal["best", "1se"] = "best"
     always_include: Sequence[str] = ()
+    signs: Mapping[str, int] = field(default_factory=dict)
+    costs: Mapping[str, float] = field(default_factory=dict)
+    bundles: Mapping[str, str] = field(default_factory=dict)
+    budget: float | None = None
     points: int | None = None
     folds: int = 5
     stability_pairs: int = 50
@@ -125,7 +138,7 @@ def fit_table(
             "--permutations cannot be combined with --groups: permuting single rows would make the "
             "p-value too small"
         )
-    fixed = _places(table, settings.always_include)
+    fixed = places_of(table, settings.always_include, "--always-include")
     splits = [] if settings.folds == 0 else _outer_splits(table, settings)
     steps = 1 + len(splits) + (settings.stability_pairs > 0)
     done = 0
@@ -197,36 +210,27 @@ def fit_table(
     return summary
 
 
-def _places(table: Table, names: Sequence[str]) -> Indices:
-    """Indices of the named columns; a text column has one for each level."""
-    places: list[int] = []
-    for name in names:
-        found = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
-        if not found:
-            raise unknown_column_error(name, table.columns.tolist(), "--always-include")
-        places += found
-    return np.unique(np.array(places, np.int64))
-
-
 def _estimator(
     table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
 ) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
-    always = fixed.tolist() or None
+    limits = limits_for(
+        table, fixed, settings.signs, settings.costs, settings.bundles, settings.budget
+    )
     classifier: Any
     if not settings.tuned:
         assert settings.k is not None
         assert settings.alpha is not None
-        classifier = SparseAUCClassifier(settings.k, settings.alpha, always_include=always)
+        classifier = SparseAUCClassifier(settings.k, settings.alpha, **limits)
     else:
         classifier = SparseAUCClassifierCV(
             ks=_sizes(settings, fixed.size, len(table.inputs)),
             alphas=None if settings.alpha is None else [settings.alpha],
             cv=None if table.groups is None else _group_folds(table, settings, rows),
             rule=settings.rule,
-            always_include=always,
             random_state=settings.seed,
             n_jobs=settings.jobs,
+            **limits,
         )
     if table.imputation is None:
         return classifier
@@ -381,4 +385,5 @@ def _stability(
         X, table.y, k,
         alpha=ridge_of(classifier), n_pairs=settings.stability_pairs,
         always_include=fixed.tolist() or None, random_state=settings.seed, n_jobs=settings.jobs,
+        **limits_of(classifier),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimators import SparseAUCClassifier
 from ..metrics import auc_confidence_interval
 from ..selection.confidence import nested_scores
-from ..selection.stability import stability_selection
+from ..selection.stability import limits_of, stability_selection
 from ..selection.table import column_table
 from .fitting import FitSettings, fit_table
 from .reading import Input, Rules, Table, read_source, training_table
@@ -167,11 +167,10 @@ def report_model(
     if folds > 1:
         nested = nested_scores(model, X, labels, cv=folds, random_state=seed)
     k = int(np.count_nonzero(model.coef_))
-    restricted = {name: getattr(model, name, None) for name in ("always_include", "exclude")}
     if stability_pairs and isinstance(model, SparseAUCClassifier) and k < model.n_features_in_:
         stability = stability_selection(
             X, positive, k, alpha=ridge_of(model), n_pairs=stability_pairs, random_state=seed,
-            **restricted,
+            always_include=model.always_include, exclude=model.exclude, **limits_of(model),
         )  # fmt: skip
         columns = column_table(model, X, labels, stability)
     if not hasattr(model, "feature_names_in_"):

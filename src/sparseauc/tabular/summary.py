@@ -99,7 +99,7 @@ class FitSummary:
         return getattr(self.classifier, "cv_results_", None)
 
     def auc_by_k(self) -> list[dict[str, float]]:
-        """Validation AUC of the best ridge at every k, with its standard error over folds."""
+        """Validation AUC of the best ridge at every k or budget, with its standard error."""
         classifier: Any = self.classifier
         return [] if self.cv_results is None else auc_by_k(self.cv_results, classifier.n_repeats_)
 
@@ -161,6 +161,8 @@ class FitSummary:
             "groups": None if table.groups is None else int(np.unique(table.groups).size),
             "k": self.k,
             "alpha": self.alpha,
+            "cost": getattr(self.classifier, "cost_", None),
+            "budget": self.settings.get("budget"),
             "auc": None if self.nested is None else _auc(self.nested),
             "training_auc": self.training_auc.auc,
             "operating_points": [point.as_dict() for point in self.operating_points],

@@ -96,6 +96,7 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
 
 def _glance(summary: FitSummary) -> dict[str, str]:
     table, nested = summary.table, summary.nested
+    classifier: Any = summary.classifier
     events, rows = int(table.y.sum()), table.y.size
     auc = {"AUC on training rows (optimistic)": f"{summary.training_auc.auc:.3f}"}
     if nested is not None:
@@ -107,6 +108,7 @@ def _glance(summary: FitSummary) -> dict[str, str]:
         "Rows": str(rows),
         f"Events ({class_names(table)[0]})": f"{events} ({_percent(events / rows)})",
         "Columns": f"{summary.k} of {len(table.inputs)}",
+        **({"Cost": f"{classifier.cost_:g}"} if hasattr(classifier, "cost_") else {}),
     }
 
 
@@ -445,16 +447,18 @@ def _folds(summary: FitSummary) -> Listing:
 def _size(summary: FitSummary) -> list[Element]:
     if len(summary.auc_by_k()) < 2:
         return []
+    by_budget = "budget" in summary.auc_by_k()[0]
+    point, least = ("budget", "cheapest") if by_budget else ("k", "shortest")
     rule = {
-        "1se": "The list chosen is the shortest within one standard error of the best.",
-        "best": "The list chosen is the shortest whose AUC is within 0.001 of the best.",
+        "1se": f"The list chosen is the {least} within one standard error of the best.",
+        "best": f"The list chosen is the {least} whose AUC is within 0.001 of the best.",
     }.get(str(summary.settings.get("rule")), "")
     return [
         Figure(
             "auc-by-k",
-            "AUC against the number of columns",
-            "Mean AUC of the validation folds at each k, with the best ridge for that k. The band "
-            f"is ± one standard error. {rule}",
+            "AUC against the budget" if by_budget else "AUC against the number of columns",
+            f"Mean AUC of the validation folds at each {point}, with the best ridge for that "
+            f"{point}. The band is ± one standard error. {rule}",
             [lambda ax: AUCPathDisplay.from_estimator(summary.classifier, ax=ax)],
         )
     ]

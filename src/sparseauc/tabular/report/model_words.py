@@ -77,6 +77,11 @@ def _describe_score(summary: FitSummary) -> str:
         )
     if included := summary.settings.get("always_include"):
         text += f" Included by request: {', '.join(map(str, included))}."
+    classifier: Any = summary.classifier
+    if getattr(classifier, "signs", None) is not None:
+        text += " Some coefficients were held to signs given beforehand."
+    if (budget := getattr(classifier, "budget_", getattr(classifier, "budget", None))) is not None:
+        text += f" No list was to cost more than {budget:g}; this one costs {classifier.cost_:g}."
     return text
 
 
@@ -90,6 +95,8 @@ def _describe_search(summary: FitSummary) -> str:
     tried = sorted(set(np.asarray(results["param_k"]).tolist()))
     ridges = len(set(np.asarray(results["param_alpha"]).tolist()))
     what = [f"{tried[0]} to {tried[-1]} columns"] if len(tried) > 1 else []
+    money = sorted(set(np.asarray(results.get("param_budget", ())).tolist()))
+    what += [f"{len(money)} budgets up to {money[-1]:g}"] if len(money) > 1 else []
     what += [f"{ridges} ridge penalties"] if ridges > 1 else []
     often = f", repeated {round(repeats)} times," if repeats >= 1.5 else ""
     text = f"{' and '.join(what)} were compared by {folds}-fold cross-validated AUC{often}."
