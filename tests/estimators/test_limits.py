@@ -12,12 +12,15 @@ from sklearn.base import clone
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV, sparse_auc_path
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import auc_by_k
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.path.limits import budgets_to_try, with_limits
 from sparseauc.path.path import PathSearch, path_of_moments
 from sparseauc.path.rules import best
+from sparseauc.plotting import AUCPathDisplay, CoefficientPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements
+from sparseauc.selection.stability import stability_selection
 from sparseauc.solvers.limited import minimise_signed
 from sparseauc.solvers.logistic import logistic_regression
 from sparseauc.solvers.restrictions import Prices, Restrictions
@@ -342,3 +345,31 @@ def test_questions_about_a_list_obey():
     score = point_score(model, X.values, y)
     points = score.columns["points"].to_numpy()
     assert (signs[score.columns["column"].to_numpy()] * points >= 0).all()
+
+
+def test_stability_keeps_to_limits():
+    X, y = table(8)
+    signs = np.where(class_moments(X.values, y).delta < 0, -1, 1)
+    # Each column alone would have the other sign, so few can be chosen at all.
+    free = stability_selection(X, y, 3, n_pairs=5, random_state=0)
+    held = stability_selection(X, y, 3, n_pairs=5, random_state=0, signs=signs)
+    assert held.frequency.sum() < free.frequency.sum() == pytest.approx(3)
+    cheap = stability_selection(X, y, 3, n_pairs=5, random_state=0, costs=range(10), budget=3)
+    assert not cheap.frequency[4:].any()
+    assert cheap.frequency[:4].any()
+
+
+def test_plots_against_money():
+    X, y = table(9)
+    model = SparseAUCClassifierCV(cv=3, alphas=[0.1], budget=9, **MONEY).fit(X, y)
+    display = AUCPathDisplay.from_estimator(model)
+    budgets = np.unique(model.cv_results_["param_budget"])
+    np.testing.assert_array_equal(display.line_.get_xdata(), budgets)
+    assert display.ax_.get_xlabel() == "budget"
+    assert display.points_["chosen"].get_xdata() == [model.budget_]
+    assert display.points_["chosen"].get_label() == f"chosen: budget {model.budget_:g}"
+    path = CoefficientPathDisplay.from_estimator(model)
+    assert path.ax_.get_xlabel() == "budget"
+    np.testing.assert_array_equal(np.asarray(path.ks), budgets)
+    rows = auc_by_k(model.cv_results_)
+    assert [row["budget"] for row in rows] == budgets.tolist()
