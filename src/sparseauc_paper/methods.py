@@ -345,12 +345,17 @@ def _growing_schedule(training: Training, point: Point, ks: Sequence[int]) -> Sc
 
 
 def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
-    return training.row_space.solam(
-        [(point["xi"], point["radius"]) for point in points],
-        (training.orders(point) for point in points),
-        clip_below=not training.protocol.clip_above_only,
-        tol=training.tol,
-    )
+    clip_below = not training.protocol.clip_above_only
+    settings = [(point["xi"], point["radius"]) for point in points]
+    if training.on_gpu:
+        from .on_gpu import solam_grid
+
+        return solam_grid(
+            training.X, training.positive, training.all_orders(points), np.array(settings),
+            clip_below=clip_below, tol=training.tol, device=str(training.device),
+        )  # fmt: skip
+    orders = (training.orders(point) for point in points)
+    return training.row_space.solam(settings, orders, clip_below=clip_below, tol=training.tol)
 
 
 def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:

@@ -120,6 +120,93 @@ def _spam(  # type: ignore[no-untyped-def]
     tl.store(W + point * d + columns, w, mask=inside)
 
 
+# -------------------------------------------------------------------------------------- SOLAM
+
+
+def solam_grid(
+    X: Floats,
+    positive: Mask,
+    orders: Indices,
+    settings: Floats,
+    *,
+    clip_below: bool,
+    tol: float,
+    device: str,
+) -> Floats:
+    """Run SOLAM with each row (ξ, R) of the settings over its rows; as ``RowSpace.solam``."""
+    (n, d), n_points = X.shape, len(settings)
+    W = torch.empty((n_points, d), dtype=torch.float64, device=device)
+    _solam[(n_points,)](
+        _on(device, X), _on(device, positive.astype(np.float64)),
+        _on(device, orders.astype(np.int32)),
+        _on(device, np.hstack([settings, np.full((n_points, 1), tol)])), W,
+        n, d, orders.shape[1] // n, CLIP_BELOW=clip_below, **_shape(d),
+    )  # fmt: skip
+    found: Floats = W.cpu().numpy().T
+    return found
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _solam(  # type: ignore[no-untyped-def]
+    X, positive, orders, settings, W, n, d, epochs,
+    CLIP_BELOW: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    point = tl.program_id(0).to(tl.int64)
+    columns = tl.arange(0, BLOCK)
+    inside = columns < d
+    settings += point * 3
+    xi, radius, tol = tl.load(settings), tl.load(settings + 1), tl.load(settings + 2)
+    orders += point * n * epochs
+    zero = radius * 0.0
+    w = tl.where(inside, radius / tl.sqrt(zero + d), zero)
+    before, total = w, tl.zeros((BLOCK,), tl.float64)
+    a, b, alpha = radius, radius, 2.0 * radius
+    t, n_positive, step, sum_of_steps = zero, zero, zero, zero
+    epoch, going = 0, True
+    while going:
+        for i in range(n):
+            row = tl.load(orders + epoch * n + i)
+            is_positive = tl.load(positive + row) > 0.0
+            x = tl.load(X + row * d + columns, mask=inside, other=0.0)
+            t += 1.0
+            n_positive += tl.where(is_positive, 1.0, 0.0)
+            step = xi / tl.sqrt(t)
+            before = w
+            total += step * w
+            sum_of_steps += step
+            move, a, b, alpha = _saddle_point_step(
+                is_positive, n_positive / t, tl.sum(w * x), 2.0 * step, a, b, alpha
+            )
+            w -= move * x
+            norm = tl.sqrt(tl.sum(w * w))
+            w *= tl.where(norm > radius, radius / norm, 1.0)
+            a, b = tl.minimum(a, radius), tl.minimum(b, radius)
+            if CLIP_BELOW:
+                a, b = tl.maximum(a, -radius), tl.maximum(b, -radius)
+            alpha = _clip(alpha, 0.0, 2.0 * radius)
+        # The answer before the last row, and how far the last row moved it.
+        answer = (total - step * before) / (sum_of_steps - step)
+        away = before - answer
+        moved = step / sum_of_steps * tl.sqrt(tl.sum(away * away))
+        length = tl.sqrt(tl.sum(answer * answer))
+        stopped = (tol > 0.0) & (length > 0.0) & (moved <= tol * length)
+        epoch += 1
+        going = (stopped == 0) & (epoch < epochs)
+    tl.store(W + point * d + columns, total / sum_of_steps, mask=inside)
+
+
+@triton.jit
+def _saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignore[no-untyped-def]
+    """As in ``sparseauc.baselines._saddle_point``."""
+    share, sign = tl.where(is_positive, 1.0 - p, p), tl.where(is_positive, 1.0, -1.0)
+    lag = score - tl.where(is_positive, a, b)
+    move = step * share * (lag - sign * (1.0 + alpha))
+    a += tl.where(is_positive, step * share * lag, 0.0)
+    b += tl.where(is_positive, 0.0, step * share * lag)
+    alpha += step * (-sign * share * score - p * (1.0 - p) * alpha)
+    return move, a, b, alpha
+
+
 # -------------------------------------------------------------------------------------- FSAUC
 
 
@@ -190,14 +277,10 @@ def _fsauc_stage(  # type: ignore[no-untyped-def]
         x = tl.load(X + row * d + columns, mask=inside, other=0.0)
         t += 1.0
         n_positive += tl.where(is_positive, 1.0, 0.0)
-        p = n_positive / t
-        score = tl.sum(x * w)
-        share, sign = tl.where(is_positive, 1.0 - p, p), tl.where(is_positive, 1.0, -1.0)
-        lag = score - tl.where(is_positive, a, b)
-        w -= step * share * (lag - sign * (1.0 + alpha)) * x
-        a += tl.where(is_positive, step * share * lag, 0.0)
-        b += tl.where(is_positive, 0.0, step * share * lag)
-        alpha += step * (-sign * share * score - p * (1.0 - p) * alpha)
+        move, a, b, alpha = _saddle_point_step(
+            is_positive, n_positive / t, tl.sum(x * w), step, a, b, alpha
+        )
+        w -= move * x
         size = tl.abs(w)
         threshold = radius * 0.0
         if tl.sum(size) > radius:

@@ -24,6 +24,7 @@ GRIDS = {
     "spam-l2": points({"xi": (1e-3, 1.0), "l2": (1e-4, 0.3)}),
     "spam-l1": points({"xi": (1e-3, 1.0), "l1": (1e-4, 0.03)}),
     "spam-l1l2": points({"xi": (1e-3, 1.0), "l1": (1e-4,), "l2": (1e-2, 10.0)}),
+    "solam": points({"xi": (0.1, 10.0), "radius": (0.1, 10.0)}),
     "sht-auc": points({"k": (2, 5, 11), "blocks": (1, 3, 14)}),
     "sto-iht": points({"k": (2, 5, 11), "blocks": (1, 3, 14)}),
     "hsg-ht": points({"k": (2, 5, 11), "tau": (1, 3)}),
