@@ -26,7 +26,14 @@ $(VENV)/.stamp-%: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.stamp
+# A small demo compiles every kernel that the demo needs.
+$(VENV)/.kernels: $(VENV)/.stamp
+	@echo "Compiling kernels for this machine (up to a minute, once)"
+	@$(BIN)/python -c "from pathlib import Path; from sparseauc.cli import demo; demo.PATIENTS = 120; \
+		demo.run_demo(Path('$(VENV)/first-demo'), 0)" > $(VENV)/first-demo.log 2>&1
+	@touch $@
+
+demo: $(VENV)/.kernels
 	$(BIN)/sparseauc demo
 
 test: $(VENV)/.stamp-test lint typecheck

@@ -2,16 +2,15 @@
 How many columns?
 =================
 
-Cross-validated AUC against the number of columns, what the two rules choose, and which columns come
-and go as the list grows.
+Cross-validated AUC against the number of columns, the choice of the two rules, and the coefficients
+as the list grows.
 """
 
 # %%
 # Two rules
 # ---------
-# All lists of all lengths are fitted in every fold, for a range of ridges. ``"best"`` takes the
-# fewest columns among the models that cannot be told from the best; ``"1se"`` the fewest within one
-# standard error of it.
+# Lists of all lengths are fitted in every fold, for several ridges. ``"best"`` takes the fewest
+# columns within 0.001 of the highest AUC, ``"1se"`` the fewest within one standard error of it.
 
 import matplotlib.pyplot as plt
 

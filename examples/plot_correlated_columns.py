@@ -1,21 +1,21 @@
 """
-When weighing columns together pays
-===================================
+When choosing columns jointly pays
+==================================
 
-The same task twice: 1000 rows, 15 % of them positive, 300 columns of which 15 are shifted in the
-positives. On the left columns are independent, on the right each shares noise with its
-neighbours. Three ways to a short list, judged on new rows:
+1000 rows, 15 % of them positive, and 300 columns, 15 of which differ between the classes. On the
+left columns are independent, on the right neighbours are correlated. Three ways to a short list,
+evaluated on new rows:
 
-* the k columns with the largest difference of class means, one by one;
-* the best k columns together, by exchanges;
-* logistic regression with an L1 penalty, which gives k only by way of its strength.
+* the k columns with the largest difference of class means;
+* the best k columns jointly, by exchanges;
+* logistic regression with an L1 penalty, whose strength determines k.
 """
 
 # %%
 # All lists of all lengths
 # ------------------------
-# :func:`~sparseauc.sparse_auc_path` gives the lists of all lengths in one go. For the penalty a
-# range of strengths is tried, and the number of columns each of them leaves is counted.
+# :func:`~sparseauc.sparse_auc_path` gives the lists of all lengths. For the L1 penalty, several
+# strengths are tried.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -71,11 +71,10 @@ METHODS = {
 # %%
 # AUC against the number of columns
 # ---------------------------------
-# Means over three draws. Where columns are independent there is nothing to gain by weighing them
-# together, and the list of single differences is the best up to the 15 columns that carry
-# something. Where they are correlated a column without any shift helps by cancelling the noise of
-# one that has it: no look at single columns finds it. Exchanges reach with 20 columns what the
-# penalty needs 35 for.
+# Means over three draws. With independent columns a joint choice gains nothing: the largest
+# differences are best up to the 15 columns with signal. With correlated columns, a column without
+# signal can cancel the noise of one with signal, which univariate methods cannot find. Exchanges
+# reach with 20 columns what the L1 penalty needs 35 for.
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for panel, (title, correlation) in zip(

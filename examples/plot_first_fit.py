@@ -2,15 +2,15 @@
 A first fit
 ===========
 
-A table, a fit, the short list, and how far to trust it. Everything after the first paragraph works
-the same on a data frame of your own.
+A table, a fit, the short list, and its AUC on new rows. Everything after the first section works
+the same with your own data frame.
 """
 
 # %%
 # A table
 # -------
-# 1000 patients of whom 5 % are sick, and 200 markers that share noise with their neighbours. Ten of
-# them are shifted in the sick. Rows are split before anything is looked at.
+# 1000 simulated patients, 5 % of them sick, with 200 correlated markers. Ten markers differ between
+# sick and healthy. Test rows are set aside first.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -30,9 +30,9 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 # %%
 # The fit
 # -------
-# The number of columns, no more than 30, and the ridge are chosen by cross-validation. Of labels
-# the one that sorts last is positive, here "sick". ``rule="1se"`` asks for the shortest list that
-# is as good as can be told.
+# Cross-validation chooses the number of columns, up to 30, and the ridge. The label that sorts last
+# is positive, here "sick". ``rule="1se"`` takes the shortest list within one standard error of the
+# best.
 
 model = SparseAUCClassifierCV(ks=range(1, 31), rule="1se", random_state=0).fit(X_train, y_train)
 print(f"{model.k_} of {X.shape[1]} columns, ridge {model.alpha_:g}")
@@ -40,16 +40,16 @@ print(f"{model.k_} of {X.shape[1]} columns, ridge {model.alpha_:g}")
 # %%
 # The short list
 # --------------
-# ``standardised`` compares columns, ``auc`` is that of the column alone. A column whose coefficient
-# has another sign than its direction, or that is worth little alone, is there for the others' sake:
-# it cancels noise that it shares with them.
+# ``standardised`` is the coefficient per standard deviation, ``auc`` that of the column alone. A
+# column with an AUC of about 0.5, or whose coefficient and direction differ in sign, cancels noise
+# that it shares with others.
 
 column_table(model, X_train, y_train).round(3)
 
 # %%
 # New rows
 # --------
-# With 12 sick people in the test rows an AUC is a rough number, and the interval says how rough.
+# The interval is wide, because only 12 of the test rows are sick.
 
 scores = model.decision_function(X_test)
 interval = auc_confidence_interval(y_test, scores)
@@ -57,8 +57,8 @@ print(f"AUC {interval.auc:.3f}, 95 % between {interval.low:.3f} and {interval.hi
 print(f"the best possible: {data.bayes_auc:.3f}")
 
 # %%
-# The ROC curve with its band, and the scores of both classes. Zero lies midway between the class
-# means of the training rows, so the rare class weighs as much as the common one.
+# The ROC curve with its band, and the scores of both classes. The threshold lies midway between
+# the class means of the training rows, so both classes count the same.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 ROCBandDisplay.from_estimator(model, X_test, y_test, ax=left)

@@ -2,10 +2,9 @@
 Marker panels of cell types
 ===========================
 
-A few genes that together tell a cell type from all other cells: for choosing antibodies, probes, or
-names for clusters. :func:`sparseauc.cells.marker_panel` chooses them jointly. Here its panels are
-drawn with scanpy's plots, and compared with what one would do otherwise: take the genes that
-Wilcoxon's test ranks first, one by one.
+A few genes that together identify a cell type: for choosing antibodies or probes, or for naming
+clusters. :func:`sparseauc.cells.marker_panel` chooses them jointly. This example draws its panels
+with scanpy and compares them with the top genes of Wilcoxon's test.
 """
 
 # %%
@@ -42,8 +41,8 @@ panels = marker_panel(blood, "bulk_labels", k=3)
 panels.round(3).head(9)
 
 # %%
-# ``auc`` is that of each gene alone, ``panel_auc`` that of the three together, on cells that had no
-# part in choosing them. All is stored as scanpy stores a ranking, so scanpy draws it:
+# ``auc`` is that of each gene alone, ``panel_auc`` the cross-validated AUC of all three. The
+# result is stored like scanpy's rankings, so scanpy draws it:
 
 sc.pl.rank_genes_groups_dotplot(blood, key="marker_panel", show=False)
 plt.show()
@@ -53,9 +52,8 @@ plt.show()
 # Against Wilcoxon's ranking
 # --------------------------
 #
-# Both choose their genes within four fifths of the cells, weight them in the same way (the linear
-# score of least pairwise squared loss), and are judged on the last fifth. The folds are a column of
-# ``obs``, so that both use the same.
+# Both choose their genes within four fifths of the cells, fit the same linear score, and are
+# evaluated on the last fifth. The folds are a column of ``obs``, so that both use the same.
 
 KS = (1, 2, 3, 5)
 

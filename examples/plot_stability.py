@@ -2,15 +2,15 @@
 Would the same columns be chosen again?
 =======================================
 
-A column on the list may owe its place to a few rows. Choosing anew on halves of the rows shows
-which ones do not, and bounds how many of those are there by chance.
+A column may be on the list because of a few rows. Stability selection chooses columns again from
+random halves of the rows, and bounds the number of columns that are selected by chance.
 """
 
 # %%
 # Halves of the rows
 # ------------------
-# 400 rows, 50 columns, five of which tell; ten are chosen from each half, more than are wanted in
-# the end.
+# 400 rows and 50 columns, five of them with signal. Ten are chosen from each half, more than
+# needed in the end.
 
 import matplotlib.pyplot as plt
 
@@ -25,10 +25,10 @@ print("in most halves:", stability.selected(0.8).tolist())
 print("with a shift:  ", data.support.tolist())
 
 # %%
-# What may be chance
-# ------------------
-# The first bound needs no assumption on columns or method. The second assumes a shape of the
-# distribution of frequencies and is usually much lower.
+# Bounds on selections by chance
+# ------------------------------
+# The first bound needs no assumptions. The second assumes a shape of the distribution of
+# frequencies and is usually much lower.
 
 for threshold in (0.7, 0.8, 0.9):
     print(
@@ -40,15 +40,15 @@ for threshold in (0.7, 0.8, 0.9):
 # %%
 # The stability path
 # ------------------
-# How often each column is chosen when 1, 2, … columns are: those that tell rise early and stay.
+# How often each column is chosen when 1, 2, … columns are. Columns with signal rise early and stay.
 
 StabilityPathDisplay.from_result(stability, threshold=0.8)
 plt.show()
 
 # %%
-# Beside the list
-# ---------------
-# The frequencies belong next to the coefficients of the model that is used in the end.
+# With the list
+# -------------
+# Show the frequencies with the coefficients of the final model.
 
 model = SparseAUCClassifier(k=6).fit(data.X, data.y)
 column_table(model, data.X, data.y, stability).round(3)
