@@ -7,10 +7,9 @@ is done once.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice, pairwise
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +17,8 @@ import numpy.typing as npt
 
 from sparseauc.baselines import fsauc, hsg_ht, mean_difference
 from sparseauc.baselines._online import ClassSums
-from sparseauc.baselines.hsg_ht import batches_of_epochs
 from sparseauc.baselines.spam import SPAMState
-from sparseauc.blocks import RowBlocks, visiting_order
+from sparseauc.blocks import RowBlocks
 from sparseauc.estimators import SparseAUCClassifierCV
 from sparseauc.objective import AUCObjective
 from sparseauc.rows import read_only
@@ -40,7 +38,7 @@ Point = Mapping[str, float]
 # Coefficients of the convex methods below this count as zero when columns are counted.
 NEGLIGIBLE = 1e-3
 # The published programs' step and growth of batches for HSG-HT.
-_HSG_STEP, _GROWTH = 3.0, 1.033
+HSG_HT_STEP, HSG_HT_GROWTH = 3.0, 1.033
 
 
 @dataclass(frozen=True)
@@ -86,11 +84,6 @@ class Training:
         return RowSpace.of(self.X, self.positive)
 
     @property
-    def on_gpu(self) -> bool:
-        """Whether these fits are for ``on_gpu``."""
-        return self.device is not None and self.tuning
-
-    @property
     def tol(self) -> float:
         """Tolerance of the stop rule, 0 where it is off."""
         return self.stop_tol if self.protocol.stop_rule else 0.0
@@ -102,10 +95,6 @@ class Training:
             return np.tile(np.arange(n), self.epochs)
         rng = self.rng(point)
         return np.concatenate([rng.permutation(n) for _ in range(self.epochs)])
-
-    def all_orders(self, points: Sequence[Point]) -> Indices:
-        """Return those of each point, one below the other."""
-        return np.stack([self.orders(point) for point in points])
 
     def rng(self, point: Point) -> np.random.Generator:
         """Random choices of a grid point; all k make the same ones."""
@@ -139,8 +128,8 @@ class Method:
         Name on the command line and in the store.
     name : str
         Name in tables.
-    fit : callable
-        ``fit(training, points)`` returns one column of coefficients for each point, NaN where the
+    solve : callable
+        ``solve(training, points)`` returns one column of coefficients for each point, NaN where the
         fit diverged.
     in_paper : bool
         Whether it is a row of the paper's tables.
@@ -154,172 +143,108 @@ class Method:
 
     key: str
     name: str
-    fit: Fit
+    solve: Fit
     in_paper: bool = True
     truncated: bool = False
     in_tables: bool = True
     raw: bool = False
 
+    def fit(self, training: Training, points: Sequence[Point]) -> Floats:
+        """Solve, while tuning on the device if there is one and it can."""
+        if training.device is not None and training.tuning:
+            from .on_gpu import FITS
 
-def _families(training: Training, points: Sequence[Point]) -> Iterator[tuple[Point, list[int]]]:
-    """Points that differ in k alone, as places in the list.
-
-    Batch sizes that mean the same number of blocks on these rows are the same fit.
-    """
-    families: dict[tuple[tuple[str, float], ...], list[int]] = {}
-    for place, point in enumerate(points):
-        rest = {name: value for name, value in point.items() if name != "k"}
-        if "batch_size" in rest:
-            rest = {"blocks": training.n_blocks(point)}
-        families.setdefault(tuple(rest.items()), []).append(place)
-    for rest_items, places in families.items():
-        yield dict(rest_items), places
+            # A step that follows the course of F has to see it.
+            if self.key in FITS and not training.protocol.automatic_step:
+                return FITS[self.key](training, points)
+        return self.solve(training, points)
 
 
 # ------------------------------------------------------------------------- hard thresholding
 
 
-class Schedule(NamedTuple):
-    """Blocks in the order in which a run visits them, for all k that share it.
+class Family(NamedTuple):
+    """Points that differ in k alone, and so make the same random choices.
 
-    Attributes
-    ----------
-    rows, rates : ndarrays of shape (number of visits of rows,)
-        The rows, and what the gradient of each is multiplied by, the step included.
-    sizes : ndarray of shape (number of steps,)
-        Rows of each block.
-    ks : list of int
-    step, shrink : float
-        γ, and what w is multiplied by after a step.
+    ``places`` has the places of the points in the list by the number of columns they keep.
     """
 
-    rows: Indices
-    rates: Floats
-    sizes: Indices
-    ks: Sequence[int]
-    step: float
-    shrink: float
+    point: Point
+    places: dict[int, list[int]]
+
+    @classmethod
+    def all_of(cls, training: Training, points: Sequence[Point]) -> list[Family]:
+        """Sort points into families.
+
+        Batch sizes that mean the same number of blocks on these rows are the same fit. None is left
+        at k = 1 where one column too many is removed: such points are in no family.
+        """
+        families: dict[tuple[tuple[str, float], ...], dict[int, list[int]]] = {}
+        for place, point in enumerate(points):
+            rest = {name: value for name, value in point.items() if name != "k"}
+            if "batch_size" in rest:
+                rest = {"blocks": training.n_blocks(point)}
+            size = training.n_columns(point)
+            if size > 0:
+                family = families.setdefault(tuple(rest.items()), {})
+                family.setdefault(size, []).append(place)
+        return [cls(dict(rest), places) for rest, places in families.items()]
+
+    def deal(self, training: Training, rng: np.random.Generator) -> RowBlocks:
+        """Deal the rows to this family's blocks."""
+        n = training.positive.size
+        batch_size = -(-n // training.n_blocks(self.point))
+        return RowBlocks.partition(
+            n, batch_size, shuffle=not training.protocol.fixed_order, rng=rng
+        )
 
 
-def _fit_sht_auc(training: Training, points: Sequence[Point]) -> Floats:
+def sht_auc_step(training: Training, blocks: RowBlocks) -> dict[str, Any]:
+    """Step and ridge of SHT-AUC."""
     protocol, r = training.protocol, training.objective.moments.ratio
+    if protocol.paper_step:
+        return {"step_sizes": 1.0 / largest_curvature(training.objective, blocks)}
     step = r * (1 - r)
     # w is divided by 1 + step · ridge = 1.1 after every step.
     ridge = 0.1 / step if protocol.ridge_while_tuning and training.tuning else 0.0
-
-    def options(blocks: RowBlocks) -> dict[str, Any]:
-        if protocol.paper_step:
-            return {"step_sizes": 1.0 / largest_curvature(training.objective, blocks)}
-        return {"step_sizes": "auto" if protocol.automatic_step else step, "ridges": ridge}
-
-    return _fit_blockwise(sht_auc_grid, training, points, options)
+    return {"step_sizes": "auto" if protocol.automatic_step else step, "ridges": ridge}
 
 
-def _fit_sto_iht(training: Training, points: Sequence[Point]) -> Floats:
-    return _fit_blockwise(sto_iht_grid, training, points, lambda _: {"step_sizes": 1.0})
+def sto_iht_step(training: Training, blocks: RowBlocks) -> dict[str, Any]:  # noqa: ARG001
+    """Step of StoIHT."""
+    return {"step_sizes": 1.0}
 
 
 def _fit_blockwise(
     fit_grid: Callable[..., GridResult],
+    step: Callable[[Training, RowBlocks], dict[str, Any]],
     training: Training,
     points: Sequence[Point],
-    options: Callable[[RowBlocks], dict[str, Any]],
 ) -> Floats:
     """Fit all k that share their blocks together."""
-    n, d = training.X.shape
-    W = np.zeros((d, len(points)))
-    shuffle = not training.protocol.fixed_order
-    logistic = fit_grid is sto_iht_grid
-    schedules: list[Schedule] = []
-    wanted: list[list[int]] = []
-    for rest, places in _families(training, points):
-        # Places of each size; none is left at k = 1 where one too many is removed: it stays zero.
-        sizes: dict[int, list[int]] = {}
-        for place in places:
-            sizes.setdefault(training.n_columns(points[place]), []).append(place)
-        ks = [size for size in sizes if size > 0]
-        if not ks:
-            continue
-        batch_size = -(-n // training.n_blocks(points[places[0]]))
+    W = np.zeros((training.X.shape[1], len(points)))
+    for family in Family.all_of(training, points):
         # Dealt by a generator in the same state as the fit's: the blocks that it will see.
-        rng = training.rng(rest)
-        blocks = RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=rng)
-        of_family = options(blocks)
-        if training.on_gpu and of_family["step_sizes"] != "auto":
-            schedules.append(_schedule(training, blocks, rng, ks, logistic, **of_family))
-            wanted += [sizes[size] for size in ks]
-            continue
+        blocks = family.deal(training, training.rng(family.point))
         coef = fit_grid(
-            training.X, training.positive, ks=ks, batch_size=batch_size,
-            max_epochs=training.epochs, tol=0.0, shuffle=shuffle, rng=training.rng(rest),
-            **of_family,
+            training.X, training.positive, ks=list(family.places), batch_size=blocks.largest,
+            max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
+            rng=training.rng(family.point), **step(training, blocks),
         ).coef  # fmt: skip
-        for size, w in zip(ks, coef, strict=True):
-            W[:, sizes[size]] = w[:, None]
-    _run_on_gpu(training, schedules, wanted, W, logistic=logistic)
+        for places, w in zip(family.places.values(), coef, strict=True):
+            W[:, places] = w[:, None]
     return W
-
-
-def _schedule(
-    training: Training,
-    blocks: RowBlocks,
-    rng: np.random.Generator,
-    ks: Sequence[int],
-    logistic: bool,
-    step_sizes: float,
-    ridges: float = 0.0,
-) -> Schedule:
-    """Draw the blocks of all epochs, as the solvers do."""
-    orders = [visiting_order(len(blocks), "replacement", rng) for _ in range(training.epochs)]
-    visits = np.concatenate(orders)
-    parts = [blocks.rows[start:stop] for start, stop in pairwise(blocks.starts)]
-    rows = np.concatenate([parts[i] for i in visits])
-    scales = np.array(training.objective.block_scales(len(blocks)))
-    rates = step_sizes * np.where(training.positive[rows], *scales)
-    if logistic:
-        rates = np.full(rows.size, step_sizes * len(blocks) / training.positive.size)
-    sizes = np.diff(blocks.starts)[visits]
-    return Schedule(rows, rates, sizes, ks, step_sizes, 1.0 / (1.0 + step_sizes * ridges))
-
-
-def _run_on_gpu(
-    training: Training,
-    schedules: Sequence[Schedule],
-    wanted: Sequence[Sequence[int]],
-    W: Floats,
-    *,
-    logistic: bool,
-) -> None:
-    """Run the schedules and write each answer where it is wanted."""
-    if not schedules:
-        return
-    from .on_gpu import hard_grid
-
-    found = hard_grid(
-        training.X, training.positive, schedules, logistic=logistic, device=str(training.device)
-    )
-    for places, w in zip(wanted, found.T, strict=True):
-        W[:, places] = w[:, None]
 
 
 def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
     W = np.zeros((training.X.shape[1], len(points)))
-    if training.on_gpu:
-        schedules, wanted = [], []
-        for rest, places in _families(training, points):
-            kept = [place for place in places if training.n_columns(points[place]) > 0]
-            ks = [training.n_columns(points[place]) for place in kept]
-            schedules.append(_growing_schedule(training, rest, ks))
-            wanted += [[place] for place in kept]
-        _run_on_gpu(training, schedules, wanted, W, logistic=True)
-        return W
     for place, point in enumerate(points):
         k = training.n_columns(point)
         if k == 0:
             continue
         result = hsg_ht(
-            training.objective, k, step_size=_HSG_STEP, initial_batch_size=point["tau"],
-            growth=_GROWTH, restart_batches=training.protocol.restart_batches,
+            training.objective, k, step_size=HSG_HT_STEP, initial_batch_size=point["tau"],
+            growth=HSG_HT_GROWTH, restart_batches=training.protocol.restart_batches,
             max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
             rng=training.rng(point),
         )  # fmt: skip
@@ -327,54 +252,29 @@ def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
     return W
 
 
-def _growing_schedule(training: Training, point: Point, ks: Sequence[int]) -> Schedule:
-    """Draw HSG-HT's batches of all epochs, as the solver does."""
-    n, rng = training.positive.size, training.rng(point)
-    batches = batches_of_epochs(n, point["tau"], _GROWTH, restart=training.protocol.restart_batches)
-    rows, sizes = [], []
-    for starts in islice(batches, training.epochs):
-        order = np.arange(n) if training.protocol.fixed_order else rng.permutation(n)
-        rows.append(order[: starts[-1]])
-        sizes.append(np.diff(starts))
-    all_sizes = np.concatenate(sizes)
-    rates = np.repeat(_HSG_STEP / all_sizes, all_sizes)
-    return Schedule(np.concatenate(rows), rates, all_sizes, ks, _HSG_STEP, 1.0)
-
-
 # ------------------------------------------------------------------------------------ convex
 
 
 def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
-    clip_below = not training.protocol.clip_above_only
-    settings = [(point["xi"], point["radius"]) for point in points]
-    if training.on_gpu:
-        from .on_gpu import solam_grid
+    return training.row_space.solam(
+        [(point["xi"], point["radius"]) for point in points],
+        (training.orders(point) for point in points),
+        clip_below=not training.protocol.clip_above_only,
+        tol=training.tol,
+    )
 
-        return solam_grid(
-            training.X, training.positive, training.all_orders(points), np.array(settings),
-            clip_below=clip_below, tol=training.tol, device=str(training.device),
-        )  # fmt: skip
-    orders = (training.orders(point) for point in points)
-    return training.row_space.solam(settings, orders, clip_below=clip_below, tol=training.tol)
+
+def _fit_spam_l2(training: Training, points: Sequence[Point]) -> Floats:
+    return training.row_space.spam(
+        [(point["xi"], point["l2"]) for point in points],
+        (training.orders(point) for point in points),
+        average=not training.protocol.last_iterate,
+        tol=training.tol,
+    )
 
 
 def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
-    """SPAM; with an L1 penalty it needs all columns at every step."""
-    average = not training.protocol.last_iterate
-    if training.on_gpu:
-        from .on_gpu import spam_grid
-
-        return spam_grid(
-            training.X, training.positive, training.all_orders(points),
-            np.array([(p["xi"], p.get("l1", 0.0), p.get("l2", 0.0)) for p in points]),
-            average=average, tol=training.tol, device=str(training.device),
-        )  # fmt: skip
-    if "l1" not in points[0]:
-        return training.row_space.spam(
-            [(point["xi"], point["l2"]) for point in points],
-            (training.orders(point) for point in points),
-            average=average, tol=training.tol,
-        )  # fmt: skip
+    """SPAM with an L1 penalty, which needs all columns at every step."""
     n, d = training.X.shape
     sums = ClassSums.from_objective(training.objective)
     table, positive = training.objective.table, training.objective.positive
@@ -382,7 +282,7 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
     for place, point in enumerate(points):
         state = SPAMState(
             d, np.float64, l1=point["l1"], l2=point.get("l2", 0.0), step_size=point["xi"],
-            average=average, sums=sums,
+            average=not training.protocol.last_iterate, sums=sums,
         )  # fmt: skip
         for rows in training.orders(point).reshape(-1, n):
             # The last step by itself: the stop rule looks at what it alone does.
@@ -401,13 +301,6 @@ def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
 
 def _fit_fsauc(training: Training, points: Sequence[Point]) -> Floats:
     """FSAUC, whose projections keep every iterate finite."""
-    if training.on_gpu:
-        from .on_gpu import fsauc_grid
-
-        return fsauc_grid(
-            training.X, training.positive, training.all_orders(points),
-            np.array([(p["radius"], p["eta"]) for p in points]), device=str(training.device),
-        )  # fmt: skip
     d = training.X.shape[1]
     W = np.empty((d, len(points)))
     for place, point in enumerate(points):
@@ -484,12 +377,12 @@ def _fit_l1_logistic(training: Training, points: Sequence[Point]) -> Floats:
 METHODS: Mapping[str, Method] = {
     method.key: method
     for method in (
-        Method("sht-auc", "SHT-AUC", _fit_sht_auc),
+        Method("sht-auc", "SHT-AUC", partial(_fit_blockwise, sht_auc_grid, sht_auc_step)),
         Method("spam-l1", "SPAM-l1", _fit_spam, truncated=True),
-        Method("spam-l2", "SPAM-l2", _fit_spam, truncated=True),
+        Method("spam-l2", "SPAM-l2", _fit_spam_l2, truncated=True),
         Method("fsauc", "FSAUC", _fit_fsauc, truncated=True),
         Method("solam", "SOLAM", _fit_solam, truncated=True),
-        Method("sto-iht", "StoIHT", _fit_sto_iht),
+        Method("sto-iht", "StoIHT", partial(_fit_blockwise, sto_iht_grid, sto_iht_step)),
         Method("hsg-ht", "HSG-HT", _fit_hsg_ht),
         Method("spam-l1l2", "SPAM-l1/l2", _fit_spam, truncated=True, in_tables=False),
         Method("sparse-auc", "SparseAUCClassifierCV", _fit_sparse_auc_cv, in_paper=False, raw=True),

@@ -7,8 +7,9 @@ those of the solvers in ``sparseauc.baselines`` but for rounding, which steps fa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,22 +18,66 @@ import triton
 import triton.language as tl
 
 from sparseauc.baselines.fsauc import FSAUCBounds, count_stages
+from sparseauc.baselines.hsg_ht import batches_of_epochs
+from sparseauc.blocks import RowBlocks, visiting_order
 
-from .methods import Schedule
+from .methods import (
+    HSG_HT_GROWTH,
+    HSG_HT_STEP,
+    Family,
+    Fit,
+    Floats,
+    Indices,
+    Point,
+    Training,
+    sht_auc_step,
+    sto_iht_step,
+)
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+
+def _send(training: Training, array: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> Any:
+    return torch.as_tensor(np.ascontiguousarray(array, dtype), device=training.device)
 
 
-def _on(device: str, array: npt.ArrayLike) -> Any:
-    return torch.as_tensor(np.ascontiguousarray(array), device=device)
+def _rows(training: Training) -> tuple[Any, Any]:
+    """The rows, beneath them the mean of the positives and that of the negatives; the labels."""
+    X, positive = training.X, training.positive
+    means = np.stack([X[positive].mean(axis=0), X[~positive].mean(axis=0)])
+    return _send(training, np.vstack([X, means])), _send(training, positive)
+
+
+def _orders(training: Training, points: Sequence[Point]) -> Any:
+    return _send(training, np.stack([training.orders(point) for point in points]), np.int32)
+
+
+def _coefficients(training: Training, n_programs: int) -> Any:
+    shape = n_programs, training.X.shape[1]
+    return torch.zeros(shape, dtype=torch.float64, device=training.device)
 
 
 def _shape(d: int) -> dict[str, int]:
     """Columns that a program has room for, and its warps: eight numbers of a vector in a thread."""
     block = triton.next_power_of_2(d)
     return {"BLOCK": block, "num_warps": min(max(block // 256, 1), 16)}
+
+
+def _fit_row_by_row(
+    kernel: Any, training: Training, points: Sequence[Point], settings: Any, **constants: bool
+) -> Floats:
+    """Run a kernel with each line of the settings, and the tolerance, over the rows of its point.
+
+    NaN where a fit diverged.
+    """
+    n, d = training.X.shape
+    W = _coefficients(training, len(points))
+    lines = _send(training, [(*line, training.tol) for line in settings])
+    kernel[(len(points),)](
+        *_rows(training), _orders(training, points), lines, W, n, d, training.epochs,
+        **constants, **_shape(d),
+    )  # fmt: skip
+    found: Floats = W.cpu().numpy().T
+    found[:, ~np.isfinite(found).all(axis=0)] = np.nan
+    return found
 
 
 @triton.jit
@@ -50,38 +95,16 @@ def _clip(value, centre, radius):  # type: ignore[no-untyped-def]
 # --------------------------------------------------------------------------------------- SPAM
 
 
-def spam_grid(
-    X: Floats,
-    positive: Mask,
-    orders: Indices,
-    settings: Floats,
-    *,
-    average: bool,
-    tol: float,
-    device: str,
-) -> Floats:
-    """Run SPAM with each row (ξ, β₁, β₂) of the settings over its rows; a column for each.
-
-    It ends with an epoch whose last step moves w by no more than ``tol`` of its length. NaN where
-    it diverged.
-    """
-    (n, d), n_points = X.shape, len(settings)
-    means = np.stack([X[positive].mean(axis=0), X[~positive].mean(axis=0)])
-    fixed = np.tile([positive.mean(), tol], (n_points, 1))
-    W = torch.empty((n_points, d), dtype=torch.float64, device=device)
-    _spam[(n_points,)](
-        _on(device, X), _on(device, means), _on(device, positive.astype(np.float64)),
-        _on(device, orders.astype(np.int32)), _on(device, np.hstack([settings, fixed])), W,
-        n, d, orders.shape[1] // n, AVERAGE=average, **_shape(d),
-    )  # fmt: skip
-    found: Floats = W.cpu().numpy().T
-    found[:, ~np.isfinite(found).all(axis=0)] = np.nan
-    return found
+def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
+    ratio = training.positive.mean()
+    settings = [(p["xi"], p.get("l1", 0.0), p.get("l2", 0.0), ratio) for p in points]
+    average = not training.protocol.last_iterate
+    return _fit_row_by_row(_spam, training, points, settings, AVERAGE=average)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _spam(  # type: ignore[no-untyped-def]
-    X, means, positive, orders, settings, W, n, d, epochs,
+    X, positive, orders, settings, W, n, d, epochs,
     AVERAGE: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     point = tl.program_id(0).to(tl.int64)
@@ -100,7 +123,8 @@ def _spam(  # type: ignore[no-untyped-def]
             row = tl.load(orders + epoch * n + i)
             is_positive = tl.load(positive + row) > 0.0
             x = tl.load(X + row * d + columns, mask=inside, other=0.0)
-            other = tl.load(means + tl.where(is_positive, d, 0) + columns, mask=inside, other=0.0)
+            other_class = tl.where(is_positive, n + 1, n)
+            other = tl.load(X + other_class * d + columns, mask=inside, other=0.0)
             t += 1.0
             step = xi / tl.sqrt(t)
             margin = tl.sum(w * (x - other))
@@ -123,27 +147,10 @@ def _spam(  # type: ignore[no-untyped-def]
 # -------------------------------------------------------------------------------------- SOLAM
 
 
-def solam_grid(
-    X: Floats,
-    positive: Mask,
-    orders: Indices,
-    settings: Floats,
-    *,
-    clip_below: bool,
-    tol: float,
-    device: str,
-) -> Floats:
-    """Run SOLAM with each row (ξ, R) of the settings over its rows; as ``RowSpace.solam``."""
-    (n, d), n_points = X.shape, len(settings)
-    W = torch.empty((n_points, d), dtype=torch.float64, device=device)
-    _solam[(n_points,)](
-        _on(device, X), _on(device, positive.astype(np.float64)),
-        _on(device, orders.astype(np.int32)),
-        _on(device, np.hstack([settings, np.full((n_points, 1), tol)])), W,
-        n, d, orders.shape[1] // n, CLIP_BELOW=clip_below, **_shape(d),
-    )  # fmt: skip
-    found: Floats = W.cpu().numpy().T
-    return found
+def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
+    settings = [(point["xi"], point["radius"]) for point in points]
+    clip_below = not training.protocol.clip_above_only
+    return _fit_row_by_row(_solam, training, points, settings, CLIP_BELOW=clip_below)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -210,38 +217,32 @@ def _saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignor
 # -------------------------------------------------------------------------------------- FSAUC
 
 
-def fsauc_grid(
-    X: Floats, positive: Mask, orders: Indices, settings: Floats, *, device: str
-) -> Floats:
-    """Run FSAUC with each row (R, η) of the settings over its rows; a column for each.
-
-    Rows are taken to have unit length.
-    """
-    (n, d), (n_points, n_steps) = X.shape, orders.shape
-    stages = count_stages(n_steps)
-    length = n_steps // stages
-    bounds = [FSAUCBounds.first(radius, 1.0, eta) for radius, eta in settings]
-    table, classes = _on(device, X), _on(device, np.stack([positive, ~positive]).astype(np.float64))
-    rows = _on(device, orders.astype(np.int32))
-    counts = torch.zeros((n_points, n), dtype=torch.float64, device=device)
-    ones = torch.ones((n_points, length), dtype=torch.float64, device=device)
-    centre = torch.zeros((n_points, d), dtype=torch.float64, device=device)
+def _fit_fsauc(training: Training, points: Sequence[Point]) -> Floats:
+    n, d = training.X.shape
+    stages = count_stages(n * training.epochs)
+    length = n * training.epochs // stages
+    # Rows have unit length, and the published programs rely on it.
+    bounds = [FSAUCBounds.first(point["radius"], 1.0, point["eta"]) for point in points]
+    (table, positive), orders = _rows(training), _orders(training, points)
+    classes = torch.stack([positive, 1.0 - positive])
+    counts = torch.zeros((len(points), n), dtype=torch.float64, device=training.device)
+    centre = _coefficients(training, len(points))
     # a, b and α, and how many positives came before.
-    point = torch.zeros((n_points, 4), dtype=torch.float64, device=device)
+    point = torch.zeros((len(points), 4), dtype=torch.float64, device=training.device)
     for stage in range(stages):
-        part = rows[:, stage * length : (stage + 1) * length].contiguous()
-        limits = _on(
-            device, [(b.l1_bound, b.limit, b.radius, b.dual_radius, b.step) for b in bounds]
-        )
+        part = orders[:, stage * length : (stage + 1) * length].contiguous()
+        limits = [(b.l1_bound, b.limit, b.radius, b.dual_radius, b.step) for b in bounds]
         total, ends = torch.empty_like(centre), torch.empty_like(point)
-        _fsauc_stage[(n_points,)](
-            table, classes, part, limits, centre, point, total, ends, length, stage, d, **_shape(d)
-        )
+        _fsauc_stage[(len(points),)](
+            table, positive, part, _send(training, limits), centre, point, total, ends,
+            length, stage, d, **_shape(d),
+        )  # fmt: skip
         centre, point = total / length, ends
         # The means of the rows taken so far, each as often as it was taken.
-        counts.scatter_add_(1, part.long(), ones)
-        sums, numbers = (counts[:, None] * classes) @ table, (counts[:, None] * classes).sum(2)
-        means = sums / numbers.clamp(min=1.0)[:, :, None]
+        counts.scatter_add_(1, part.long(), torch.ones_like(part, dtype=torch.float64))
+        of_class = counts[:, None] * classes
+        numbers = of_class.sum(2)
+        means = of_class @ table[:n] / numbers.clamp(min=1.0)[:, :, None]
         point[:, 2] = (centre * (means[:, 1] - means[:, 0])).sum(1)
         shares = (numbers[:, 0] / numbers.sum(1)).tolist()
         bounds = [b.next(length, share) for b, share in zip(bounds, shares, strict=True)]
@@ -327,38 +328,122 @@ def _l1_ball_threshold(size, radius, guess, d):  # type: ignore[no-untyped-def]
 # -------------------------------------------------------------------------- hard thresholding
 
 
-def hard_grid(
-    X: Floats, positive: Mask, schedules: Sequence[Schedule], *, logistic: bool, device: str
+class Schedule(NamedTuple):
+    """Blocks in the order in which a family of fits visits them.
+
+    Attributes
+    ----------
+    rows, rates : ndarrays of shape (visits of rows,)
+        The rows, and what the gradient of each is multiplied by, the step included.
+    sizes : ndarray of shape (steps,)
+        Rows of each block.
+    step, shrink : float
+        γ, and what w is multiplied by after a step.
+    """
+
+    rows: Indices
+    rates: Floats
+    sizes: Indices
+    step: float
+    shrink: float
+
+
+def _fit_sht_auc(training: Training, points: Sequence[Point]) -> Floats:
+    def schedule(family: Family) -> Schedule:
+        rng = training.rng(family.point)
+        blocks = family.deal(training, rng)
+        step, ridge = (sht_auc_step(training, blocks).get(name, 0.0) for name in _STEP_AND_RIDGE)
+        rows, sizes = _draw_blocks(training, blocks, rng)
+        scales = np.array(training.objective.block_scales(len(blocks)))
+        rates = step * np.where(training.positive[rows], *scales)
+        return Schedule(rows, rates, sizes, step, 1.0 / (1.0 + step * ridge))
+
+    return _fit_hard(training, points, schedule, logistic=False)
+
+
+def _fit_sto_iht(training: Training, points: Sequence[Point]) -> Floats:
+    def schedule(family: Family) -> Schedule:
+        rng = training.rng(family.point)
+        blocks = family.deal(training, rng)
+        step = sto_iht_step(training, blocks)["step_sizes"]
+        rows, sizes = _draw_blocks(training, blocks, rng)
+        rates = np.full(rows.size, step * len(blocks) / training.positive.size)
+        return Schedule(rows, rates, sizes, step, 1.0)
+
+    return _fit_hard(training, points, schedule, logistic=True)
+
+
+def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
+    def schedule(family: Family) -> Schedule:
+        n, rng = training.positive.size, training.rng(family.point)
+        batches = batches_of_epochs(
+            n, family.point["tau"], HSG_HT_GROWTH, restart=training.protocol.restart_batches
+        )
+        rows, sizes = [], []
+        for starts in islice(batches, training.epochs):
+            order = np.arange(n) if training.protocol.fixed_order else rng.permutation(n)
+            rows.append(order[: starts[-1]])
+            sizes.append(np.diff(starts))
+        all_sizes = np.concatenate(sizes)
+        rates = np.repeat(HSG_HT_STEP / all_sizes, all_sizes)
+        return Schedule(np.concatenate(rows), rates, all_sizes, HSG_HT_STEP, 1.0)
+
+    return _fit_hard(training, points, schedule, logistic=True)
+
+
+_STEP_AND_RIDGE = ("step_sizes", "ridges")
+
+
+def _draw_blocks(
+    training: Training, blocks: RowBlocks, rng: np.random.Generator
+) -> tuple[Indices, Indices]:
+    """Rows of the blocks that all epochs visit, and the blocks' sizes."""
+    orders = [visiting_order(len(blocks), "replacement", rng) for _ in range(training.epochs)]
+    visits = np.concatenate(orders)
+    parts = [blocks.rows[start:stop] for start, stop in pairwise(blocks.starts)]
+    return np.concatenate([parts[i] for i in visits]), np.diff(blocks.starts)[visits]
+
+
+def _fit_hard(
+    training: Training,
+    points: Sequence[Point],
+    schedule: Callable[[Family], Schedule],
+    *,
+    logistic: bool,
 ) -> Floats:
-    """Run SHT-AUC, or StoIHT, along each schedule with each of its k; a column for each."""
-    d = X.shape[1]
-    ends = [np.cumsum(schedule.sizes) for schedule in schedules]
-    firsts = np.cumsum([0, *(schedule.rows.size for schedule in schedules)])
-    starts = [first + np.append(0, end) for first, end in zip(firsts, ends, strict=False)]
-    places = np.cumsum([0, *(start.size for start in starts)])
-    programs = [
-        (place, schedule.sizes.size, min(k, d))
-        for place, schedule in zip(places, schedules, strict=False)
-        for k in schedule.ks
-    ]
-    factors = [(schedule.step, schedule.shrink) for schedule in schedules for _ in schedule.ks]
-    means = np.stack([X[positive].mean(axis=0), X[~positive].mean(axis=0)])
-    W = torch.empty((len(programs), d), dtype=torch.float64, device=device)
+    """Run every family along its schedule, each k of it in a program."""
+    n, d = training.X.shape
+    families = Family.all_of(training, points)
+    schedules = [schedule(family) for family in families]
+    # All schedules one after the other: where the blocks of each begin, and where its first is.
+    starts: list[Indices] = []
+    programs, factors = [], []
+    first_row = first_block = 0
+    for family, run in zip(families, schedules, strict=True):
+        programs += [(first_block, run.sizes.size, min(k, d)) for k in family.places]
+        factors += [(run.step, run.shrink)] * len(family.places)
+        starts.append(first_row + np.append(0, np.cumsum(run.sizes)))
+        first_row, first_block = first_row + run.rows.size, first_block + run.sizes.size + 1
+    W = np.zeros((d, len(points)))
+    if not programs:
+        return W
+    found = _coefficients(training, len(programs))
     _hard[(len(programs),)](
-        _on(device, X), _on(device, means), _on(device, positive.astype(np.float64)),
-        _on(device, np.concatenate([s.rows for s in schedules]).astype(np.int32)),
-        _on(device, np.concatenate([s.rates for s in schedules])),
-        _on(device, np.concatenate(starts).astype(np.int32)),
-        _on(device, np.array(programs, np.int32)), _on(device, factors), W, d,
-        LOGISTIC=logistic, **_shape(d),
+        *_rows(training),
+        _send(training, np.concatenate([run.rows for run in schedules]), np.int32),
+        _send(training, np.concatenate([run.rates for run in schedules])),
+        _send(training, np.concatenate(starts), np.int32), _send(training, programs, np.int32),
+        _send(training, factors), found, n, d, LOGISTIC=logistic, **_shape(d),
     )  # fmt: skip
-    found: Floats = W.cpu().numpy().T
-    return found
+    wanted = [places for family in families for places in family.places.values()]
+    for places, w in zip(wanted, found.cpu().numpy(), strict=True):
+        W[:, places] = w[:, None]
+    return W
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _hard(  # type: ignore[no-untyped-def]
-    X, means, positive, rows, rates, starts, programs, factors, W, d,
+    X, positive, rows, rates, starts, programs, factors, W, n, d,
     LOGISTIC: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0).to(tl.int64)
@@ -372,8 +457,8 @@ def _hard(  # type: ignore[no-untyped-def]
     intercept = step * 0.0
     for i in range(steps):
         new = w
-        mean_positive = tl.load(means + columns, mask=inside, other=0.0)
-        mean_negative = tl.load(means + d + columns, mask=inside, other=0.0)
+        mean_positive = tl.load(X + n * d + columns, mask=inside, other=0.0)
+        mean_negative = tl.load(X + (n + 1) * d + columns, mask=inside, other=0.0)
         on_positive, on_negative = tl.sum(w * mean_positive), tl.sum(w * mean_negative)
         of_positives, of_negatives = step * 0.0, step * 0.0
         for place in range(tl.load(starts + i), tl.load(starts + i + 1)):
@@ -420,3 +505,15 @@ def _keep_largest(v, k):  # type: ignore[no-untyped-def]
             kept += equal * (tl.cumsum(equal, 0) <= room).to(tl.int32)
         v = tl.where(kept > 0, v, 0.0)
     return v
+
+
+FITS: Mapping[str, Fit] = {
+    "sht-auc": _fit_sht_auc,
+    "sto-iht": _fit_sto_iht,
+    "hsg-ht": _fit_hsg_ht,
+    "spam-l1": _fit_spam,
+    "spam-l2": _fit_spam,
+    "spam-l1l2": _fit_spam,
+    "fsauc": _fit_fsauc,
+    "solam": _fit_solam,
+}
