@@ -19,6 +19,7 @@ from sparseauc import SparseAUCClassifier, cells, sparse_auc_path
 from sparseauc.cells import marker_panel
 from sparseauc.metrics import fast_auc
 
+pytestmark = pytest.mark.slow
 PLOTS = ["dotplot", "matrixplot", "heatmap", "tracksplot", "stacked_violin"]
 TYPES = ["B", "NK", "T"]
 

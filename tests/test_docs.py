@@ -20,6 +20,8 @@ from sparseauc.cli import app, demo
 from sparseauc.cli._errors import ExitCode
 from sparseauc.datasets import make_patients
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 MADE = ("_build", "generated", "gallery")

@@ -9,6 +9,8 @@ import pytest
 import sparseauc
 import sparseauc_paper
 
+pytestmark = pytest.mark.slow
+
 MODULES = sorted(
     module.name
     for package in (sparseauc, sparseauc_paper)

@@ -6,6 +6,8 @@ import pytest
 from sparseauc import _streaming
 from sparseauc._streaming import copy_rows
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 
 

@@ -14,7 +14,7 @@ from sparseauc.baselines import MeanDifferenceClassifier
 from sparseauc.datasets import make_outbreak
 
 
-@parametrize_with_checks([MeanDifferenceClassifier(), MeanDifferenceClassifier(k=2)])
+@parametrize_with_checks([MeanDifferenceClassifier(k=2)])
 @pytest.mark.filterwarnings("ignore:k=:UserWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from sparseauc.cli import app, demo
 from sparseauc.tabular.model_files import read_card
 
+pytestmark = pytest.mark.slow
+
 FILES = ["model.skops", "new_patients.csv", "patients.csv", "report.html"]
 
 

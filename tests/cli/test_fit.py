@@ -15,6 +15,8 @@ from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.cli import app, fit
 from sparseauc.tabular.model_files import load_model, read_card
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 N = 120
 Y = np.arange(N) % 3 == 0

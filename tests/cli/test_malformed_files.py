@@ -18,6 +18,8 @@ from typer.testing import CliRunner
 from sparseauc.cli import app
 from sparseauc.tabular.model_files import read_card
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 N = 24
 Y = np.tile([0, 1, 0], N // 3)

@@ -19,6 +19,8 @@ from sparseauc.metrics import auc
 from sparseauc.tabular.model_files import CARD, load_model
 from sparseauc.tabular.scorecard import ScoreCard
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 N = 90
 Y = np.arange(N) % 3 == 0

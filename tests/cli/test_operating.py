@@ -16,6 +16,8 @@ from sparseauc.tabular.fitting import FitSettings, fit_table
 from sparseauc.tabular.model_files import read_card
 from sparseauc.tabular.reading import Rules, read_source, training_table
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 N = 400
 Y = np.arange(N) % 10 == 0

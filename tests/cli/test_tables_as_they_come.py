@@ -20,6 +20,8 @@ import sparseauc
 from sparseauc._files import write_atomically
 from sparseauc.cli import app
 
+pytestmark = pytest.mark.slow
+
 N = 120
 RNG = np.random.default_rng(0)
 Y = np.arange(N) % 3 == 0

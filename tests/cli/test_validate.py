@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 from sparseauc.cli import app
 from sparseauc.datasets import make_patients
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments):
     return CliRunner().invoke(app, [*map(str, arguments)])

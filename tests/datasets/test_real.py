@@ -21,6 +21,8 @@ from sparseauc.datasets import Marker, get_data_home, load_colon, load_leukemia
 from sparseauc.datasets import _real as real
 from sparseauc.datasets._markers import markers_of
 
+pytestmark = pytest.mark.slow
+
 LOADERS = {"colon": load_colon, "leukemia": load_leukemia}
 SHAPES = {"colon": (62, 2000), "leukemia": (72, 7129)}
 POSITIVES = {"colon": 40, "leukemia": 47}

@@ -31,6 +31,8 @@ from sparseauc import (
 )
 from sparseauc.datasets import make_outbreak
 
+pytestmark = pytest.mark.slow
+
 HARD_THRESHOLDING = [
     SHTAUCClassifier(k=5, random_state=0),
     StoIHTClassifier(k=5, random_state=0),
@@ -63,7 +65,6 @@ def expected_failures(estimator):
         StoIHTClassifier(k=3),
         HSGHTClassifier(k=3),
         SPAMClassifier(),
-        SPAMClassifier(penalty="l2"),
         SPAMClassifier(penalty="elasticnet", average=False),
         SOLAMClassifier(),
         FSAUCClassifier(),
@@ -257,7 +258,7 @@ EVERY = [*ALL, MeanDifferenceClassifier(k=3)]
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-100, 1e100, 1e150, 1e200, 1e300])
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e150, 1e300])
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("estimator", EVERY, ids=lambda estimator: type(estimator).__name__)
 def test_any_scale_gives_a_finite_model_or_names_what_to_rescale(estimator, scale, whole, kind):
@@ -295,14 +296,8 @@ def test_only_the_proportions_of_weights_count(estimator, scale):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        FSAUCClassifier, HSGHTClassifier, MeanDifferenceClassifier, OPAUCClassifier,
-        SHTAUCClassifier, SOLAMClassifier, SPAMClassifier, SparseAUCClassifier,
-        SparseAUCClassifierCV, StoIHTClassifier,
-    ],
-)  # fmt: skip
+# The first checks rows as all do that need them in memory; the others read them in chunks, too.
+@pytest.mark.parametrize("make", [SPAMClassifier, SparseAUCClassifier, SparseAUCClassifierCV])
 def test_a_table_of_pyarrow(make):
     pa = pytest.importorskip("pyarrow")
     rng = np.random.default_rng(0)

@@ -11,6 +11,8 @@ from sparseauc import SparseAUCClassifier
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.moments import class_moments
 
+pytestmark = pytest.mark.slow
+
 # ------------------------------------------------------------ the oracle: fractions, all supports
 
 

@@ -21,6 +21,8 @@ from sparseauc import (
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
 
+pytestmark = pytest.mark.slow
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -38,6 +38,8 @@ from sparseauc.moments import chunked
 from sparseauc.path import validation
 from sparseauc.path.folds import SplitPlan
 
+pytestmark = pytest.mark.slow
+
 GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0]}
 
 

@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sparseauc import SHTAUCClassifier
 from sparseauc.datasets import make_outbreak
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 
 

@@ -13,6 +13,8 @@ from sparseauc.chunks import DeviceChunks, open_table
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments.chunked import chunked_moments
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch", reason="torch is not installed")
 CPU = torch.device("cpu")
 

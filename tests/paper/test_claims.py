@@ -13,6 +13,8 @@ from sparseauc_paper.methods import PAPER_METHODS
 from sparseauc_paper.plan import Request
 from sparseauc_paper.report import make_report
 
+pytestmark = pytest.mark.slow
+
 PRESET = replace(TINY, sparsities=(40, 60), trials=6, other_trials=6, real_trials=12)
 
 

@@ -10,6 +10,8 @@ from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.real import real_task, splits
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _genes(monkeypatch):

@@ -18,6 +18,8 @@ from sparseauc.cli import app
 from sparseauc_paper import presets
 from sparseauc_paper.real import genes
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = Path(__file__).parent
 sys.path.insert(0, str(EXPERIMENTS))
 from tiny import TINY  # noqa: E402

@@ -11,6 +11,8 @@ from sparseauc_paper.methods import METHODS, Training
 from sparseauc_paper.protocols import CORRECTED, Protocol
 from sparseauc_paper.row_space import RowSpace
 
+pytestmark = pytest.mark.slow
+
 EPOCHS = 4
 
 

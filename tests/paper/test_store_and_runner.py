@@ -11,6 +11,8 @@ from sparseauc_paper.plan import Request, table_tasks
 from sparseauc_paper.runner import compute, describe_failures, run_tasks
 from sparseauc_paper.store import Outcome, Store, StoreError
 
+pytestmark = pytest.mark.slow
+
 REQUEST = Request(TINY, "corrected", ("mean-difference", "sto-iht"), seed=0)
 
 

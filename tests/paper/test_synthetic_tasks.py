@@ -21,6 +21,8 @@ from sparseauc_paper.synthetic import (
     synthetic_task,
 )
 
+pytestmark = pytest.mark.slow
+
 DRAW = (0, 3, 0.2, 0, 200, 30)
 
 

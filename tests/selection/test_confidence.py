@@ -31,6 +31,8 @@ from sparseauc.selection.confidence import (
     permutation_test,
 )
 
+pytestmark = pytest.mark.slow
+
 MODEL = SparseAUCClassifier(k=2)
 
 

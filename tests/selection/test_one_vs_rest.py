@@ -11,6 +11,8 @@ import sparseauc.selection._one_vs_rest as one_vs_rest
 from sparseauc.moments import class_moments
 from sparseauc.selection._one_vs_rest import NO_FOLD, LabelledRows, fit_each_against_rest
 
+pytestmark = pytest.mark.slow
+
 
 def rows_of(X, label, fold, *, step=7, quick=True):
     def read():

@@ -16,6 +16,8 @@ from sparseauc.moments.gram import StandardisedGram
 from sparseauc.selection import point_score
 from sparseauc.selection.points import whole_points, write_points
 
+pytestmark = pytest.mark.slow
+
 
 def explained(P, delta, points):
     square = points @ P @ points

@@ -15,6 +15,8 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import fold_standard_error
 from sparseauc.selection import replacements
 
+pytestmark = pytest.mark.slow
+
 
 def naive_fit(X, y, columns, alpha):
     """Coefficients of standardised columns and the least loss with ridge, from the definition."""

@@ -13,6 +13,8 @@ from sparseauc.objective.device import DeviceObjective, StreamedBlocks
 from sparseauc.solvers import sht_auc, sto_iht
 from sparseauc.solvers.batched import sht_auc_grid, sto_iht_grid
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 
 KINDS = ["numpy", "torch"]

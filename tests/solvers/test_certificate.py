@@ -17,6 +17,8 @@ from sparseauc.solvers.exchange import Solution
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.working_set import exchange_path
 
+pytestmark = pytest.mark.slow
+
 # ------------------------------------------------------- the oracle: all supports, from all pairs
 
 

@@ -12,6 +12,8 @@ from sparseauc.tabular.comparison import compare_methods
 from sparseauc.tabular.methods import METHODS, l1_logistic
 from sparseauc.tabular.reading import DataError, Input, Table
 
+pytestmark = pytest.mark.slow
+
 X, labels = make_outbreak(n=90, d=6, k=2, mu=1.5, r=0.3, random_state=0)
 Y = (labels > 0).astype(np.int64)
 

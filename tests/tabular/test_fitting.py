@@ -12,6 +12,8 @@ from sparseauc.tabular import fitting
 from sparseauc.tabular.fitting import FitSettings, fit_table
 from sparseauc.tabular.reading import DataError, Input, Table
 
+pytestmark = pytest.mark.slow
+
 X, labels = make_outbreak(n=150, d=15, k=3, mu=0.9, r=0.3, random_state=0)
 Y = (labels > 0).astype(np.int64)
 

@@ -14,6 +14,8 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.selection.confidence import nested_scores
 from sparseauc.tabular.reading import DataError
 
+pytestmark = pytest.mark.slow
+
 FAST = {"k": 2, "alpha": 1.0, "stability_pairs": 3}
 
 

@@ -28,6 +28,8 @@ from typer.testing import CliRunner
 import sparseauc
 from sparseauc.cli import app
 
+pytestmark = pytest.mark.slow
+
 duckdb = pytest.importorskip("duckdb")
 onnxruntime = pytest.importorskip("onnxruntime")
 

@@ -19,6 +19,8 @@ from sparseauc.tabular.report.validation_report import (
 )
 from sparseauc.tabular.validation import validate_model
 
+pytestmark = pytest.mark.slow
+
 
 def cohort(seed, n=500):
     rng = np.random.default_rng(seed)

@@ -29,6 +29,8 @@ from sparseauc_paper.theory.empirical import (
     measure_course,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def partition(n, batch_size):
     return RowBlocks.partition(n, batch_size, shuffle=False, rng=np.random.default_rng(0))

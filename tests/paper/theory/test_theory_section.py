@@ -8,6 +8,8 @@ from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, m
 from sparseauc_paper.theory.section import theory_section
 from sparseauc_paper.theory.slips import SLIPS
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("pandas")
 
 TINY = Setting(n=300, d=30, k_star=2, mu=0.6, k=4, b=60, n_epochs=5)

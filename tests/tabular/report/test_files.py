@@ -29,6 +29,8 @@ from sparseauc.tabular.report import (
 from sparseauc.tabular.report.files import figure_to_csv, files, to_csv, to_markdown
 from sparseauc.tabular.report.html import render
 
+pytestmark = pytest.mark.slow
+
 
 def one(*elements):
     return Report("Title", "Lead.", [Section("only", "Only", elements)])

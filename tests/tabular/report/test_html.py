@@ -30,6 +30,8 @@ from sparseauc.tabular.report import (
 from sparseauc.tabular.report.files import to_csv
 from sparseauc.tabular.report.html import render
 
+pytestmark = pytest.mark.slow
+
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
 

@@ -36,6 +36,8 @@ from sparseauc.tabular.report.html import render
 from sparseauc.tabular.report.palette import slots
 from sparseauc.tabular.report.tables import columns
 
+pytestmark = pytest.mark.slow
+
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
 
 
