@@ -20,7 +20,7 @@ from ..metrics import fold_standard_error
 from ..path.cross_validation import CrossValidation, cross_validate
 from ..path.folds import SplitPlan, check_splits, default_splitter
 from ..path.limits import budgets_to_try
-from ..path.path import DEFAULT_ALPHAS, check_sizes, whole_numbers
+from ..path.path import DEFAULT_ALPHAS, WIDE_ALPHAS, check_sizes, whole_numbers
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others
 from ..solvers.restrictions import Restrictions
 from ._base import names_columns, not_finite_error
@@ -49,11 +49,11 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Values of k to try. By default 1 … 50 and some up to 150, but none above a fifth of the
         rows. Values above the number of columns are left out, with a warning.
     alphas : array-like of float, optional
-        Ridges to try, on the standardised scale. By default 0.1, 10 and 1000, and also 0.001 if
-        there are more rows than columns. Large ridges choose by difference of means.
+        Ridges to try, on the standardised scale. By default 0.01, 1 and 100, and ten times as much
+        unless there are more rows than columns. Large ridges choose by difference of means.
     cv : int, splitter or iterable, optional
         As in scikit-learn; an int is the number of stratified folds. By default five folds,
-        repeated up to five times until a hundred rows of the rarer class have been validated.
+        repeated up to ten times until two hundred rows of the rarer class have been validated.
     rule : {"best", "1se"} or callable, default="best"
         "best": the fewest columns with a mean AUC within 0.001 of the highest. "1se": the fewest
         columns with a mean AUC within one standard error of the highest (or within 0.001, if that
@@ -103,7 +103,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         As in ``GridSearchCV``: ``param_k``, ``param_alpha``, ``params``,
         ``param_coefficients``, ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``,
         ``standard_error_test_score`` and ``rank_test_score``; with a budget, ``param_budget``.
-        Logistic coefficients are tried on the lists of each k at its best ridge.
+        Logistic coefficients are tried on the lists of each k at its best ridge, with the better of
+        two ridges of their own there, ``param_logistic_ridge``.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold; the mean over repeats, NaN if
         a row is never validated.
@@ -224,7 +225,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         d = X.shape[1]
         given = self.alphas
         if given is None:
-            given = DEFAULT_ALPHAS if d < X.shape[0] else DEFAULT_ALPHAS[1:]
+            given = DEFAULT_ALPHAS if d < X.shape[0] else WIDE_ALPHAS
         alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
@@ -265,7 +266,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         coef[support] = solutions[at].coef / self.path_.scale[support]
         self.objective_ = found.moments.loss(coef)
         if logistic:
-            coef[support] = found.logistic_coef(support)
+            ridge = self.cv_results_["param_logistic_ridge"][self.best_index_]
+            coef[support] = found.logistic_coef(support, ridge)
         if restrictions.budgets is not None:
             self.budget_ = float(restrictions.budgets[at])
             if np.unique(restrictions.budgets).size > 1:
@@ -354,10 +356,12 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         order = np.argsort(-alphas)
         aucs = [] if self.coefficients == "logistic" else [*found.aucs[:, order].swapaxes(0, 1)]
         ridges = [np.full(ks.size, alpha) for alpha in alphas[order][: len(aucs)]]
+        logistic_ridges = [np.full(ks.size, np.nan)] * len(aucs)
         kinds = ["auc"] * len(aucs)
-        if found.logistic_aucs is not None:
+        if found.logistic_aucs is not None and found.logistic_ridges is not None:
             aucs.append(found.logistic_aucs)
             ridges.append(alphas[found.best_alphas])
+            logistic_ridges.append(found.logistic_ridges)
             kinds.append("logistic")
         scores = np.stack(aucs, axis=2).reshape(len(found.aucs), -1)
         tried = {
@@ -373,6 +377,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.n_repeats_ = repeats
         self.cv_results_ = {
             **{f"param_{name}": values for name, values in tried.items()},
+            "param_logistic_ridge": np.stack(logistic_ridges, axis=1).ravel(),
             "params": [dict(zip(tried, row, strict=True)) for row in rows],
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
             "mean_test_score": mean,

@@ -34,6 +34,8 @@ Result = TypeVar("Result")
 
 # Tables in memory with more columns than this are wide: H of every fold would fill the memory.
 _WIDE = 1500
+# Ridges of logistic coefficients: light, and enough for a list that is long for the rows.
+_LOGISTIC_RIDGES = np.array([0.05, 0.005])
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
 
@@ -48,6 +50,8 @@ class CrossValidation:
         Validation AUC of every model.
     logistic_aucs : ndarray of shape (n_splits, n_ks), optional
         Validation AUC of logistic coefficients on the lists of each k, at its best ridge.
+    logistic_ridges : ndarray of shape (n_ks,), optional
+        The ridge of the logistic regression with the highest mean AUC at each k.
     best_alphas : ndarray of shape (n_ks,)
         Index of the ridge with the highest mean AUC at each k, the largest of equals.
     auc_error : float
@@ -60,17 +64,18 @@ class CrossValidation:
         The scores of all rows by the model at ``(alpha, k)``, by their indices, or at ``(None, k)``
         by that with logistic coefficients: each row by the models fitted without it.
     logistic_coef : callable
-        Logistic coefficients on some columns, fitted to all rows.
+        Logistic coefficients on some columns, with a ridge, fitted to all rows.
     """
 
     aucs: Array
     logistic_aucs: Array | None
+    logistic_ridges: Array | None
     best_alphas: Indices
     auc_error: float
     moments: Moments
     path_at: Callable[[int], SparseAUCPath]
     out_of_fold: Callable[[int | None, int], Array]
-    logistic_coef: Callable[[Indices], Array]
+    logistic_coef: Callable[[Indices, float], Array]
 
 
 def cross_validate(
@@ -119,6 +124,7 @@ def cross_validate(
         aucs = np.reshape(found, shape)
         # From the largest ridge down, so that it is the largest of equals.
         best_alphas = alphas.size - 1 - np.argmax(aucs.mean(axis=0)[::-1], axis=0)
+        logistic_aucs = logistic_ridges = None
         if logistic:
             lists = [
                 [path.solutions[a][i].support for i, a in enumerate(best_alphas.tolist())]
@@ -133,7 +139,11 @@ def cross_validate(
                 )
                 for split, moments in enumerate(training)
             )  # fmt: skip
-            logistic_aucs = np.array(validate(chunks, positive, plan, refitted)[0])
+            found = validate(chunks, positive, plan, refitted)[0]
+            by_ridge = np.reshape(found, (len(training), _LOGISTIC_RIDGES.size, ks.size))
+            best_ridges = np.argmax(by_ridge.mean(axis=0), axis=0)
+            logistic_aucs = by_ridge[:, best_ridges, np.arange(ks.size)]
+            logistic_ridges = _LOGISTIC_RIDGES[best_ridges]
 
     def path_at(at_alpha: int) -> SparseAUCPath:
         if read_again:
@@ -143,20 +153,21 @@ def cross_validate(
 
     def out_of_fold(at_alpha: int | None, at_k: int) -> Array:
         if at_alpha is None:
-            chosen = [model.only(at_k) for model in refitted]
+            at_ridge = int(best_ridges[at_k])
+            chosen = [model.only(at_ridge * ks.size + at_k) for model in refitted]
         else:
             chosen = [model.only(at_alpha * ks.size + at_k) for model in models]
         used, narrowed = narrow(chosen)
         return np.concatenate(chunks.run(OutOfFold(narrowed), *plan.rounds, columns=used))
 
-    def logistic_coef(columns: Indices) -> Array:
+    def logistic_coef(columns: Indices, ridge: float) -> Array:
         values = chunks.take(np.arange(positive.size), columns)
         signs = restrictions.signs_of(columns)
-        return logistic_regression(values, positive, plan.weight, signs=signs)[0]
+        return logistic_regression(values, positive, plan.weight, ridge=ridge, signs=signs)[0]
 
     return CrossValidation(
-        aucs, logistic_aucs if logistic else None, best_alphas, error, everything, path_at,
-        out_of_fold, logistic_coef,
+        aucs, logistic_aucs, logistic_ridges, best_alphas, error, everything, path_at, out_of_fold,
+        logistic_coef,
     )  # fmt: skip
 
 
@@ -169,17 +180,24 @@ def _with_logistic_coefficients(
     moments: Moments,
     restrictions: Restrictions,
 ) -> Models:
-    """Models with logistic coefficients on given columns, fitted to the rows of weight above 0."""
+    """Models with logistic coefficients on given columns, fitted to the rows of weight above 0.
+
+    By ridge first, then in the order of the lists.
+    """
     rows = np.flatnonzero(weight)
     training, counts = values[rows], weight[rows]
-    fitted: dict[bytes, Array] = {}
-    for columns in lists:
-        if columns.tobytes() not in fitted:
+    fitted: dict[tuple[float, bytes], Array] = {}
+    models = [(ridge, columns) for ridge in _LOGISTIC_RIDGES.tolist() for columns in lists]
+    coefs = []
+    for ridge, columns in models:
+        key = ridge, columns.tobytes()
+        if key not in fitted:
             chosen = training[:, np.searchsorted(used, columns)]
-            fitted[columns.tobytes()] = logistic_regression(
-                chosen, positive[rows], counts, signs=restrictions.signs_of(columns)
+            fitted[key] = logistic_regression(
+                chosen, positive[rows], counts, ridge=ridge, signs=restrictions.signs_of(columns)
             )[0]
-    return Models.from_lists(lists, [fitted[columns.tobytes()] for columns in lists], moments)
+        coefs.append(fitted[key])
+    return Models.from_lists([columns for _, columns in models], coefs, moments)
 
 
 def training_moments(

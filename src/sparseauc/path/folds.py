@@ -155,12 +155,12 @@ def check_splits(splits: list[Split], positive: Mask, weight: Array | None) -> N
 def default_splitter(positive: Mask, random_state: Any) -> RepeatedStratifiedKFold:
     """Five stratified folds, repeated where rows are few.
 
-    With few rows of a class the AUC of a fold is a matter of luck; repeats average it out, until a
-    hundred rows of the rarer class have been validated, five times at most.
+    With few rows of a class the AUC of a fold is a matter of luck; repeats average it out, until
+    two hundred rows of the rarer class have been validated, ten times at most.
     """
     rarer = int(min(positive.sum(), (~positive).sum()))
     return RepeatedStratifiedKFold(
         n_splits=max(2, min(5, rarer)),
-        n_repeats=min(5, -(-100 // rarer)),
+        n_repeats=min(10, -(-200 // rarer)),
         random_state=random_state,
     )

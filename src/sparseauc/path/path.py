@@ -21,10 +21,12 @@ from .limits import with_limits
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# Ridges tried by default, on the standardised scale, where the diagonal of H is about 2: from next
-# to none, where there are more rows than columns, to so much that the largest differences of means
+# Ridges tried by default where there are more rows than columns, on the standardised scale, where
+# the diagonal of H is about 2: from next to none to so much that the largest differences of means
 # are chosen one by one. Steps of a hundred lose nothing to finer ones.
-DEFAULT_ALPHAS = (0.001, 0.1, 10.0, 1000.0)
+DEFAULT_ALPHAS = (0.01, 1.0, 100.0)
+# Where columns outnumber rows.
+WIDE_ALPHAS = (0.1, 10.0, 1000.0)
 
 
 @dataclass(frozen=True)
