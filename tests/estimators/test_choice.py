@@ -29,12 +29,13 @@ def chosen(model):
 @pytest.mark.parametrize("rule", ["best", "1se"])
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_take_the_fewest_columns_that_are_good_enough(seed, rule):
-    X, y = make_outbreak(150, 30, 6, mu=0.5, r=0.3, random_state=seed)
+    # Easy for odd seeds: there the standard error is less than what does not count.
+    X, y = make_outbreak(150, 30, 6, mu=2.0 if seed % 2 else 0.5, r=0.3, random_state=seed)
     model = SparseAUCClassifierCV(range(1, 13), (0.1, 10.0), cv=5, rule=rule).fit(X, y)
     table = pd.DataFrame(model.cv_results_)
     splits = table[[f"split{i}_test_score" for i in range(5)]].to_numpy()
     best = table["mean_test_score"].idxmax()
-    below = 0.001 if rule == "best" else max(0.001, splits[best].std(ddof=1) / np.sqrt(5))
+    below = 0.001 if rule == "best" else max(0.005, splits[best].std(ddof=1) / np.sqrt(5))
     good = table[table["mean_test_score"] >= splits[best].mean() - below]
     assert model.k_ == good["param_k"].min()
     same_k = table[table["param_k"] == model.k_]
@@ -75,7 +76,9 @@ def test_a_rule_may_be_any_callable(outbreak):
 def logistic_scores(X, y, columns, X_new, ridge):
     """Scores by scikit-learn, zero midway between the class means of the training rows."""
     scaler = StandardScaler().fit(X[:, columns])
-    model = LogisticRegression(C=1 / (ridge * len(X)), solver="newton-cholesky", tol=1e-12, max_iter=1000)
+    model = LogisticRegression(
+        C=1 / (ridge * len(X)), solver="newton-cholesky", tol=1e-12, max_iter=1000
+    )
     model.fit(scaler.transform(X[:, columns]), y)
     scores, training = (
         scaler.transform(table[:, columns]) @ model.coef_[0] for table in (X_new, X)

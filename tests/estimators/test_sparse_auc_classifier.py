@@ -657,9 +657,9 @@ def test_default_numbers_of_columns():
 def test_default_folds_are_repeated_where_rows_are_few():
     X, y = make_outbreak(80, 10, 2, mu=1.0, r=0.25, random_state=0)  # 20 positives
     model = SparseAUCClassifierCV([1, 2], [1.0]).fit(X, y)
-    assert model.n_splits_ == 25
+    assert model.n_splits_ == 50
     assert np.isfinite(model.out_of_fold_scores_).all()
-    X, y = make_outbreak(400, 10, 2, mu=1.0, r=0.25, random_state=0)
+    X, y = make_outbreak(800, 10, 2, mu=1.0, r=0.25, random_state=0)
     assert SparseAUCClassifierCV([1, 2], [1.0]).fit(X, y).n_splits_ == 5
     first, second = (SparseAUCClassifierCV([1, 2], random_state=s).fit(X, y) for s in (0, 0))
     assert_array_equal(first.out_of_fold_scores_, second.out_of_fold_scores_)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 
 from sparseauc import MeanDifferenceClassifier
-from sparseauc.path.rules import TOLERANCE, best, choose, one_standard_error
+from sparseauc.path.rules import BEST_TOLERANCE, SHORT_TOLERANCE, best, choose, one_standard_error
 
 AUCS = st.sampled_from([0.5, 0.7, 0.898, 0.899, 0.9, 0.9005, 0.95])
 
@@ -42,7 +42,7 @@ def naive(results, below):
 
 @given(cross_validations())
 def test_best_is_the_fewest_columns_within_the_tolerance(results):
-    assert best(results) == naive(results, TOLERANCE)
+    assert best(results) == naive(results, BEST_TOLERANCE)
 
 
 @given(cross_validations())
@@ -53,7 +53,7 @@ def test_one_standard_error_is_that_of_the_highest_mean(results):
     top = int(np.argmax(results["mean_test_score"]))
     values = [split[top] for split in splits]
     error = np.sqrt(sum((v - np.mean(values)) ** 2 for v in values) / (len(values) - 1))
-    error = max(0.001, error / np.sqrt(len(values)))
+    error = max(SHORT_TOLERANCE, error / np.sqrt(len(values)))
     # Equal up to rounding are models that are equally good.
     chosen, expected = one_standard_error(results), naive(results, error)
     mean, k = results["mean_test_score"], results["param_k"]
@@ -84,7 +84,7 @@ def test_rules_are_what_grid_search_takes():
     search = GridSearchCV(
         MeanDifferenceClassifier(), {"k": [1, 2, 4, 8]}, scoring="roc_auc", refit=best, cv=3
     ).fit(X, y)
-    assert search.best_index_ == naive(search.cv_results_, TOLERANCE)
+    assert search.best_index_ == naive(search.cv_results_, BEST_TOLERANCE)
 
 
 def test_a_callable_is_applied_and_what_is_no_index_is_refused():

@@ -56,7 +56,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         repeated up to ten times until two hundred rows of the rarer class have been validated.
     rule : {"best", "1se"} or callable, default="best"
         "best": the fewest columns with a mean AUC within 0.001 of the highest. "1se": the fewest
-        columns with a mean AUC within one standard error of the highest (or within 0.001, if that
+        columns with a mean AUC within one standard error of the highest (or within 0.005, if that
         is more). A callable takes ``cv_results_`` and returns the index of the model, as for
         ``GridSearchCV(refit=…)``.
     coefficients : {"auto", "auc", "logistic"}, default="auto"
