@@ -33,7 +33,7 @@ def show_alternatives(found: Alternatives) -> list[Element]:
         "folds with the replacement and refitted coefficients, with its standard error. List and "
         "replacements were chosen on all rows: the AUCs are slightly optimistic, but comparable.",
         found.replacements[list(_STAND_INS)].rename(columns=_STAND_INS),
-        digits=4,
+        digits=3,
     )
     others = [] if len(found.near_equal.lists) < 2 else [_lists(found)]
     return [stand_ins, Note(" ".join(_count(found.near_equal)), "finding"), *others]

@@ -383,8 +383,8 @@ def _operating_points(summary: FitSummary) -> Listing:
     return points_listing(
         summary.operating_points,
         "Performance of each threshold on the scores of nested cross-validation, with exact 95 % "
-        "confidence intervals. PPV and NPV hold at the prevalence of this table. "
-        "`sparseauc predict --threshold` takes any threshold.",
+        "confidence intervals. Per 1000: rows flagged. PPV and NPV hold at the prevalence of this "
+        "table. `sparseauc predict --threshold` takes any threshold.",
     )
 
 
@@ -403,7 +403,7 @@ def points_listing(points: Sequence[OperatingPoint], caption: str) -> Listing:
             "Specificity": shown(one.specificity),
             "PPV": shown(one.ppv),
             "NPV": shown(one.npv),
-            "Flagged per 1000": round(one.flagged_per_1000),
+            "Per 1000": round(one.flagged_per_1000),
         }
         for one in points
     )
