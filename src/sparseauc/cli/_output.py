@@ -50,11 +50,11 @@ class Outputs:
         wanted = [target for target in targets if target is not None]
         for number, target in enumerate(wanted):
             try:
-                if any(_same(target, other) for other in wanted[:number]):
+                if any(_is_same(target, other) for other in wanted[:number]):
                     raise OutputError(f"two outputs have the same name, {target}")
-                if any(_same(target, source) for source in inputs):
+                if any(_is_same(target, source) for source in inputs):
                     raise OutputError(f"{target} is an input: choose another name for the output")
-                _check(target, force)
+                _check_target(target, force)
             except (OSError, RuntimeError) as error:  # the latter of links that lead in a circle
                 raise _write_error(target, error) from error
 
@@ -111,11 +111,11 @@ def check_writable(folder: Path) -> None:
         raise OutputError(f"cannot write to folder {folder}: {error.strerror or error}") from error
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def _check(target: Path, force: bool) -> None:
+def _check_target(target: Path, force: bool) -> None:
     folder = target.parent
     if target.is_dir():
         raise OutputError(f"{target} is a folder: give the name of a file")

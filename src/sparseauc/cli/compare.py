@@ -94,19 +94,19 @@ def compare_command(
             )
         rows = [result.as_dict() for result in results]
         if out is not None:
-            outputs.stage(out, _formatted(rows, out.suffix.lower()))
+            outputs.stage(out, _format_results(rows, out.suffix.lower()))
         written = outputs.commit()
 
     if as_json:
         typer.echo(json.dumps({"methods": rows, "written": written}))
     elif not quiet:
         print_notes(ready.notes, ready.warnings)
-        _print(results, repeats)
+        _print_results(results, repeats)
         for name in written:
             typer.echo(f"Written: {name}")
 
 
-def _formatted(rows: list[dict[str, Any]], suffix: str) -> bytes:
+def _format_results(rows: list[dict[str, Any]], suffix: str) -> bytes:
     """Return the contents of a results file."""
     if suffix == ".json":
         return json.dumps(rows, indent=1).encode()
@@ -117,7 +117,7 @@ def _formatted(rows: list[dict[str, Any]], suffix: str) -> bytes:
     return text.getvalue().encode()
 
 
-def _print(results: list[MethodResult], repeats: int) -> None:
+def _print_results(results: list[MethodResult], repeats: int) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -103,19 +103,19 @@ def predict_command(
             card = card_of(model, notes)
             source = read_new_rows(table, card, delimiter, encoding, max_gib, ids)
             found = term_values(source, card)
-            scores = _scores(card, found.values, source)
+            scores = _score_rows(card, found.values, source)
             _check_missing(scores, source, missing)
-            cut = _threshold(card, threshold, sensitivity)
-            columns = _columns(source, card, ids, scores, cut)
+            cut = _choose_threshold(card, threshold, sensitivity)
+            columns = _collect_columns(source, card, ids, scores, cut)
             if probabilities:
-                columns["probability"] = _probabilities(card, scores)
+                columns["probability"] = _compute_probabilities(card, scores)
             known = _auc_if_known(source, card, scores)
         if out is not None:
-            outputs.stage(out, _formatted(columns, out.suffix.lower()))
+            outputs.stage(out, _format_scores(columns, out.suffix.lower()))
         written = outputs.commit()
 
     if out is None and not as_json:
-        typer.echo(_formatted(columns, ".csv").decode(), nl=False)
+        typer.echo(_format_scores(columns, ".csv").decode(), nl=False)
     notes += [*source.notes, *found.notes]
     if as_json:
         result: dict[str, Any] = {
@@ -138,7 +138,7 @@ def predict_command(
             typer.echo(f"Written: {name}")
 
 
-def _scores(
+def _score_rows(
     card: ScoreCard, values: npt.NDArray[np.float64], source: Source
 ) -> npt.NDArray[np.float64]:
     from ..tabular.reading import DataError
@@ -164,7 +164,7 @@ def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMiss
         )
 
 
-def _threshold(card: ScoreCard, threshold: float | None, sensitivity: float | None) -> float:
+def _choose_threshold(card: ScoreCard, threshold: float | None, sensitivity: float | None) -> float:
     """Score above which rows are predicted positive."""
     from ..tabular.model_files import ModelFileError
 
@@ -189,7 +189,7 @@ def _threshold(card: ScoreCard, threshold: float | None, sensitivity: float | No
     return known[name]
 
 
-def _probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[float | None]:
+def _compute_probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[float | None]:
     """Probability of each row to be positive, by the map fitted to out-of-fold scores."""
     import numpy as np
 
@@ -202,7 +202,7 @@ def _probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[flo
     return [None if np.isnan(value) else float(value) for value in values]
 
 
-def _columns(
+def _collect_columns(
     source: Source,
     card: ScoreCard,
     ids: str | None,
@@ -239,7 +239,7 @@ def _columns(
     }
 
 
-def _formatted(columns: dict[str, list[Any]], suffix: str) -> bytes:
+def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
     """Return the contents of a file of scores."""
     if suffix in (".parquet", ".pq"):
         import pyarrow as pa

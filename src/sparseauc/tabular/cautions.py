@@ -44,11 +44,11 @@ def find_cautions(
         Sentences; empty if there is no caution.
     """
     return [
-        *_of_the_ranking(about),
+        *_check_ranking(about),
         *(as_sentence(text) for text in warnings),
-        *_of_the_rows(about),
-        *_of_the_size(about),
-        *_of_the_columns(about, copies),
+        *_check_rows(about),
+        *_check_size(about),
+        *_check_columns(about, copies),
     ]
 
 
@@ -58,7 +58,7 @@ def as_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _of_the_ranking(about: Mapping[str, Any]) -> Iterator[str]:
+def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
     nested, training = about["auc"], about["training_auc"]
     if nested is None:
         if about["settings"].get("folds", 0):
@@ -96,7 +96,7 @@ def _of_the_ranking(about: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _of_the_rows(about: Mapping[str, Any]) -> Iterator[str]:
+def _check_rows(about: Mapping[str, Any]) -> Iterator[str]:
     counts = {
         about["positive"]: about["positives"],
         about["negative"]: about["rows"] - about["positives"],
@@ -120,7 +120,7 @@ def _of_the_rows(about: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _of_the_size(about: Mapping[str, Any]) -> Iterator[str]:
+def _check_size(about: Mapping[str, Any]) -> Iterator[str]:
     tried = [row["k"] for row in about["auc_by_k"]]
     if len(tried) > 1 and max(tried) <= about["k"] < about["columns_tried"]:
         yield (
@@ -129,7 +129,7 @@ def _of_the_size(about: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _of_the_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
+def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     chosen = about["chosen"]
     unstable = [
         f"{one['column']!r} ({one['frequency']:.0%})"

@@ -68,9 +68,9 @@ def term_values(source: Source, card: ScoreCard) -> TermValues:
         if source.matrix is None:
             of = card.type_of(term)
             if of.kind == "text":
-                values[:, j], unseen[term.column] = _indicator(source, term, of)
+                values[:, j], unseen[term.column] = _read_indicator(source, term, of)
             else:
-                values[:, j] = _numbers(source, term.column, of)
+                values[:, j] = _read_numbers(source, term.column, of)
         elif term.level is not None:
             raise DataError(f"{source.name} is numeric, but {term.column!r} must be text")
         elif term.column in place:
@@ -79,7 +79,7 @@ def term_values(source: Source, card: ScoreCard) -> TermValues:
     if infinite:
         named = listed([repr(card.terms[j].column) for j in infinite])
         raise DataError(f"{source.name}: infinite values in {named}")
-    return TermValues(values, *_findings(values, card, unseen))
+    return TermValues(values, *_find_notes(values, card, unseen))
 
 
 def _check_present(source: Source, card: ScoreCard) -> None:
@@ -101,7 +101,7 @@ def _check_present(source: Source, card: ScoreCard) -> None:
 # ----------------------------------------------------------------------------------- one column
 
 
-def _numbers(source: Source, name: str, of: ColumnType) -> Floats:
+def _read_numbers(source: Source, name: str, of: ColumnType) -> Floats:
     """A column of numbers or booleans, NaN where missing."""
     import pyarrow as pa
 
@@ -115,7 +115,7 @@ def _numbers(source: Source, name: str, of: ColumnType) -> Floats:
         raise DataError(f"{source.name}: {name!r} must be numeric, but is {column.type}")
     marks = Marks(of.decimal or ".", of.thousands)
     if of.kind == "boolean":
-        found = _booleans(column)
+        found = _read_booleans(column)
     elif of.limits:
         found = numbers_with_limits(column, marks)
     else:
@@ -125,12 +125,12 @@ def _numbers(source: Source, name: str, of: ColumnType) -> Floats:
         wanted = "true or false" if of.kind == "boolean" else "numbers"
         raise DataError(
             f"{source.name}: {name!r} must hold {wanted}, but is {entry!r} in row {found + 1}"
-            + _as_in_training(of)
+            + _describe_training_format(of)
         )
     return numbers(found.cast(pa.float64()))
 
 
-def _as_in_training(of: ColumnType) -> str:
+def _describe_training_format(of: ColumnType) -> str:
     if of.kind == "boolean" or (of.decimal in (None, ".") and of.thousands is None):
         return ""
     marks = "comma" if of.decimal == "," else "point"
@@ -138,7 +138,7 @@ def _as_in_training(of: ColumnType) -> str:
     return f"; in training numbers had a decimal {marks}{grouped}"
 
 
-def _booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
+def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
     """1 for true and 0 for false, or the place of the first entry that is neither."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -149,7 +149,7 @@ def _booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
     return pc.if_else(pc.is_null(column), None, true).cast(pa.uint8()) if place < 0 else place
 
 
-def _indicator(
+def _read_indicator(
     source: Source, term: Term, of: ColumnType
 ) -> tuple[Floats, npt.NDArray[np.object_]]:
     """1 where a column of text is the level, 0 where not, NaN where missing; and texts unseen."""
@@ -174,7 +174,7 @@ def _indicator(
 # ----------------------------------------------------------------------------------- what to say
 
 
-def _findings(
+def _find_notes(
     values: Floats, card: ScoreCard, unseen: dict[str, npt.NDArray[np.object_]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Notes on imputed values, and warnings."""
@@ -200,11 +200,11 @@ def _findings(
             by = f" by {term.fill:.4g}" if term.level is None else ""
             said_so = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
             (warnings if count == n else notes).append(said_so)
-        warnings += _out_of_range(values[:, j], term, card.type_of(term))
+        warnings += _warn_out_of_range(values[:, j], term, card.type_of(term))
     return tuple(notes), tuple(warnings)
 
 
-def _out_of_range(values: Floats, term: Term, of: ColumnType) -> list[str]:
+def _warn_out_of_range(values: Floats, term: Term, of: ColumnType) -> list[str]:
     """Warn if values lie outside the training range by more than its width."""
     if of.kind != "number" or of.low is None or of.high is None:
         return []
