@@ -94,17 +94,18 @@ Exclude = Annotated[
 Text = Annotated[
     OnText,
     typer.Option(
-        rich_help_panel=READING,
+        rich_help_panel=READING, metavar="HOW",
         help="Text columns: one-hot encodes them and refuses those with more than --max-levels "
-        "levels, auto drops those instead, drop drops all of them.",
+        "levels, auto drops those instead, drop drops all of them, refuse refuses all.",
     ),
 ]  # fmt: skip
 MaxLevels = Annotated[
     int,
     typer.Option(
-        min=2, rich_help_panel=READING, help="Largest number of levels to one-hot encode."
+        min=2, metavar="N", rich_help_panel=READING,
+        help="Largest number of levels to one-hot encode.",
     ),
-]
+]  # fmt: skip
 Numeric = Annotated[
     list[str] | None,
     typer.Option(
@@ -116,16 +117,16 @@ Numeric = Annotated[
 MaxGib = Annotated[
     float,
     typer.Option(
-        min=0.0, rich_help_panel=READING,
+        min=0.0, metavar="X", rich_help_panel=READING,
         help="Largest text to read, in GiB after unpacking. More may not fit in memory.",
     ),
 ]  # fmt: skip
 Missing = Annotated[
     OnMissing,
     typer.Option(
-        rich_help_panel=READING,
-        help="Missing values: impute the median or mean of the training rows, or drop the rows or "
-        "columns that have any.",
+        rich_help_panel=READING, metavar="HOW",
+        help="Missing values: median or mean imputes from the training rows, drop-rows or "
+        "drop-columns drops those that have any, refuse refuses.",
     ),
 ]  # fmt: skip
 Delimiter = Annotated[
@@ -190,24 +191,24 @@ Costs = Annotated[
     list[str] | None,
     typer.Option(
         show_default=False, rich_help_panel=CHECKS, metavar="FILE.csv|NAME=X,…",
-        help="Prices of all columns: a CSV file with columns name and cost. Those with the same "
-        "text in a column bundle are paid once.",
+        help="Costs of the columns: a CSV file with columns name and cost. Columns with the same "
+        "text in an optional column bundle are paid for once.",
     ),
 ]  # fmt: skip
 Budget = Annotated[
     float | None,
     typer.Option(
         min=0.0, metavar="X", show_default=False, rich_help_panel=CHECKS,
-        help="Most that the list may cost; each column costs 1 without --costs. Cross-validation "
-        "tries cheaper lists too.",
+        help="Largest total cost of the list; without --costs each column costs 1. "
+        "Cross-validation tries smaller budgets too.",
     ),
 ]  # fmt: skip
 Points = Annotated[
     int | None,
     typer.Option(
         min=1, metavar="N", show_default=False, rich_help_panel=CHECKS,
-        help="Whole points from -N to N instead of coefficients, to be added up by hand; prints "
-        "the risk by total. 5 is usual, with -k 5 or so.",
+        help="Whole points from -N to N instead of coefficients, to add up by hand; also prints "
+        "the risk by total. Usual: --points 5 -k 5.",
     ),
 ]  # fmt: skip
 Permutations = Annotated[
