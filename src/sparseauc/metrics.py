@@ -235,7 +235,7 @@ def fast_auc(
     positive: NDArray[np.bool_],
     sample_weight: NDArray[Any] | None = None,
 ) -> float:
-    """Area under the ROC curve of arrays already known to be sound; nothing is checked.
+    """Area under the ROC curve, without input checks.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Rate(NamedTuple):
-    """A share of rows, with its exact (Clopper–Pearson) 95 % limits; None of no rows."""
+    """A share of rows with its exact (Clopper–Pearson) 95 % limits."""
 
     value: float
     low: float

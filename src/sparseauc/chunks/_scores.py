@@ -24,7 +24,7 @@ class NotFiniteError(ValueError):
 
 
 def first_not_finite(X: Any) -> tuple[int, int, float] | None:
-    """Row, column and value of the first entry that is no finite number, if there is one."""
+    """Row, column and value of the first entry that is not finite; None if all are."""
     if is_tensor(X):
         return _first_not_finite_tensor(X)
     sparse = sp.issparse(X)

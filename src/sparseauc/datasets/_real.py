@@ -61,7 +61,7 @@ class _Spec:
 
 
 def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """Tell in which folder the real data are looked for, and kept after a download.
+    """Return the folder of the real data, also used for downloads.
 
     It is `data_home` if given, else the environment variable ``SPARSEAUC_DATA`` if set and not
     empty, else ``~/.cache/sparseauc``. The folder is not created.

@@ -87,7 +87,7 @@ def compute_descent(loss, rows, block, step, iterate):  # type: ignore[no-untype
 
 
 class AUCObjective(Objective):
-    """F and its gradients on a table in memory, dense or CSR, which is neither copied nor changed.
+    """The objective F and its gradients on a dense array or CSR matrix, which is not copied.
 
     Parameters
     ----------

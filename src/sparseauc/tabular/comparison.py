@@ -74,7 +74,7 @@ def compare_methods(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[MethodResult]:
-    """Judge methods on the rows of a table by nested cross-validation.
+    """Compare methods on a table by nested cross-validation.
 
     Parameters
     ----------

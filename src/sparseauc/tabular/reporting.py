@@ -32,7 +32,7 @@ __all__ = ["ReportPage", "report", "report_model"]
 
 @dataclass(frozen=True, eq=False)
 class ReportPage:
-    """A report as one self-contained HTML page, which a notebook shows inline.
+    """A report as one self-contained HTML page, shown inline in notebooks.
 
     Attributes
     ----------

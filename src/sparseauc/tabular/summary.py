@@ -219,7 +219,7 @@ class FitSummary:
 
 
 def ridge_of(classifier: Any) -> float:
-    """Ridge that a classifier was given, or chose; 0 for one that has none."""
+    """Ridge of a classifier, given or chosen; 0 without one."""
     return float(getattr(classifier, "alpha_", getattr(classifier, "alpha", 0.0)))
 
 
