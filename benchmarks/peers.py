@@ -25,7 +25,7 @@ from peer_methods import FAMILIES, tuned
 from peer_tables import GENES, ORDINARY, SIMULATIONS, outer_splits
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.metrics import fast_auc
-from sparseauc.path.folds import default_splitter
+from sparseauc.path.folds import make_splits
 
 KS = (2, 3, 5, 8, 12)
 SEEDS = {"ordinary": 3000, "genes": 2000, "simulations": 1000}
@@ -61,7 +61,7 @@ def judge(name, method, data):
         warnings.simplefilter("ignore")
         if method in (OURS, SHORT):
             return ours(data, "1se" if method == SHORT else "best", ks)
-        inner = list(default_splitter(positive, 0).split(X, positive))
+        inner = make_splits(None, X, positive, None, None, 0)
         return tuned(FAMILIES[method], data, inner, ks)
 
 

@@ -19,6 +19,7 @@ from sparseauc.metrics import (
     auc_confidence_interval,
     delong_test,
     fast_auc,
+    stratified_auc,
     support_f1,
     support_jaccard,
     support_precision,
@@ -550,3 +551,74 @@ def test_supports_over_different_columns():
         support_f1([1, 5], np.zeros(4))
     with pytest.raises(ValueError, match="relevant has the index 4, outside the 3 columns of sel"):
         support_f1([True, False, True], [0, 4])
+
+
+# --------------------------------------------------------------------------------- within strata
+
+
+def naive_stratified_auc(y, scores, strata, weights):
+    """Share of pairs of one stratum in the right order, stratum by stratum, by a double loop."""
+    aucs, shares = [], []
+    for stratum in sorted(set(strata)):
+        rows = [i for i, one in enumerate(strata) if one == stratum]
+        pairs = [(scores[i], scores[j]) for i in rows for j in rows if y[i] and not y[j]]
+        if pairs:
+            aucs.append(sum((a > b) + 0.5 * (a == b) for a, b in pairs) / len(pairs))
+            shares.append(len(pairs) if weights == "pairs" else 1)
+    return np.average(aucs, weights=shares), aucs
+
+
+@pytest.mark.filterwarnings("ignore:.*one class only")
+@given(st.data())
+def test_stratified_auc_is_the_mean_over_pairs_of_one_stratum(data):
+    n = data.draw(st.integers(4, 40))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    y, strata = rng.random(n) < 0.5, rng.integers(data.draw(st.integers(1, 8)), size=n)
+    y[:2], strata[:2] = [True, False], 0
+    scores = rng.integers(0, 6, n) * 1.0
+    weights = data.draw(st.sampled_from(["pairs", "equal"]))
+    found = stratified_auc(y, scores, strata, weights=weights)
+    expected, aucs = naive_stratified_auc(y, scores, strata.tolist(), weights)
+    assert found.auc == pytest.approx(expected)
+    assert found.aucs == pytest.approx(aucs)
+    assert 0 <= found.low <= found.auc <= found.high <= 1
+    assert found.shares.sum() == pytest.approx(1)
+
+
+def test_one_stratum_is_the_auc_with_its_interval():
+    rng = np.random.default_rng(0)
+    y, scores = rng.random(50) < 0.4, rng.normal(size=50)
+    plain = auc_confidence_interval(y, scores, 0.9)
+    within = stratified_auc(y, scores, np.zeros(50), confidence=0.9)
+    for name in ("auc", "low", "high", "standard_error", "confidence"):
+        assert getattr(within, name) == pytest.approx(getattr(plain, name))
+
+
+@pytest.mark.parametrize(("sizes", "prevalence"), [((30, 50, 40), 0.4), ((3,) * 60, None)])
+def test_intervals_within_strata_hold_the_truth(sizes, prevalence):
+    """Normal classes one apart have AUC Φ(1/√2), whatever the level of their stratum."""
+    truth, hits = stats.norm.cdf(1 / np.sqrt(2)), 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        strata = np.repeat(np.arange(len(sizes)), sizes)
+        y = (
+            np.arange(strata.size) % 3 == 0  # matched sets of one and two
+            if prevalence is None
+            else rng.random(strata.size) < prevalence
+        )
+        scores = rng.normal(size=y.size) + y + 10 * rng.normal(size=len(sizes))[strata]
+        found = stratified_auc(y, scores, strata)
+        hits += found.low <= truth <= found.high
+    assert 180 <= hits <= 200
+
+
+def test_what_stratified_auc_refuses_and_says():
+    y, scores = [0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(ValueError, match="missing in row 2"):
+        stratified_auc(y, scores, ["a", "a", None, "a"])
+    with pytest.warns(UserWarning, match="'b'"):
+        found = stratified_auc(y, scores, ["a", "a", "a", "b"])
+    assert found.strata == ["a"]
+    perfect = stratified_auc([0, 1] * 20, [0.0, 1.0] * 20, np.repeat(np.arange(10), 4))
+    assert perfect.auc == 1.0
+    assert 0.8 < perfect.low < 1.0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         StoIHTClassifier,
     )
     from .estimators import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
-    from .moments import ClassMoments, class_moments
+    from .moments import ClassMoments, StratifiedMoments, class_moments
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
     from .tabular.model_files import load_model, save_model
@@ -42,6 +42,7 @@ __all__ = [
     "SparseAUCClassifierCV",
     "SparseAUCPath",
     "StoIHTClassifier",
+    "StratifiedMoments",
     "class_moments",
     "load_model",
     "minimise_on_support",
@@ -58,6 +59,7 @@ _MODULES = {
     "SparseAUCClassifier": ".estimators",
     "SparseAUCClassifierCV": ".estimators",
     "SparseAUCPath": ".path.path",
+    "StratifiedMoments": ".moments",
     "class_moments": ".moments",
     "load_model": ".tabular.model_files",
     "minimise_on_support": ".objective",

@@ -330,22 +330,21 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
     weight = rng.random(n) + 0.1
     for counted, kind in ((np.empty(0), np.int32), (weight, np.float64)):
         counts = np.zeros((1, 2, 2 * dividers.size + 1), kind)
-        validation._count_cells(dividers, scores, positive, counted, counts[0])
+        validation._count_cells(dividers[None], scores[None], positive, counted, counts)
         assert counts.sum() == pytest.approx(counted.sum() if counted.size else n)
         auc, error = validation._auc_of_cells(counts)
         expected = roc_auc_score(positive, scores, sample_weight=counted if counted.size else None)
         assert abs(auc[0] - expected) <= error + 1e-12
-    below = validation._twice_below(np.sort(scores[positive]), scores, ~positive)
+    ascending, below = np.sort(scores[positive])[None], np.zeros(1, np.int64)
+    validation._add_below(ascending, scores[None], ~positive, below)
     pairs = 2 * positive.sum() * (~positive).sum()
-    assert 1 - below / pairs == pytest.approx(roc_auc_score(positive, scores))
+    assert 1 - below[0] / pairs == pytest.approx(roc_auc_score(positive, scores))
     order = np.argsort(scores[positive], kind="stable")
-    before = validation._weight_before(weight[positive][None, order])[0]
-    below = validation._twice_weight_below(
-        np.sort(scores[positive]), before, scores, ~positive, weight
-    )
+    before, below = validation._weight_before(weight[positive][None, order]), np.zeros(1)
+    validation._add_weight_below(ascending, before, scores[None], ~positive, weight, below)
     pairs = 2 * weight[positive].sum() * weight[~positive].sum()
     expected = roc_auc_score(positive, scores, sample_weight=weight)
-    assert 1 - below / pairs == pytest.approx(expected)
+    assert 1 - below[0] / pairs == pytest.approx(expected)
 
 
 @given(
@@ -355,8 +354,9 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
 def test_looking_up_in_buckets_is_searching(ascending, scores):
     ascending, scores = np.sort(ascending), np.array(scores)
     expected = np.searchsorted(ascending, scores) + np.searchsorted(ascending, scores, "right")
-    found = validation._twice_below(ascending, scores, np.ones(scores.size, np.bool_))
-    assert found == expected.sum()
+    found = np.zeros(1, np.int64)
+    validation._add_below(ascending[None], scores[None], np.ones(scores.size, np.bool_), found)
+    assert found[0] == expected.sum()
 
 
 def test_plan_of_splits():

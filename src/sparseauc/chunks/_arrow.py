@@ -61,6 +61,22 @@ class ArrowChunks(SequentialChunks):
         labels: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
         return labels
 
+    def labels(self, values: Any, name: str) -> npt.NDArray[Any]:
+        """Labels of all rows: given beside the table, or a column that is no feature."""
+        if not isinstance(values, str):
+            return super().labels(values, name)
+        if values in self._names:
+            raise ValueError(
+                f"column {values!r} is a feature: open the table with leave_out=[{values!r}] to "
+                f"take {name} from it"
+            )
+        if values not in self._dataset.schema.names:
+            raise ValueError(
+                f"there is no column {values!r}; there are {_some(self._dataset.schema.names)}"
+            )
+        column = self._dataset.to_table(columns=[values]).column(0)
+        return np.array(column.to_pylist(), dtype=object)
+
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
         """Give batches; only the columns asked for are read from the files."""
         names = self._names if columns is None else [self._names[j] for j in columns]

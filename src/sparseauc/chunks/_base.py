@@ -70,6 +70,12 @@ class Chunks(ABC):
     def target(self) -> npt.NDArray[Any] | None:
         """Labels of all rows, where the source knows them."""
 
+    def labels(self, values: Any, name: str) -> npt.NDArray[Any]:
+        """Labels of all rows that were given beside the table, or are a column of it."""
+        if isinstance(values, str):
+            raise ValueError(f"this table has no column {values!r}: give {name} row by row")
+        return np.asarray(values)
+
     @abstractmethod
     def _run(
         self, work: Pass[State], known: Sequence[npt.NDArray[Any]], columns: Indices | None

@@ -62,6 +62,12 @@ class DaskChunks(Chunks):
             return None
         return self._gather(self._y, "y")
 
+    def labels(self, values: Any, name: str) -> npt.NDArray[Any]:
+        """Labels of all rows, gathered from the workers."""
+        if isinstance(values, str):
+            return super().labels(values, name)
+        return self._gather(values, name)
+
     def sample_weight(self) -> npt.NDArray[Any] | None:
         """Weights of all rows, gathered from the workers."""
         return None if self._weight is None else self._gather(self._weight, "sample_weight")

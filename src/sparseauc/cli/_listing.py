@@ -52,19 +52,20 @@ def headlines(card: ScoreCard) -> Iterable[str]:
             f"{about['source']}: {about['rows']} rows, {about['positives']} positive; "
             f"{about['columns_tried']} columns to choose from"
         )
-        yield from _auc_lines(about)
+        within = "" if card.strata_column is None else f" within {card.strata_column!r}"
+        yield from _auc_lines(about, within)
 
 
-def _auc_lines(about: Any) -> Iterable[str]:
+def _auc_lines(about: Any, within: str) -> Iterable[str]:
     nested = about["auc"]
     training = f"{about['training_auc']:.3f} on the training rows (optimistic)"
     if nested is not None:
         yield (
-            f"AUC {nested['auc']:.3f} ({100 * nested['confidence']:g} % CI {nested['low']:.3f} to "
-            f"{nested['high']:.3f}) by nested cross-validation; {training}"
+            f"AUC{within} {nested['auc']:.3f} ({100 * nested['confidence']:g} % CI "
+            f"{nested['low']:.3f} to {nested['high']:.3f}) by nested cross-validation; {training}"
         )
     else:
-        yield f"AUC {training}"
+        yield f"AUC{within} {training}"
     if about["permutation"] is not None:
         test = about["permutation"]
         yield f"Permutation test: p = {test['pvalue']:.3g} ({test['permutations']} permutations)"

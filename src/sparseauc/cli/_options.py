@@ -77,6 +77,14 @@ Groups = Annotated[
         "in cross-validation.",
     ),
 ]  # fmt: skip
+Strata = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False, rich_help_panel=READING,
+        help="Column of sites, batches, donors or matched sets: only rows of the same one are "
+        "compared, in fitting and in the AUC. It is no predictor.",
+    ),
+]  # fmt: skip
 Ids = Annotated[
     str | None,
     typer.Option(

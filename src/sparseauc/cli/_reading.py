@@ -43,7 +43,7 @@ def read_new_rows(
     *named: str | None,
 ) -> Source:
     """Read new rows for a model: its columns by the types on the card, ``named`` ones as text."""
-    others = (card.target, card.summary.get("ids"), *named)
+    others = (card.target, card.summary.get("ids"), card.strata_column, *named)
     return read_source(
         path,
         delimiter=delimiter_of(delimiter),

@@ -30,6 +30,7 @@ def fit_command(
     points: options.Points = None,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
+    strata: options.Strata = None,
     ids: options.Ids = None,
     text: options.Text = options.OnText.refuse,
     max_levels: options.MaxLevels = 20,
@@ -88,9 +89,9 @@ def fit_command(
             from ._reading import made_by, read_table
 
             rules = Rules(
-                target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
-                exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
-                max_levels=max_levels, numeric=tuple(numeric or ()),
+                target=target, target_file=target_file, positive=positive, groups=groups,
+                strata=strata, ids=ids, exclude=tuple(exclude or ()), text=text.value,
+                missing=missing.value, max_levels=max_levels, numeric=tuple(numeric or ()),
             )  # fmt: skip
             prices, bundles = read_costs(costs or ())
             settings = FitSettings(

@@ -129,8 +129,9 @@ def predict_command(
         typer.echo(json.dumps(result, ensure_ascii=False))
     elif not quiet:
         if known is not None:
+            within = f" within {known['within']!r}" if "within" in known else ""
             notes.append(
-                f"{source.name} has {card.target!r}: AUC {known['auc']:.3f} (95 % interval "
+                f"{source.name} has {card.target!r}: AUC{within} {known['auc']:.3f} (95 % interval "
                 f"{known['low']:.3f} to {known['high']:.3f}); optimistic if these are training rows"
             )
         print_notes(notes, found.warnings)
@@ -261,12 +262,11 @@ def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
 
 def _auc_if_known(
     source: Source, card: ScoreCard, scores: npt.NDArray[np.float64]
-) -> dict[str, float] | None:
+) -> dict[str, Any] | None:
     """AUC with its interval, where the new rows have the outcome too."""
     import numpy as np
 
-    from ..metrics import auc_confidence_interval
-    from ..tabular.validation import known_outcome
+    from ..tabular.validation import judge_ranking, known_outcome
 
     outcome = known_outcome(source, card)
     if outcome is None:
@@ -275,5 +275,6 @@ def _auc_if_known(
     positive = outcome[1][known]
     if min(np.count_nonzero(positive), np.count_nonzero(~positive)) < 2:
         return None
-    interval = auc_confidence_interval(positive, scores[known])
-    return {"auc": interval.auc, "low": interval.low, "high": interval.high}
+    interval, within = judge_ranking(card, source, known, positive, scores[known])
+    area = {"auc": interval.auc, "low": interval.low, "high": interval.high}
+    return area if within is None else {**area, "within": within}

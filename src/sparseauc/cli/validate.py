@@ -90,7 +90,8 @@ def _lines(found: Validation) -> Iterable[str]:
         f"{found.source}: {found.positive.size} rows, {int(found.positive.sum())} with "
         f"{card.target} = {card.positive}"
     )
-    yield f"AUC {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f})"
+    within = "" if found.within is None else f" within {found.within!r}"
+    yield f"AUC{within} {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f})"
     if found.promised is not None:
         before = found.promised
         tested = "" if found.pvalue is None else f"; difference p = {found.pvalue:.2g}"

@@ -121,7 +121,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
             File to write, such as "report.html".
         **settings
             Parameters of :func:`~sparseauc.tabular.reporting.report_model`: ``target``, ``folds``,
-            ``stability_pairs``, ``seed``.
+            ``stability_pairs``, ``seed``, ``strata``.
 
         Returns
         -------

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .._text import did_you_mean
@@ -21,14 +21,14 @@ from ..chunks import (
     chunks_on_device,
     mapped_chunks,
 )
-from ..moments import ClassMoments, Moments, class_moments
-from ..moments.chunked import SolverMoments
+from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
 from ..path.limits import is_missing, with_limits
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
+from ..strata import Strata, Weighting
 from ._base import SparseLinearClassifier, check_weights, names_columns, not_finite_error
 
 Indices = npt.NDArray[np.int64]
@@ -103,6 +103,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         whichever of them are chosen. So is that of ``groups``.
     budget : float, optional
         Largest total cost of the chosen columns. There are still at most k of them.
+    stratum_weights : {"pairs", "equal"}, default="pairs"
+        Weight of each stratum passed to ``fit``: its number of pairs, or the same for all.
     certify : bool, default=False
         Prove a lower bound on the loss over all lists of k columns: by a convex relaxation, then by
         branch and bound until the gap closes or ``time_limit`` is reached. Gaps close for tens of
@@ -143,6 +145,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         With ``costs`` or ``budget``: total cost of the chosen columns.
     moments_ : ClassMoments
         After ``partial_fit`` and ``fit_moments``; see :class:`sparseauc.ClassMoments`.
+    n_strata_ : int
+        Number of strata with rows of both classes, if ``strata`` were given.
     n_passes_ : int
         Number of passes over the rows, if they were read in chunks.
     n_features_in_ : int
@@ -166,7 +170,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
     """
 
     _reads_chunks = True
-    moments_: ClassMoments
+    moments_: ClassMoments | StratifiedMoments
 
     # Whether more is done with rows than taking their moments.
     _needs_rows: ClassVar[bool] = False
@@ -183,6 +187,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "costs": ["array-like", dict, None],
         "bundles": ["array-like", dict, None],
         "budget": [Interval(Real, 0, None, closed="left"), None],
+        "stratum_weights": [StrOptions({"pairs", "equal"})],
         "certify": ["boolean"],
         "time_limit": [Interval(Real, 0, None, closed="left")],
         "device": [str, None],
@@ -202,6 +207,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         costs: Any = None,
         bundles: Any = None,
         budget: float | None = None,
+        stratum_weights: Weighting = "pairs",
         certify: bool = False,
         time_limit: float = 10.0,
         device: str | None = None,
@@ -217,13 +223,14 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.costs = costs
         self.bundles = bundles
         self.budget = budget
+        self.stratum_weights = stratum_weights
         self.certify = certify
         self.time_limit = time_limit
         self.device = device
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @names_columns
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, strata: Any = None) -> Self:
         """Choose columns and coefficients.
 
         Parameters
@@ -237,19 +244,26 @@ class SparseAUCClassifier(SparseLinearClassifier):
             with their labels; of an Arrow dataset or a Dask dataframe the name of a column will do.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; a pair of rows counts with the product of theirs.
+        strata : array-like of shape (n,), optional
+            Site, batch, donor or matched set of each row: only pairs of one stratum count, so that
+            differences between strata neither help nor harm a column. Columns are then divided by
+            their deviations within strata.
 
         Returns
         -------
         self
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
+        divided = self._check_strata(strata, X, positive, weight)
         k, restrictions = self._restrictions()
         self._forget()
+        if divided is not None:
+            self.n_strata_ = len(divided)
         if isinstance(X, Chunks):
-            return self._fit_chunks(X, positive, weight, k, restrictions)
+            return self._fit_chunks(X, positive, weight, divided, k, restrictions)
         # A proof needs double precision throughout.
         rows = X.astype(np.float64, copy=False) if self.certify else X
-        moments = class_moments(rows, positive, weight)
+        moments = class_moments(rows, positive, weight, strata=divided)
         path = path_of_moments(moments, np.array([k]), self._ridge, restrictions)
         return self._finish(path, moments, k, restrictions, X.dtype)
 
@@ -288,7 +302,13 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if sample_weight is not None:
             weight = check_weights(sample_weight, positive)
         part = class_moments(chunks_in_memory(X), positive, weight).summary(range(X.shape[1]))
-        gathered = part if first else self.moments_ + part
+        known = None if first else self.moments_
+        if isinstance(known, StratifiedMoments):
+            raise ValueError(
+                "partial_fit adds rows to those of all strata together; these moments are within "
+                "strata: add rows to the summary of their stratum, and use fit_moments"
+            )
+        gathered = part if known is None else known + part
         self._forget()
         self.moments_ = gathered
         return self
@@ -297,7 +317,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @names_columns
     def fit_moments(
-        self, moments: ClassMoments, *, classes: Any = (0, 1), feature_names: Any = None
+        self,
+        moments: ClassMoments | StratifiedMoments,
+        *,
+        classes: Any = (0, 1),
+        feature_names: Any = None,
     ) -> Self:
         """Choose columns and coefficients from class moments, without rows.
 
@@ -306,8 +330,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
         Parameters
         ----------
-        moments : ClassMoments
-            As ``class_moments(X, y).summary(columns)`` gives, or ``ClassMoments.load``.
+        moments : ClassMoments or StratifiedMoments
+            As ``class_moments(X, y).summary(columns)`` gives, or ``ClassMoments.load``; or those of
+            several strata, as ``StratifiedMoments([one, other])``, which are compared within only.
         classes : array-like of shape (2,), default=(0, 1)
             Labels of the negatives and of the positives.
         feature_names : array-like of str, optional
@@ -346,6 +371,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.moments_ = moments
+        if isinstance(moments, StratifiedMoments):
+            self.n_strata_ = moments.shares.size
         return self._solve_moments()
 
     def __getattr__(self, name: str) -> Any:
@@ -368,6 +395,16 @@ class SparseAUCClassifier(SparseLinearClassifier):
             X = chunks_on_device(X, self.device)
         return super()._check_training_data(X, y, sample_weight)
 
+    def _check_strata(
+        self, strata: Any, X: Any, positive: npt.NDArray[np.bool_], weight: Any
+    ) -> Strata | None:
+        """Strata of the rows, numbered; a caution where some count nothing."""
+        if strata is None:
+            return None
+        if isinstance(X, Chunks):
+            strata = X.labels(strata, "strata")
+        return Strata.from_labels(strata, positive, weight, self.stratum_weights)
+
     def _solve_moments(self) -> Self:
         """Choose columns by ``moments_``."""
         moments = self.moments_
@@ -378,12 +415,18 @@ class SparseAUCClassifier(SparseLinearClassifier):
         return self._finish(path, moments, k, restrictions, np.float64)
 
     def _fit_chunks(
-        self, chunks: Chunks, positive: Any, weight: Any, k: int, restrictions: Restrictions
+        self,
+        chunks: Chunks,
+        positive: Any,
+        weight: Any,
+        strata: Strata | None,
+        k: int,
+        restrictions: Restrictions,
     ) -> Self:
         """Fit rows that are read in chunks."""
         try:
             path, moments = path_of_chunks(
-                chunks, positive, weight, np.array([k]), self._ridge, restrictions
+                chunks, positive, weight, strata, np.array([k]), self._ridge, restrictions
             )
         except NotFiniteError as bad:
             raise not_finite_error(self, bad.row, bad.column, bad.value) from None
@@ -396,7 +439,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
     ) -> Self:
         """Set what is fitted from moments alone."""
         if self.certify:
-            if isinstance(moments, SolverMoments) and not moments.gathered.whole:
+            if moments.gathered is not None and not moments.gathered.whole:
                 raise ValueError(
                     "certify needs all columns of H, which are too many to be kept for rows that "
                     "are read in chunks: set certify=False, or choose among fewer columns"
@@ -417,7 +460,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     def _forget(self) -> None:
         """Drop what earlier rows left, so that nothing of it is taken for new."""
-        for name in ("moments_", "n_passes_", "budget_", *_CHOSEN):
+        for name in ("moments_", "n_passes_", "n_strata_", "budget_", *_CHOSEN):
             self.__dict__.pop(name, None)
 
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:

@@ -11,18 +11,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 from sklearn.base import _fit_context
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..chunks import Chunks, NotFiniteError
 from ..curves import fit_calibration
 from ..metrics import fold_standard_error
 from ..path.cross_validation import CrossValidation, cross_validate
-from ..path.folds import SplitPlan, check_splits, default_splitter
+from ..path.folds import SplitPlan, check_splits, make_splits
 from ..path.limits import budgets_to_try
 from ..path.path import DEFAULT_ALPHAS, WIDE_ALPHAS, check_sizes, whole_numbers
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others
 from ..solvers.restrictions import Restrictions
+from ..strata import Weighting
 from ._base import names_columns, not_finite_error
 from ._sparse_auc import SparseAUCClassifier
 
@@ -63,7 +63,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "auc": coefficients that minimise the squared pairwise loss. "logistic": a logistic
         regression on the chosen columns, which is less sensitive to extreme values. "auto":
         cross-validation compares both if there are more rows than columns and at most four million
-        values; otherwise "auc".
+        values, and no strata; otherwise "auc".
     always_include, exclude : array-like of column names or indices, optional
         Columns that must, or must not, be on the list.
     groups : array-like of shape (n_features_in_,), optional
@@ -77,6 +77,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         Largest total cost of the chosen columns. Cross-validation chooses among the budgets given,
         or among up to 20 budgets below a single one. Lists have at most ``max(ks)`` columns. With a
         single budget and ``ks``, it chooses k, and every list keeps to the budget.
+    stratum_weights : {"pairs", "equal"}, default="pairs"
+        Weight of each stratum passed to ``fit``: its number of pairs, or the same for all.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     n_jobs : int, optional
@@ -119,7 +121,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     auc_error_ : float
         Bound on the error of validation AUCs, if rows were read in chunks; 0 unless the rarer class
         has very many rows.
-    coef_, intercept_, classes_, objective_, scale_, n_passes_, n_features_in_, feature_names_in_
+    coef_, intercept_, classes_, objective_, scale_, n_strata_, n_passes_
+        As for :class:`SparseAUCClassifier`.
+    n_features_in_, feature_names_in_
         As for :class:`SparseAUCClassifier`.
 
     Examples
@@ -153,6 +157,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "costs": ["array-like", dict, None],
         "bundles": ["array-like", dict, None],
         "budget": [Interval(Real, 0, None, closed="left"), "array-like", None],
+        "stratum_weights": [StrOptions({"pairs", "equal"})],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "device": [str, None],
@@ -176,6 +181,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         costs: Any = None,
         bundles: Any = None,
         budget: Any = None,
+        stratum_weights: Weighting = "pairs",
         random_state: Any = 0,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -195,6 +201,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.costs = costs
         self.bundles = bundles
         self.budget = budget
+        self.stratum_weights = stratum_weights
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
@@ -202,7 +209,14 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @names_columns
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+    ) -> Self:
         """Choose k and the ridge, then columns and coefficients on all rows.
 
         Parameters
@@ -215,12 +229,24 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             Weights for fitting and validation.
         groups : array-like of shape (n,), optional
             For splitters that keep groups together, such as ``StratifiedGroupKFold``.
+        strata : array-like of shape (n,), optional
+            Site, batch, donor or matched set of each row: only pairs of one stratum count, in
+            fitting and in validation, where the AUC is the mean of those within strata. Default
+            folds hold rows of every stratum; where most strata are too small for that, they keep
+            strata whole, as splitters that keep groups together do (``LeaveOneGroupOut`` for sites
+            that are new).
 
         Returns
         -------
         self
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
+        divided = self._check_strata(strata, X, positive, weight)
+        if divided is not None and self.coefficients == "logistic":
+            raise ValueError(
+                "a logistic regression does not compare within strata: set coefficients='auc', or "
+                "leave strata out"
+            )
         fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
         d = X.shape[1]
         given = self.alphas
@@ -232,21 +258,18 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         ks, restrictions = self._points(
             X.shape[0], d, Restrictions(fixed, excluded, self._column_groups())
         )
-
-        splitter = (
-            default_splitter(positive, self.random_state)
-            if self.cv is None
-            else check_cv(self.cv, positive, classifier=True)
-        )
         tries_logistic = self.coefficients == "logistic" or (
-            self.coefficients == "auto" and d < X.shape[0] <= _SMALL // d
+            self.coefficients == "auto" and divided is None and d < X.shape[0] <= _SMALL // d
         )
         self._forget()
+        if divided is not None:
+            self.n_strata_ = len(divided)
         chunked = isinstance(X, Chunks)
         # Splitters of rows that are read in chunks see labels and groups only.
-        splits = list(splitter.split(positive if chunked else X, positive, groups))
-        check_splits(splits, positive, weight)
-        plan = SplitPlan.from_splits(splits, positive.size, weight)
+        seen = positive if chunked else X
+        splits = make_splits(self.cv, seen, positive, groups, divided, self.random_state)
+        check_splits(splits, positive, weight, divided)
+        plan = SplitPlan.from_splits(splits, positive.size, weight, divided)
         try:
             found = cross_validate(
                 X, positive, plan, ks, alphas, restrictions, logistic=tries_logistic,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..chunks import Chunks, as_chunks, labels_and_weights
+from ..chunks import as_chunks, labels_and_weights
+from ..strata import Strata, Weighting
 from ._units import ColumnError, scale_weights
 from .base import ClassMoments, ClassPart, Moments
 from .chunked import ChunkedMoments, chunked_moments
 from .dense import DenseMoments
 from .sparse import SparseMoments
+from .stratified import StratifiedMoments
 
 __all__ = [
     "ChunkedMoments",
@@ -22,26 +24,23 @@ __all__ = [
     "DenseMoments",
     "Moments",
     "SparseMoments",
+    "StratifiedMoments",
     "class_moments",
     "scale_weights",
 ]
 
-
-@overload
-def class_moments(
-    X: Chunks, y: Any = None, sample_weight: npt.ArrayLike | None = None
-) -> ChunkedMoments: ...
-
-
-@overload
-def class_moments(
-    X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
-) -> DenseMoments | SparseMoments: ...
+# Means by cell of a table in memory, at most; several such arrays are kept.
+_MOST_MEANS = 2**27
 
 
 def class_moments(
-    X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None
-) -> DenseMoments | SparseMoments | ChunkedMoments:
+    X: Any,
+    y: Any = None,
+    sample_weight: npt.ArrayLike | None = None,
+    *,
+    strata: Any = None,
+    stratum_weights: Weighting = "pairs",
+) -> Moments:
     """Moments of a table, computed when asked for; X is not copied.
 
     A chunk may hold one class only: its ``summary()`` merges with others.
@@ -56,6 +55,10 @@ def class_moments(
         opened with their labels need none.
     sample_weight : array-like of shape (n,), optional
         Weights of 0 or more.
+    strata : array-like of shape (n,), optional
+        Site, batch, donor or matched set of each row: only pairs of one stratum count.
+    stratum_weights : {"pairs", "equal"}, default="pairs"
+        Whether strata count by their number of pairs, or all the same.
     """
     chunks = as_chunks(X, y, sample_weight)
     if chunks is not None:
@@ -83,12 +86,21 @@ def class_moments(
         for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
             raise ValueError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
         weight, unit = scale_weights(weight)
-    moments: DenseMoments | SparseMoments | ChunkedMoments
+    if strata is not None and not isinstance(strata, Strata):
+        if chunks is not None:
+            strata = chunks.labels(strata, "strata")
+        strata = Strata.from_labels(strata, positive, weight, stratum_weights)
+    moments: Moments
     if chunks is not None:
-        moments = chunked_moments(chunks, positive, weight)
+        moments = chunked_moments(chunks, positive, weight, strata)
+    elif strata is not None and 2 * len(strata) * X.shape[1] > _MOST_MEANS:
+        raise ValueError(
+            f"the means of {len(strata)} strata in {X.shape[1]} columns would fill the memory: "
+            "give coarser strata, or choose among fewer columns"
+        )
     elif hasattr(X, "tocsr"):
-        moments = SparseMoments(X.tocsr(), positive, weight)
+        moments = SparseMoments(X.tocsr(), positive, weight, strata)
     else:
-        moments = DenseMoments(np.asarray(X), positive, weight)
+        moments = DenseMoments(np.asarray(X), positive, weight, strata)
     moments.weight_unit = unit
     return moments

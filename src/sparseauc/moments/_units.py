@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..chunks import first_not_finite
+from ..rows import read_only
+from ..strata import Strata, stratum_shares
 
 if TYPE_CHECKING:
     from .base import Quadratic
@@ -37,21 +40,81 @@ def scale_weights(weight: Array) -> tuple[Array, float]:
     return scaled, float(np.ldexp(1.0, exponent))
 
 
-def class_shares(
-    positive: Mask, weight: Array | None
-) -> tuple[tuple[float, float], Array, tuple[float, float]]:
-    """Total weight of each class, the rows' shares of it, and what the shares of a class sum to.
+@dataclass(frozen=True)
+class Cells:
+    """Rows by stratum and class: cell 2s holds the positives of stratum s, 2s + 1 its negatives.
 
-    Without weights every row counts once: there are no shares, and the sums are numbers of rows.
+    Without strata there is one.
+
+    Attributes
+    ----------
+    cell : int32 ndarray of shape (n,)
+    share : float64 ndarray of shape (n,), or (0,) where every row counts once
+        Share of each row in its cell.
+    sums : ndarray of shape (n_cells,)
+        What the shares of a cell sum to: 1, 0 in an empty cell, and without weights the number of
+        its rows.
+    weights : tuple of two floats
+        Total weight of each class.
+    strata : ndarray of shape (n_strata,)
+        What each stratum counts, 1 in all.
     """
-    if weight is None:
-        count = int(np.count_nonzero(positive))
-        counts = float(count), float(positive.size - count)
-        return counts, np.empty(0), counts
-    totals = float(weight[positive].sum()), float(weight[~positive].sum())
-    total = np.where(positive, *totals)
-    share: Array = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
-    return totals, share, (float(totals[0] > 0), float(totals[1] > 0))
+
+    cell: npt.NDArray[np.int32]
+    share: Array
+    sums: Array
+    weights: tuple[float, float]
+    strata: Array
+
+    @classmethod
+    def from_rows(cls, positive: Mask, weight: Array | None, strata: Strata | None) -> Cells:
+        """Divide rows; those of strata without both classes count nothing."""
+        if strata is None:
+            cell, shares = np.where(positive, 0, 1).astype(np.int32), np.ones(1)
+        else:
+            strata = strata.with_both_classes(positive, weight)
+            shares = stratum_shares(strata.totals(positive, weight), strata.weighting)
+            inside = strata.code >= 0
+            if not inside.all():
+                weight = np.where(inside, 1.0 if weight is None else weight, 0.0)
+            cell = np.where(inside, 2 * strata.code + ~positive, 0).astype(np.int32)
+        counts = np.bincount(cell, minlength=2 * shares.size)
+        if weight is None:
+            totals = counts.astype(np.float64)
+            share, sums = np.empty(0), totals
+        else:
+            members = np.split(np.argsort(cell, kind="stable"), np.cumsum(counts)[:-1])
+            totals = np.array([weight[rows].sum() for rows in members])
+            total = totals[cell]
+            share = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
+            sums = (totals > 0).astype(np.float64)
+        weights = float(totals[::2].sum()), float(totals[1::2].sum())
+        return cls(read_only(cell), read_only(share), sums, weights, shares)
+
+    def first_rows(self) -> npt.NDArray[np.int64]:
+        """Number of the first row of each stratum that counts."""
+        counted = np.arange(self.cell.size) if self.share.size == 0 else np.flatnonzero(self.share)
+        first = np.zeros(self.strata.size, np.int64)
+        if counted.size and first.size == 1:
+            first[0] = counted[0]
+        else:
+            # Backwards, so that the first comes last.
+            first[self.cell[counted[::-1]] // 2] = counted[::-1]
+        return first
+
+    def factors(self, on_positive: float, on_negative: float) -> Array:
+        """What a row's share is multiplied by: its class's factor times what its stratum counts."""
+        on_class = np.tile([on_positive, on_negative], self.strata.size)
+        factors: Array = np.repeat(self.strata, 2) * on_class
+        np.divide(factors, self.sums, out=factors, where=self.sums > 0)
+        return factors
+
+    def by_class(self, values: Array) -> Array:
+        """Means over the strata of numbers by cell, (n_cells, d), for each class, (2, d)."""
+        if self.strata.size == 1:
+            return values
+        by_class: Array = np.tensordot(self.strata, values.reshape(self.strata.size, 2, -1), 1)
+        return by_class
 
 
 def unit_of(reach: Array) -> Array:

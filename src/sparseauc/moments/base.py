@@ -4,6 +4,9 @@ With the class means and covariances (each divided by its class's total weight),
 
     δ = x̄₋ − x̄₊,        H = S₊ + S₋ + δδᵀ,        F(w) = 1 + 2 w·δ + wᵀ H w.
 
+Where only pairs within strata count, S₊ and S₋ are means of those within each, δ is the mean of the
+strata's δ_s, and H = S₊ + S₋ + Σ π_s δ_sδ_sᵀ.
+
 Two kinds of object answer for them. *Data* moments (``DenseMoments``, ``SparseMoments``) hold a
 reference to X and compute columns of H on demand. A *summary* (``ClassMoments``) holds the numbers
 themselves: it merges with others, subtracts a part, and is saved to a file, so moments can be
@@ -16,12 +19,16 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._files import write_atomically
+from ._units import Cells
+
+if TYPE_CHECKING:
+    from .chunked import GatheredMoments
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -128,6 +135,18 @@ class Moments(Quadratic):
     """
 
     weight_unit: float = 1.0
+    # Where H is gathered on passes over the rows.
+    gathered: GatheredMoments | None = None
+
+    @property
+    def shares(self) -> Array:
+        """What each stratum counts, 1 in all; without strata there is one."""
+        return np.ones(1)
+
+    @property
+    def differences(self) -> Array:
+        """δ_s of each stratum, of shape (n_strata, d)."""
+        return self.delta[None]
 
     @property
     @abstractmethod
@@ -182,10 +201,14 @@ class Moments(Quadratic):
 
     @property
     def deviations(self) -> Array:
-        """Deviation of each column over all rows, as ``StandardScaler`` computes it."""
+        """Deviation of each column over all rows, as ``StandardScaler`` computes it.
+
+        With strata it is that within them.
+        """
         r = self.ratio
         positive, negative = self.variances
-        return np.sqrt(r * positive + (1 - r) * negative + r * (1 - r) * self.delta**2)
+        between = self.shares @ self.differences**2
+        return np.sqrt(r * positive + (1 - r) * negative + r * (1 - r) * between)
 
     @property
     def magnitudes(self) -> Array:
@@ -197,16 +220,22 @@ class Moments(Quadratic):
     def diagonal(self) -> Array:
         """Diagonal of H."""
         positive, negative = self.variances
-        return positive + negative + self.delta**2
+        return positive + negative + self.shares @ self.differences**2
 
     def columns(self, columns: npt.ArrayLike) -> Array:
         """Columns of H, of shape (d, q)."""
         index = self._check_columns(columns)
-        delta = self.delta
-        positive, negative = self.cross(index)
-        rows_of_h = positive / self.weights[0] + negative / self.weights[1]
-        rows_of_h += np.outer(delta[index], delta)
+        self.check_both_classes()
+        rows_of_h = self._covariances(index)
+        differences = self.differences
+        for row, on_strata in zip(rows_of_h, differences[:, index].T * self.shares, strict=True):
+            row += on_strata @ differences
         return rows_of_h.T
+
+    def _covariances(self, index: Indices) -> Array:
+        """Rows of S₊ + S₋, of shape (q, d)."""
+        positive, negative = self.cross(index)
+        return positive / self.weights[0] + negative / self.weights[1]
 
     def carefully(self) -> Moments:
         """Give the same moments, with whatever can be done about rounding."""
@@ -235,9 +264,9 @@ class Moments(Quadratic):
 
     def block(self, columns: Indices, others: Indices) -> Array:
         """H of some columns with others, of shape (columns, others)."""
-        delta = self.delta
+        differences = self.differences
         block: Array = self.within(columns, others)
-        block += np.outer(delta[columns], delta[others])
+        block += (differences[:, columns].T * self.shares) @ differences[:, others]
         return block
 
     def within(self, columns: Indices, others: Indices) -> Array:
@@ -246,15 +275,20 @@ class Moments(Quadratic):
         return (positive / self.weights[0] + negative / self.weights[1])[:, others]
 
     def loss(self, w: npt.ArrayLike) -> float:
-        """F(w) = (1 + w·δ)² + wᵀ(S₊ + S₋)w, from H of the columns where w is not zero."""
+        """F(w) = Σ π_s (1 + w·δ_s)² + wᵀ(S₊ + S₋)w, from the columns where w is not zero."""
         vector = np.asarray(w, np.float64)
         support = np.flatnonzero(vector)
         values = vector[support]
         spread = values @ self.within(support, support) @ values
-        return float((1.0 + values @ self.delta[support]) ** 2 + spread)
+        return float(self.shares @ (1.0 + self.differences[:, support] @ values) ** 2 + spread)
 
     def summary(self, columns: npt.ArrayLike = ()) -> ClassMoments:
         """Numbers without rows; ``columns`` names the columns of H to take along."""
+        if self.shares.size > 1:
+            raise ValueError(
+                "moments within strata are not merged: summarise the rows of each stratum, and "
+                "bring the summaries together with StratifiedMoments"
+            )
         index = np.unique(self._check_columns(columns))
         unit = self.weight_unit
         for weight in self.weights:
@@ -296,40 +330,53 @@ class TableMoments(Moments):
 
     positive: Mask
     row_weight: Array
-    # Units of the columns, shares of the rows in their class, and what these sum to.
+    # Units of the columns, and rows by stratum and class.
     _unit: Array
-    _share: Array
-    _sums: tuple[float, float]
+    _cells: Cells
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Total sample weight of each class."""
+        return self._cells.weights
+
+    @property
+    def shares(self) -> Array:
+        """What each stratum counts, 1 in all."""
+        return self._cells.strata
+
+    @property
+    def delta(self) -> Array:
+        """δ, the mean of the strata's."""
+        return self.shares @ self.differences
 
     @abstractmethod
     def _centred_rows(self, rows: slice, columns: Indices) -> Array:
-        """Some rows of some columns less the means of their classes, in units of the columns."""
+        """Some rows of some columns less the means of their cells, in units of the columns."""
 
     @abstractmethod
     def _remainders(self, columns: Indices) -> Array:
-        """What rounding leaves of the means of such rows, of shape (2, q)."""
+        """What rounding leaves of the means of such rows, of shape (n_cells, q)."""
 
     def within(self, columns: Indices, others: Indices) -> Array:
         """S₊ + S₋ of some columns with others, in double precision."""
         index = np.unique(np.concatenate([columns, others]))
         first, second = np.searchsorted(index, columns), np.searchsorted(index, others)
         symmetric = np.array_equal(columns, others)
-        factors = [1.0 / sums if sums > 0 else 0.0 for sums in self._sums]
+        cells, factors = self._cells, self._cells.factors(1.0, 1.0)
         total = np.zeros((columns.size, others.size))
         tile = max(64, _TILE_NUMBERS // max(1, index.size))
         for low in range(0, self.positive.size, tile):
             rows = slice(low, low + tile)
-            share = np.where(self.positive[rows], *factors)
-            if self._share.size:
-                share = share * self._share[rows]
+            share = factors[cells.cell[rows]]
+            if cells.share.size:
+                share = share * cells.share[rows]
             part = self._centred_rows(rows, index)
             part *= np.sqrt(share)[:, None]
             left = part[:, first]
             # NumPy multiplies an array by its own transpose at half the cost.
             total += left.T @ (left if symmetric else part[:, second])
-        for remainder, sums in zip(self._remainders(index), self._sums, strict=True):
-            if sums > 0:
-                total -= np.outer(remainder[first], remainder[second])
+        remainders = self._remainders(index)
+        total -= (remainders[:, first].T * (factors * cells.sums)) @ remainders[:, second]
         total *= self._unit[columns][:, None] * self._unit[others]
         return total
 

@@ -22,9 +22,11 @@ from .._arrays import is_tensor, to_host
 from .._jit import kernel
 from ..chunks import Chunks, NotFiniteError, Pass, first_not_finite
 from ..rows import read_only
+from ..strata import Strata
 from . import _tensors
 from .base import Array, ClassMoments, ClassPart, Indices, Mask, Moments, NotGathered
 from .sparse import SparseMoments
+from .stratified import StratifiedMoments
 
 # Bytes of cross products up to which those of all columns are gathered on the first reading.
 _ALL_BYTES = 2**27
@@ -41,16 +43,27 @@ class Partition:
 
     Attributes
     ----------
-    part : int16 ndarray of shape (n,)
+    part : ndarray of int of shape (n,)
         Number of each row's part, −1 for rows that are left out.
     n_parts : int
     weight : float64 ndarray of shape (n,) or None
         Weights of 0 or more.
     """
 
-    part: npt.NDArray[np.int16]
+    part: npt.NDArray[np.integer[Any]]
     n_parts: int
     weight: Array | None = None
+
+    def within(self, strata: Strata) -> Partition:
+        """Divide every part by stratum."""
+        inside = (self.part >= 0) & (strata.code >= 0)
+        part = np.where(inside, self.part * np.int64(len(strata)) + strata.code, -1)
+        return Partition(part.astype(np.int32), self.n_parts * len(strata), self.weight)
+
+
+def fits_whole(n_features: int, n_parts: int) -> bool:
+    """Whether all of H in every part is gathered at once."""
+    return n_parts * 2 * n_features**2 * 8 <= _ALL_BYTES
 
 
 class GatheredMoments:
@@ -67,6 +80,8 @@ class GatheredMoments:
         Their parts are numbered through, those of the first partition first.
     products : bool, default=True
         Whether H will be asked for: where columns are few, all of it is gathered at once.
+    strata : Strata, optional
+        Where there are any, parts are divided by stratum, and only pairs of one stratum count.
 
     Attributes
     ----------
@@ -82,7 +97,11 @@ class GatheredMoments:
         partitions: Sequence[Partition],
         *,
         products: bool = True,
+        strata: Strata | None = None,
     ) -> None:
+        self._strata = strata
+        if strata is not None:
+            partitions = [partition.within(strata) for partition in partitions]
         self._chunks = chunks
         self._known: list[npt.NDArray[Any]] = [positive]
         for partition in partitions:
@@ -95,7 +114,7 @@ class GatheredMoments:
         )
         d = chunks.shape[1]
         self.n_features = d
-        self.whole = products and d * self._cells.n_parts * 2 * d * 8 <= _ALL_BYTES
+        self.whole = products and fits_whole(d, self._cells.n_parts)
         held = np.arange(d) if self.whole else np.empty(0, np.int64)
         self.parts: list[ClassMoments] = chunks.run(_Summaries(self._cells, held, d), *self._known)
         # Products of some columns with all, and of some columns among themselves.
@@ -108,10 +127,14 @@ class GatheredMoments:
         """Number of rows, in all parts."""
         return self._known[0].size
 
-    def merged(self, parts: Sequence[int] | None = None) -> ChunkedMoments:
-        """Moments of several parts together, all by default."""
-        numbers = range(len(self.parts)) if parts is None else parts
-        return ChunkedMoments(self, list(numbers))
+    def merged(self, parts: Sequence[int], *, solver: bool = False) -> Moments:
+        """Moments of several parts together; those for a solver raise ``NotGathered``."""
+        kind = SolverMoments if solver else ChunkedMoments
+        if self._strata is None:
+            return kind(self, list(parts))
+        size = len(self._strata)
+        strata = [kind(self, [size * part + number for part in parts]) for number in range(size)]
+        return StratifiedMoments(strata, self._strata.weighting)
 
     def gather(self, missing: NotGathered) -> None:
         """Read the rows once for what is missing of H."""
@@ -125,7 +148,7 @@ class GatheredMoments:
             raise ValueError(
                 f"products of {max(n_rows, n_block)} of {self.n_features} columns in "
                 f"{len(self.parts)} parts of the rows would fill the memory: choose among fewer "
-                "columns, or leave groups out"
+                "columns, give coarser strata, or leave groups out"
             )
         means = [(part.positive.mean, part.negative.mean) for part in self.parts]
         together = np.concatenate([self._block.columns, block])
@@ -220,6 +243,8 @@ class _Gathered:
 class ChunkedMoments(Moments):
     """Moments of some parts of rows that are read in chunks; see ``GatheredMoments``."""
 
+    gathered: GatheredMoments
+
     def __init__(self, gathered: GatheredMoments, parts: list[int]) -> None:
         self.gathered = gathered
         self._parts = parts
@@ -298,11 +323,18 @@ def _without_products(moments: ClassMoments) -> ClassMoments:
 
 
 def chunked_moments(
-    chunks: Chunks, positive: Mask, weight: Array | None = None, *, products: bool = True
-) -> ChunkedMoments:
+    chunks: Chunks,
+    positive: Mask,
+    weight: Array | None = None,
+    strata: Strata | None = None,
+    *,
+    products: bool = True,
+    solver: bool = False,
+) -> Moments:
     """Moments of all rows of a table that is read in chunks; see ``GatheredMoments``."""
     everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
-    return GatheredMoments(chunks, positive, [everything], products=products).merged()
+    gathered = GatheredMoments(chunks, positive, [everything], products=products, strata=strata)
+    return gathered.merged([0], solver=solver)
 
 
 # ----------------------------------------------------------------------------------- the readings

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from .._jit import kernel
 from ..rows import CSR, as_table, read_only
-from ._units import check_finite, class_shares, unit_of
+from ..strata import Strata
+from ._units import Cells, check_finite, unit_of
 from .base import Array, Indices, Mask, TableMoments
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
@@ -20,41 +21,46 @@ _ORDINARY = 2.0**-200, 2.0**200
 
 
 @kernel
-def _look(table, weight, n_features, counts, positive):  # type: ignore[no-untyped-def]
-    """Count stored entries by class; first and largest of a column, and how far all are from it."""
-    first, reach, spread = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
-    for i in range(positive.size):
-        c = 0 if positive[i] else 1
+def _look(table, cell, weight, n_features, counts):  # type: ignore[no-untyped-def]
+    """Count stored entries by cell; the largest of a column.
+
+    And by stratum the first of a column, and how far all others are from it.
+    """
+    n_strata = counts.shape[0] // 2
+    first, spread = np.zeros((n_strata, n_features)), np.zeros((n_strata, n_features))
+    reach = np.zeros(n_features)
+    for i in range(cell.size):
+        c = cell[i]
+        s = c // 2
         if weight.size and weight[i] == 0.0:
             continue
         for p in range(table.indptr[i], table.indptr[i + 1]):
             j = table.indices[p]
             x = np.float64(table.data[p])
-            if counts[0, j] + counts[1, j] == 0:
-                first[j] = x
-            spread[j] = max(spread[j], abs(x - first[j]))
+            if counts[2 * s, j] + counts[2 * s + 1, j] == 0:
+                first[s, j] = x
+            spread[s, j] = max(spread[s, j], abs(x - first[s, j]))
             reach[j] = max(reach[j], abs(x))
             counts[c, j] += 1
     return first, reach, spread
 
 
 @kernel
-def _add_entries(table, positive, share, totals):  # type: ignore[no-untyped-def]
-    """Add Σ w x of both classes."""
-    for i in range(positive.size):
-        c = 0 if positive[i] else 1
+def _add_entries(table, cell, share, totals):  # type: ignore[no-untyped-def]
+    """Add Σ w x of each cell."""
+    for i in range(cell.size):
         w = share[i] if share.size else 1.0
         if w == 0.0:
             continue
         for p in range(table.indptr[i], table.indptr[i + 1]):
-            totals[c, table.indices[p]] += w * np.float64(table.data[p])
+            totals[cell[i], table.indices[p]] += w * np.float64(table.data[p])
 
 
 @kernel
-def _scatters(table, positive, weight, means, scatters, stored):  # type: ignore[no-untyped-def]
-    """Σ w (x − mean)² and Σ w over the stored entries of both classes."""
-    for i in range(positive.size):
-        c = 0 if positive[i] else 1
+def _scatters(table, cell, weight, means, scatters, stored):  # type: ignore[no-untyped-def]
+    """Σ w (x − mean)² and Σ w over the stored entries of each cell."""
+    for i in range(cell.size):
+        c = cell[i]
         w = weight[i] if weight.size else 1.0
         for p in range(table.indptr[i], table.indptr[i + 1]):
             j = table.indices[p]
@@ -64,15 +70,15 @@ def _scatters(table, positive, weight, means, scatters, stored):  # type: ignore
 
 
 @kernel
-def _products(table, positive, weight, place, shift, factors):  # type: ignore[no-untyped-def]
-    """Σ w (x_c − shift_c) x of shape (q, d), and Σ w (x_c − shift_c) of each class.
+def _products(table, cell, weight, place, shift, factors):  # type: ignore[no-untyped-def]
+    """Σ w (x_c − shift_c) x of shape (q, d), and Σ w (x_c − shift_c) of each cell.
 
-    Each row counts times its weight and its class's factor; the sums are over stored x_c.
+    Each row counts times its weight and its cell's factor; the sums are over stored x_c.
     """
     q = shift.shape[1]
-    products, sums = np.zeros((q, place.size)), np.zeros((2, q))
-    for i in range(positive.size):
-        c = 0 if positive[i] else 1
+    products, sums = np.zeros((q, place.size)), np.zeros(shift.shape)
+    for i in range(cell.size):
+        c = cell[i]
         w = (weight[i] if weight.size else 1.0) * factors[c]
         if w == 0.0:
             continue
@@ -105,6 +111,8 @@ class SparseMoments(TableMoments):
     X : CSR matrix or array of shape (n, d)
     positive : bool ndarray of shape (n,)
     sample_weight : float64 ndarray of shape (n,) or None
+    strata : Strata or None
+        Where there are any, only pairs of one stratum count.
 
     Attributes
     ----------
@@ -112,28 +120,34 @@ class SparseMoments(TableMoments):
     row_weight : float64 ndarray of shape (n,), or (0,) where every row counts once
     """
 
-    def __init__(self, X: Any, positive: Mask, sample_weight: Array | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        positive: Mask,
+        sample_weight: Array | None = None,
+        strata: Strata | None = None,
+    ) -> None:
         table = as_table(X)
         assert isinstance(table, CSR)
         self.positive = read_only(positive)
         self.row_weight = read_only(np.empty(0) if sample_weight is None else sample_weight)
-        self._weights, share, self._sums = class_shares(positive, sample_weight)
-        self._share = read_only(share)
+        self._cells = cells = Cells.from_rows(positive, sample_weight, strata)
         n, d = X.shape
-        counts = np.zeros((2, d), np.int32 if n < 2**31 else np.int64)
-        first, reach, spread = _look(table, self.row_weight, d, counts, self.positive)
-        counted = np.ones(n, np.bool_) if sample_weight is None else sample_weight > 0
-        n_rows = np.array([[np.sum(counted & positive)], [np.sum(counted & ~positive)]])
-        self._full = counts == n_rows
+        counts = np.zeros((cells.sums.size, d), np.int32 if n < 2**31 else np.int64)
+        first, reach, spread = _look(table, cells.cell, cells.share, d, counts)
+        counted = cells.cell if cells.share.size == 0 else cells.cell[cells.share > 0]
+        self._full = counts == np.bincount(counted, minlength=cells.sums.size)[:, None]
         self._most = int(counts.sum(axis=0).max())  # entries of a column, at most
-        full = self._full.all(axis=0)
+        full = self._full[::2] & self._full[1::2]  # by stratum
         # A column with a gap also holds zeros: one stored value other than zero makes it vary.
-        self._varies: Mask = (spread > 0) | (~full & (first != 0))
+        one_value = (spread == 0) & (full | (first == 0))
+        self._varies: Mask = ~one_value.all(axis=0)
         # A column without gaps may lie far from zero: its entries are then taken less the first.
         # One with gaps deviates about as far as its values go, and its zeros stay free.
-        far = full & (np.abs(first) > _NEAR * spread)
-        self._origin = np.where(far, first, 0.0)
-        unit = unit_of(np.where(far, spread, reach))
+        widest = (spread + np.abs(first - first[0])).max(axis=0)
+        far = full.all(axis=0) & (np.abs(first[0]) > _NEAR * widest)
+        self._origin = np.where(far, first[0], 0.0)
+        unit = unit_of(np.where(far, widest, reach))
         odd = (unit < _ORDINARY[0]) | (unit > _ORDINARY[1])
         self._unit: Array = np.where(odd, unit, 1.0)
         if far.any() or odd.any():
@@ -142,69 +156,78 @@ class SparseMoments(TableMoments):
             data /= self._unit[table.indices]
             table = CSR(read_only(data), table.indices, table.indptr)
         self._table = table
-        self._near = np.zeros((2, d))  # the means of the entries as they are taken
-        _add_entries(table, self.positive, self._share, self._near)
+        self._near = np.zeros((cells.sums.size, d))  # the means of the entries as they are taken
+        _add_entries(table, cells.cell, cells.share, self._near)
         check_finite(X, self._near)
-        for mean, sums in zip(self._near, self._sums, strict=True):
-            if sums > 0:
-                mean /= sums
-                mean[~self.varies] = ((first - self._origin) / self._unit)[~self.varies]
+        for number in np.flatnonzero(cells.sums > 0):
+            mean, same = self._near[number], one_value[number // 2]
+            mean /= cells.sums[number]
+            mean[same] = ((first[number // 2] - self._origin) / self._unit)[same]
 
     @property
     def varies(self) -> Mask:
         """False for columns that hold one value in every row that counts."""
         return self._varies
 
-    @property
-    def weights(self) -> tuple[float, float]:
-        """Total sample weight of each class."""
-        return self._weights
-
     @cached_property
     def means(self) -> tuple[Array, Array]:  # type: ignore[override]
         """Mean of each class."""
         positive, negative = (
-            mean * self._unit + self._origin * (sums > 0)
-            for mean, sums in zip(self._near, self._sums, strict=True)
+            mean * self._unit + self._origin * (weight > 0)
+            for mean, weight in zip(self._cells.by_class(self._near), self.weights, strict=True)
         )
         return positive, negative
 
     @property
-    def delta(self) -> Array:
-        """δ = x̄₋ − x̄₊, without the rounding of the means, which is that of their offset."""
+    def differences(self) -> Array:
+        """δ_s of each stratum, without the rounding of the means, which is that of their offset."""
         self.check_both_classes()
-        delta: Array = (self._near[1] - self._near[0]) * self._unit
-        return delta
+        between: Array = (self._near[1::2] - self._near[::2]) * self._unit
+        return between
+
+    @property
+    def magnitudes(self) -> Array:
+        """The largest mean of any cell, without its sign."""
+        means = self._near * self._unit + self._origin * (self._cells.sums > 0)[:, None]
+        magnitudes: Array = np.abs(means).max(axis=0)
+        return magnitudes
 
     @property
     def variances(self) -> tuple[Array, Array]:
         """Variances of the columns within each class."""
         self.check_both_classes()
-        variances = self._spreads * self._unit * self._unit
-        return variances[0], variances[1]
+        positive, negative = self._cells.by_class(self._spreads) * self._unit * self._unit
+        return positive, negative
 
     @property
     def scatters(self) -> tuple[Array, Array]:
         """Σ w (x − mean)² of each class."""
-        scatters = self._spreads * self._unit * self._unit
-        return scatters[0] * self._weights[0], scatters[1] * self._weights[1]
+        positive, negative = self._cells.by_class(self._spreads) * self._unit * self._unit
+        return positive * self.weights[0], negative * self.weights[1]
 
     @cached_property
     def _spreads(self) -> Array:
         """Variances of the entries as they are taken."""
         spreads, stored = np.zeros_like(self._near), np.zeros_like(self._near)
-        _scatters(self._table, self.positive, self._share, self._near, spreads, stored)
+        cells = self._cells
+        _scatters(self._table, cells.cell, cells.share, self._near, spreads, stored)
         # Entries that are not stored are zeros, each (0 − mean)² away. Columns without gaps are
         # known by count, as the two sums of weights differ by rounding where there is none.
-        sums = np.array(self._sums)[:, None]
+        sums = cells.sums[:, None]
         spreads += np.where(self._full, 0.0, sums - stored) * self._near**2
         spreads /= np.maximum(sums, 1.0)
         return spreads
 
     def rounding(self) -> tuple[float, Array]:
         """How far δ and H may be from those of X in exact arithmetic; see ``Moments.rounding``."""
-        magnitude: Array = (np.sqrt(self._spreads) + np.abs(self._near)).sum(axis=0) * self._unit
-        return (4.0 * self._most + 32.0) * self.precision, 1.01 * magnitude
+        magnitudes = (np.sqrt(self._spreads) + np.abs(self._near)) * self._unit
+        magnitude: Array = magnitudes[::2] + magnitudes[1::2]
+        if self.shares.size == 1:
+            return (4.0 * self._most + 32.0) * self.precision, 1.01 * magnitude[0]
+        # Sums over strata of products are at most the root of both sums of squares, and what
+        # strata count is rounded itself.
+        unit = (8.0 * (self._most + self.shares.size) + 64.0) * self.precision
+        return unit, 1.01 * np.sqrt(self.shares @ magnitude**2)
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Σ w (x_c − mean_c)(x − mean) of each class, of shape (q, d)."""
@@ -212,28 +235,23 @@ class SparseMoments(TableMoments):
         positive, negative = (
             self._centred_products(index, *factors) for factors in ((1.0, 0.0), (0.0, 1.0))
         )
-        return positive * self._weights[0], negative * self._weights[1]
+        return positive * self.weights[0], negative * self.weights[1]
 
-    def columns(self, columns: npt.ArrayLike) -> Array:
-        """Columns of H, of shape (d, q), from one pass for both classes."""
-        index = self._check_columns(columns)
-        delta = self.delta
-        rows_of_h = self._centred_products(index, 1.0, 1.0)
-        for row, difference in zip(rows_of_h, delta[index], strict=True):
-            row += difference * delta
-        return rows_of_h.T
+    def _covariances(self, index: Indices) -> Array:
+        """Rows of S₊ + S₋, of shape (q, d), from one pass for both classes."""
+        return self._centred_products(index, 1.0, 1.0)
 
     def _centred_rows(self, rows: slice, columns: Indices) -> Array:
         place = np.full(self.n_features, -1, np.int64)
         place[columns] = np.arange(columns.size)
-        positive = self.positive[rows]
-        dense = np.zeros((positive.size, columns.size))
+        cell = self._cells.cell[rows]
+        dense = np.zeros((cell.size, columns.size))
         _fill(self._table, rows.start, place, dense)
-        dense -= np.where(positive[:, None], *self._near[:, columns])
+        dense -= self._near[:, columns][cell]
         return dense
 
     def _remainders(self, columns: Indices) -> Array:
-        return np.zeros((2, columns.size))
+        return np.zeros((self._cells.sums.size, columns.size))
 
     def _centred_products(self, index: Indices, on_positive: float, on_negative: float) -> Array:
         """Σ w (x_c − mean_c)(x − mean) of each class times its factor, of shape (q, d)."""
@@ -241,12 +259,10 @@ class SparseMoments(TableMoments):
         place = np.full(self.n_features, -1, np.int64)
         place[unique] = np.arange(unique.size)
         shift = np.where(self._full[:, unique], self._near[:, unique], 0.0)
-        factors = tuple(
-            factor / sums if sums > 0 else 0.0
-            for factor, sums in zip((on_positive, on_negative), self._sums, strict=True)
-        )
+        cells = self._cells
+        factors = cells.factors(on_positive, on_negative)
         products: Array
-        products, sums = _products(self._table, self.positive, self._share, place, shift, factors)
+        products, sums = _products(self._table, cells.cell, cells.share, place, shift, factors)
         for product, drift, unit in zip(products, sums.T, self._unit[unique], strict=True):
             product -= drift @ self._near
             product *= self._unit * unit

@@ -115,7 +115,9 @@ class AUCObjective(Objective):
     def __init__(
         self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
     ) -> None:
-        self.moments: DenseMoments | SparseMoments = class_moments(X, y, sample_weight)
+        moments = class_moments(X, y, sample_weight)
+        assert isinstance(moments, DenseMoments | SparseMoments)
+        self.moments = moments
         self.moments.check_both_classes()
         self.table: Table = as_table(X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))
         self.dtype = np.dtype(X.dtype)

@@ -20,9 +20,10 @@ from threadpoolctl import threadpool_limits
 from ..chunks import Chunks, chunks_in_memory
 from ..moments import Moments, class_moments
 from ..moments.base import NotGathered
-from ..moments.chunked import GatheredMoments, Partition, SolverMoments
+from ..moments.chunked import GatheredMoments, chunked_moments, fits_whole
 from ..solvers.logistic import logistic_regression
 from ..solvers.restrictions import Restrictions
+from ..strata import Strata
 from .folds import SplitPlan
 from .path import PathSearch, SparseAUCPath
 from .validation import Models, OutOfFold, narrow, validate
@@ -110,7 +111,7 @@ def cross_validate(
     """
     chunks = table if isinstance(table, Chunks) else chunks_in_memory(table)
     training, everything = training_moments(table, chunks, positive, plan)
-    read_again = isinstance(everything, SolverMoments) and not everything.gathered.whole
+    read_again = everything.gathered is not None and not everything.gathered.whole
     # Where H takes passes over the rows, those for the final fit are made along with the others.
     fitted = [*training, everything] if read_again else training
     run = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
@@ -209,15 +210,18 @@ def training_moments(
     that varies in that fold only would be left with a rounding error for its difference, and no
     variance, as if it told the classes apart.
     """
-    if table is not chunks and chunks.shape[1] > _WIDE:
-        splits = range(len(plan.training))
-        return (
-            [class_moments(table, positive, plan.training_weights(split)) for split in splits],
-            class_moments(table, positive, plan.weight),
-        )
-    gathered = GatheredMoments(chunks, positive, plan.partitions)
-    sets: list[Moments] = [SolverMoments(gathered, parts) for parts in plan.training]
-    return sets, SolverMoments(gathered, plan.everything)
+    strata = plan.strata
+    wide = chunks.shape[1] > _WIDE
+    if strata is not None:
+        n_parts = sum(partition.n_parts for partition in plan.partitions)
+        wide |= not fits_whole(chunks.shape[1], n_parts * len(strata))
+    if table is not chunks and wide:
+        weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
+        *sets, everything = (class_moments(table, positive, w, strata=strata) for w in weights)
+        return sets, everything
+    gathered = GatheredMoments(chunks, positive, plan.partitions, strata=strata)
+    training = [gathered.merged(parts, solver=True) for parts in plan.training]
+    return training, gathered.merged(plan.everything, solver=True)
 
 
 def find_paths(
@@ -241,8 +245,8 @@ def find_paths(
     while True:
         # Where H is gathered, only small products are left: several threads would get in each
         # other's way.
-        gathered = isinstance(training[0], SolverMoments)
-        with threadpool_limits(1 if gathered else None, user_api="blas"):
+        gathered = training[0].gathered
+        with threadpool_limits(None if gathered is None else 1, user_api="blas"):
             found = run(delayed(_path_or_missing)(search, alphas) for search in searches)
         missing = NotGathered()
         for result in found:
@@ -250,9 +254,8 @@ def find_paths(
                 missing |= result
         if not (missing.rows or missing.block):
             return list(found)
-        moments = training[0]
-        assert isinstance(moments, SolverMoments)
-        moments.gathered.gather(missing)
+        assert gathered is not None
+        gathered.gather(missing)
 
 
 def _path_or_missing(search: PathSearch, alphas: Array) -> SparseAUCPath | NotGathered:
@@ -263,11 +266,9 @@ def _path_or_missing(search: PathSearch, alphas: Array) -> SparseAUCPath | NotGa
 
 
 def path_of_chunks(
-    chunks: Chunks, positive: Mask, weight: Array | None, ks: Indices, alphas: Array,
-    restrictions: Restrictions,
+    chunks: Chunks, positive: Mask, weight: Array | None, strata: Strata | None, ks: Indices,
+    alphas: Array, restrictions: Restrictions,
 ) -> tuple[SparseAUCPath, Moments]:  # fmt: skip
     """Find the path of rows read in chunks, and their moments."""
-    everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
-    gathered = GatheredMoments(chunks, positive, [everything])
-    moments = SolverMoments(gathered, [0])
+    moments = chunked_moments(chunks, positive, weight, strata, solver=True)
     return find_paths(Parallel(), [moments], ks, alphas, restrictions)[0], moments

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold, check_cv
+from sklearn.model_selection._split import GroupsConsumerMixin
+from sklearn.utils import check_random_state
 
 from ..moments import ClassMoments
 from ..moments.chunked import Partition
+from ..strata import Strata
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-Split = tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]
+Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,8 @@ class SplitPlan:
         Number of the split that validates a row, −1 for none: a row is validated once a round.
     weight : float64 ndarray of shape (n,) or None
         What rows count in training and validation, once each by default.
+    strata : Strata or None
+        Where there are any, only pairs of one stratum count.
     """
 
     partitions: list[Partition]
@@ -41,9 +48,12 @@ class SplitPlan:
     everything: list[int]
     rounds: list[npt.NDArray[np.int16]]
     weight: Array | None
+    strata: Strata | None = None
 
     @classmethod
-    def from_splits(cls, splits: list[Split], n: int, weight: Array | None) -> SplitPlan:
+    def from_splits(
+        cls, splits: list[Split], n: int, weight: Array | None, strata: Strata | None = None
+    ) -> SplitPlan:
         """Bring splits that validate every row once together: each row is then read once."""
         partitions: list[Partition] = []
         training: list[list[int]] = []
@@ -76,13 +86,34 @@ class SplitPlan:
         if not everything:
             partitions.append(Partition(np.zeros(n, np.int16), 1, weight))
             everything = [first]
-        return cls(partitions, training, everything, rounds, weight)
+        return cls(partitions, training, everything, rounds, weight, strata)
 
     @property
     def n_repeats(self) -> float:
         """How often a row is validated on average, and 1 at least."""
         validated = sum(np.count_nonzero(numbers >= 0) for numbers in self.rounds)
         return max(1.0, validated / self.rounds[0].size)
+
+    def judged(self, positive: Mask) -> tuple[list[npt.NDArray[np.integer[Any]]], Indices]:
+        """Rounds whose numbers are those of what is judged, and the split that each belongs to.
+
+        Judged are splits or, of each split, the strata with validation rows of both classes.
+        """
+        n_splits = len(self.training)
+        if self.strata is None:
+            return [*self.rounds], np.arange(n_splits)
+        size = len(self.strata)
+        inside = [(validated >= 0) & (self.strata.code >= 0) for validated in self.rounds]
+        numbers = [
+            np.where(rows, validated * np.int64(size) + self.strata.code, -1)
+            for validated, rows in zip(self.rounds, inside, strict=True)
+        ]
+        judged = np.zeros(n_splits * size, np.bool_)
+        for number in numbers:
+            among = Strata(number, [None] * judged.size)
+            judged |= np.all(among.totals(positive, self.weight) > 0, axis=0)
+        place = np.append(np.where(judged, np.cumsum(judged) - 1, -1), -1)
+        return [place[number] for number in numbers], np.flatnonzero(judged) // size
 
     def training_weights(self, split: int) -> Array:
         """What each row counts in the training rows of a split, 0 for those left out."""
@@ -135,7 +166,19 @@ def all_but_one(parts: list[ClassMoments], others: ClassMoments | None) -> Itera
     yield from all_but_one(right, ClassMoments.merge([*outside, *left]))
 
 
-def check_splits(splits: list[Split], positive: Mask, weight: Array | None) -> None:
+def rows_by_number(
+    numbers: npt.NDArray[np.integer[Any]],
+) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+    """Rows of each number of 0 or more that occurs, ascending."""
+    rows = np.flatnonzero(numbers >= 0)
+    order = np.argsort(numbers[rows], kind="stable")
+    found, starts = np.unique(numbers[rows][order], return_index=True)
+    yield from zip(found.tolist(), np.split(rows[order], starts[1:]), strict=False)
+
+
+def check_splits(
+    splits: list[Split], positive: Mask, weight: Array | None, strata: Strata | None = None
+) -> None:
     """Refuse a split in which training or validation rows are of one class."""
     for number, parts in enumerate(splits):
         for name, rows in zip(("training", "validation"), parts, strict=True):
@@ -150,17 +193,74 @@ def check_splits(splits: list[Split], positive: Mask, weight: Array | None) -> N
                     f"split {number} has no {missing}{which} among its {name} rows: use fewer "
                     "folds, or a splitter that keeps the classes together, such as StratifiedKFold"
                 )
+            if strata is None:
+                continue
+            among = np.bincount(counted, minlength=positive.size).astype(np.float64)
+            if not len(strata.with_both_classes(positive, among)):
+                raise ValueError(
+                    f"no stratum has both classes among the {name} rows of split {number}: use "
+                    "fewer folds, or a splitter that keeps strata whole, such as GroupKFold"
+                )
 
 
-def default_splitter(positive: Mask, random_state: Any) -> RepeatedStratifiedKFold:
-    """Five stratified folds, repeated where rows are few.
+def make_splits(
+    cv: Any,
+    X: Any,
+    positive: Mask,
+    groups: Any,
+    strata: Strata | None,
+    random_state: Any,
+    n_repeats: int | None = None,
+) -> list[Split]:
+    """Divide rows as ``cv`` says, as scikit-learn does; by default five stratified folds.
+
+    A number of folds is shuffled if ``n_repeats`` is given.
 
     With few rows of a class the AUC of a fold is a matter of luck; repeats average it out, until
     two hundred rows of the rarer class have been validated, ten times at most.
+
+    With strata, default folds hold rows of every stratum, in both classes; where most strata are
+    too small for that, as matched sets are, folds keep strata whole. Splitters that keep groups
+    together are given the strata, unless there are groups.
     """
-    rarer = int(min(positive.sum(), (~positive).sum()))
-    return RepeatedStratifiedKFold(
-        n_splits=max(2, min(5, rarer)),
-        n_repeats=min(10, -(-200 // rarer)),
-        random_state=random_state,
-    )
+    if cv is None:
+        counted = positive if strata is None else positive[strata.code >= 0]
+        rarer = int(min(counted.sum(), (~counted).sum()))
+        cv, n_repeats = max(2, min(5, rarer)), min(10, -(-200 // rarer))
+    labels: npt.NDArray[Any] = positive
+    if strata is not None and isinstance(cv, Integral):
+        n_folds = int(cv)
+        large = np.min(strata.totals(positive), axis=0) >= n_folds
+        if len(strata) > 1 and 2 * np.count_nonzero(large) < len(strata):
+            return _whole_strata(n_folds, n_repeats, positive, strata, random_state)
+        cell = np.where(strata.code >= 0, 2 * strata.code + positive, -1)
+        counts = np.bincount(cell[cell >= 0], minlength=2 * len(strata))
+        # Rows of strata without pairs, and of those smaller than there are folds, go with others.
+        largest = 2 * counts.reshape(-1, 2).argmax(axis=0) + [0, 1]
+        few = np.append(counts < n_folds, True)[cell]
+        labels = np.where(few, largest[positive.astype(np.intp)], cell)
+    if n_repeats is None:
+        splitter = check_cv(cv, labels, classifier=True)
+    else:
+        splitter = RepeatedStratifiedKFold(
+            n_splits=cv, n_repeats=n_repeats, random_state=random_state
+        )
+    if groups is None and strata is not None and isinstance(splitter, GroupsConsumerMixin):
+        groups = strata.code
+    return list(splitter.split(X, labels, groups))
+
+
+def _whole_strata(
+    n_folds: int, n_repeats: int | None, positive: Mask, strata: Strata, random_state: Any
+) -> list[Split]:
+    """Folds that keep strata whole, in random order where they are repeated."""
+    seeds: list[int | None] = [None]
+    if n_repeats is not None:
+        seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
+    splits: list[Split] = []
+    for seed in seeds:
+        splitter = StratifiedGroupKFold(
+            min(n_folds, len(strata)), shuffle=seed is not None, random_state=seed
+        )
+        splits += splitter.split(positive, positive, strata.code)
+    return splits

@@ -16,6 +16,7 @@ from ..solvers.exchange_groups import exchange_groups
 from ..solvers.limited import limited_path
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import FIRST, KnownH, exchange_path
+from ..strata import Weighting
 from .limits import with_limits
 
 Array = npt.NDArray[np.float64]
@@ -179,6 +180,8 @@ def sparse_auc_path(
     alphas: npt.ArrayLike = (1.0,),
     *,
     sample_weight: npt.ArrayLike | None = None,
+    strata: npt.ArrayLike | None = None,
+    stratum_weights: Weighting = "pairs",
     always_include: npt.ArrayLike = (),
     exclude: npt.ArrayLike = (),
     signs: Any = None,
@@ -202,6 +205,10 @@ def sparse_auc_path(
     alphas : array-like of float, default=(1.0,)
         Ridges, on the standardised scale.
     sample_weight : array-like of shape (n,), optional
+    strata : array-like of shape (n,), optional
+        Site, batch, donor or matched set of each row: only pairs of one stratum count.
+    stratum_weights : {"pairs", "equal"}, default="pairs"
+        Whether strata count by their number of pairs, or all the same.
     always_include, exclude : array-like of int
         Columns in every support, and in none.
     signs, costs, bundles
@@ -223,7 +230,7 @@ def sparse_auc_path(
     >>> len(path.support(5, alpha=1.0))
     5
     """
-    moments = class_moments(X, y, sample_weight)
+    moments = class_moments(X, y, sample_weight, strata=strata, stratum_weights=stratum_weights)
     moments.check_both_classes()
     d = moments.n_features
     fixed = whole_numbers(always_include, "always_include")

@@ -20,7 +20,8 @@ import scipy.sparse as sp
 from .._jit import kernel
 from ..chunks import Chunks, Pass
 from ..moments import Moments
-from .folds import SplitPlan
+from ..strata import stratum_shares
+from .folds import SplitPlan, rows_by_number
 from .path import SparseAUCPath
 
 Array = npt.NDArray[np.float64]
@@ -108,21 +109,22 @@ def validate(
     plan: SplitPlan,
     models: Sequence[Models],
 ) -> tuple[list[Array], float]:
-    """AUC of all models of each split, and how far it may be off."""
-    rounds, weight = plan.rounds, plan.weight
+    """AUC of all models of each split, and how far it may be off.
+
+    With strata it is the mean of the AUCs within strata, each judged like a split of its own.
+    """
+    weight = plan.weight
+    rounds, splits = plan.judged(positive)
     used, narrowed = narrow(models)
+    narrowed = [narrowed[split] for split in splits]
     rarer = positive if 2 * np.count_nonzero(positive) <= positive.size else ~positive
-    validating = [
-        validated == number
-        for validated in rounds
-        for number in np.unique(validated[validated >= 0]).tolist()
-    ]
-    kept = [np.flatnonzero(rows & rarer) for rows in validating]
-    exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, models, strict=True))
+    validating = [rows for validated in rounds for _, rows in rows_by_number(validated)]
+    kept = [rows[rarer[rows]] for rows in validating]
+    exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, narrowed, strict=True))
     exactly = (exact if weight is None else 2 * exact) <= chunks.max_payload_bytes
     if not exactly:
         kept = [
-            _dividing_rows(few, np.flatnonzero(rows & ~rarer))
+            _dividing_rows(few, rows[~rarer[rows]])
             for few, rows in zip(kept, validating, strict=True)
         ]
     every = np.unique(np.concatenate(kept))
@@ -144,18 +146,25 @@ def validate(
     known = [positive, rarer, *([] if weight is None else [weight]), *rounds]
     counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
     few_are_positive = rarer is positive
-    aucs, errors = [], [0.0]
+    aucs, totals, errors = [], [], [0.0]
     for counted, rows in zip(counts, validating, strict=True):
+        sides = (rows[positive[rows]], rows[~positive[rows]])
+        totals.append([side.size if weight is None else weight[side].sum() for side in sides])
         if exactly:
-            sides = (rows & positive, rows & ~positive)
-            few, many = (side.sum() if weight is None else weight[side].sum() for side in sides)
-            below = counted / (2.0 * few * many)
+            below = counted / (2.0 * totals[-1][0] * totals[-1][1])
             aucs.append(1.0 - below if few_are_positive else below)
         else:
             auc, error = _auc_of_cells(counted)
             aucs.append(auc)
             errors.append(error)
-    return aucs, max(errors)
+    if plan.strata is None:
+        return aucs, max(errors)
+    within, sizes = np.array(aucs), np.array(totals).T
+    means = []
+    for split in range(len(models)):
+        strata = splits == split
+        means.append(stratum_shares(sizes[:, strata], plan.strata.weighting) @ within[strata])
+    return means, max(errors)
 
 
 def _weight_before(ordered: Array) -> Array:
@@ -200,9 +209,8 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
         if state is None:
             state = [self._nothing(number) for number in range(len(self._models))]
         for validated in rounds:
-            for number in np.unique(validated[validated >= 0]).tolist():
+            for number, rows in rows_by_number(validated):
                 model = self._models[number]
-                rows = np.flatnonzero(validated == number)
                 size = max(64, _TILE_NUMBERS // len(model))
                 for low in range(0, rows.size, size):
                     part = rows[low : low + size]
@@ -260,13 +268,11 @@ class _Exact(_Count):
         counts: npt.NDArray[Any],
     ) -> None:
         del positive
-        for model, ascending in enumerate(self._dividers[number]):
-            if self._weighted:
-                counts[model] += _twice_weight_below(
-                    ascending, self._before[number][model], scores[model], ~rarer, weight
-                )
-            else:
-                counts[model] += _twice_below(ascending, scores[model], ~rarer)
+        dividers = self._dividers[number]
+        if self._weighted:
+            _add_weight_below(dividers, self._before[number], scores, ~rarer, weight, counts)
+        else:
+            _add_below(dividers, scores, ~rarer, counts)
 
 
 class _Divided(_Count):
@@ -287,8 +293,7 @@ class _Divided(_Count):
         counts: npt.NDArray[Any],
     ) -> None:
         del rarer
-        for model, ascending in enumerate(self._dividers[number]):
-            _count_cells(ascending, scores[model], positive, weight, counts[model])
+        _count_cells(self._dividers[number], scores, positive, weight, counts)
 
 
 def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
@@ -321,8 +326,7 @@ class OutOfFold(Pass[list[Array]]):
         del start
         total, times = np.zeros(X.shape[0]), np.zeros(X.shape[0])
         for validated in known:
-            for number in np.unique(validated[validated >= 0]).tolist():
-                rows = np.flatnonzero(validated == number)
+            for number, rows in rows_by_number(validated):
                 total[rows] += self._models[number].scores(X[rows])[0]
                 times[rows] += 1
         total[times == 0] = np.nan
@@ -410,40 +414,49 @@ def _look_up_table(ascending):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _twice_below(ascending, scores, counted):  # type: ignore[no-untyped-def]
-    """Over the counted scores, sum twice the number of those below, ties counted once."""
-    low, per_unit, starts = _look_up_table(ascending)
-    total = 0
-    for i in range(scores.size):
-        if counted[i]:
-            b = _bucket(scores[i], low, per_unit, starts.size - 1)
-            less = _below(ascending, starts[b], starts[b + 1], scores[i])
-            total += less + _not_above(ascending, less, starts[b + 1], scores[i])
-    return total
+def _add_below(dividers, scores, counted, counts):  # type: ignore[no-untyped-def]
+    """Over the counted scores of each model, add twice the number of those below, ties once."""
+    for m in range(dividers.shape[0]):
+        ascending = dividers[m]
+        low, per_unit, starts = _look_up_table(ascending)
+        total = 0
+        for i in range(scores.shape[1]):
+            if counted[i]:
+                score = scores[m, i]
+                b = _bucket(score, low, per_unit, starts.size - 1)
+                less = _below(ascending, starts[b], starts[b + 1], score)
+                total += less + _not_above(ascending, less, starts[b + 1], score)
+        counts[m] += total
 
 
 @kernel
-def _twice_weight_below(ascending, before, scores, counted, weight):  # type: ignore[no-untyped-def]
-    """The same with weights; ``before`` are the sums of those of the ascending numbers."""
-    low, per_unit, starts = _look_up_table(ascending)
-    total = 0.0
-    for i in range(scores.size):
-        if counted[i]:
-            b = _bucket(scores[i], low, per_unit, starts.size - 1)
-            less = _below(ascending, starts[b], starts[b + 1], scores[i])
-            upto = _not_above(ascending, less, starts[b + 1], scores[i])
-            total += weight[i] * (before[less] + before[upto])
-    return total
+def _add_weight_below(dividers, before, scores, counted, weight, counts):  # type: ignore[no-untyped-def]
+    """Do the same with weights; ``before`` are the sums of those of the ascending numbers."""
+    for m in range(dividers.shape[0]):
+        ascending = dividers[m]
+        low, per_unit, starts = _look_up_table(ascending)
+        total = 0.0
+        for i in range(scores.shape[1]):
+            if counted[i]:
+                score = scores[m, i]
+                b = _bucket(score, low, per_unit, starts.size - 1)
+                less = _below(ascending, starts[b], starts[b + 1], score)
+                upto = _not_above(ascending, less, starts[b + 1], score)
+                total += weight[i] * (before[m, less] + before[m, upto])
+        counts[m] += total
 
 
 @kernel
-def _count_cells(ascending, scores, positive, weight, counts):  # type: ignore[no-untyped-def]
+def _count_cells(dividers, scores, positive, weight, counts):  # type: ignore[no-untyped-def]
     """Add up the weight of rows of each class by cell: between dividers, or at one."""
-    low, per_unit, starts = _look_up_table(ascending)
-    for i in range(scores.size):
-        b = _bucket(scores[i], low, per_unit, starts.size - 1)
-        less = _below(ascending, starts[b], starts[b + 1], scores[i])
-        upto = _not_above(ascending, less, starts[b + 1], scores[i])
-        # Equal dividers share the cell of the first of them.
-        cell = 2 * less + (1 if upto > less else 0)
-        counts[0 if positive[i] else 1, cell] += weight[i] if weight.size else 1
+    for m in range(dividers.shape[0]):
+        ascending = dividers[m]
+        low, per_unit, starts = _look_up_table(ascending)
+        for i in range(scores.shape[1]):
+            score = scores[m, i]
+            b = _bucket(score, low, per_unit, starts.size - 1)
+            less = _below(ascending, starts[b], starts[b + 1], score)
+            upto = _not_above(ascending, less, starts[b + 1], score)
+            # Equal dividers share the cell of the first of them.
+            cell = 2 * less + (1 if upto > less else 0)
+            counts[m, 0 if positive[i] else 1, cell] += weight[i] if weight.size else 1

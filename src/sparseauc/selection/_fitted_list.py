@@ -14,6 +14,7 @@ from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..solvers.exchange import dependence_tolerance, solve_on
 from ..solvers.restrictions import Restrictions
+from ..strata import Strata
 from .table import _column, _positive_rows
 
 Array = npt.NDArray[np.float64]
@@ -38,6 +39,8 @@ class FittedList(NamedTuple):
         What the model's list obeys.
     names : ndarray of shape (d,)
         Names of the columns, or their indices.
+    strata : Strata or None
+        Strata of the rows, if only pairs of one stratum count.
     """
 
     X: Any
@@ -47,10 +50,11 @@ class FittedList(NamedTuple):
     alpha: float
     restrictions: Restrictions
     names: npt.NDArray[Any]
+    strata: Strata | None = None
 
     @classmethod
     def from_model(
-        cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False
+        cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False, strata: Any = None
     ) -> FittedList:
         """Check a classifier and rows against each other; ``groups``: it may have chosen such."""
         if not isinstance(model, SparseAUCClassifier):
@@ -73,14 +77,20 @@ class FittedList(NamedTuple):
         )  # fmt: skip
         check_finite(model, X)
         positive = _positive_rows(model, X, y)
+        if hasattr(model, "n_strata_") and strata is None:
+            raise ValueError("this model compares rows within strata: give those of the fit too")
+        divided = None
+        if strata is not None:
+            divided = Strata.from_labels(strata, positive, weighting=model.stratum_weights)
         return cls(
             X,
             positive,
-            StandardisedGram(class_moments(X, positive)),
+            StandardisedGram(class_moments(X, positive, strata=divided)),
             support,
             float(getattr(model, "alpha_", getattr(model, "alpha", 0.0))),
             model._list_restrictions(),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
+            divided,
         )
 
     def allows(self, support: Indices) -> bool:

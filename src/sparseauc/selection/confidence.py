@@ -27,8 +27,10 @@ from sklearn.utils import _safe_indexing, check_random_state, check_scalar, resa
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from ..metrics import AUCInterval, auc_confidence_interval, fast_auc
+from ..metrics import AUCInterval, auc_confidence_interval, fast_auc, stratified_auc
+from ..path.folds import make_splits
 from ..path.rules import ChanceWarning
+from ..strata import Strata, StrataWarning
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -52,7 +54,8 @@ class NestedScores:
     fold_aucs : ndarray of shape (n_folds,)
         AUC within each fold; NaN for a fold with a single class.
     interval : AUCInterval
-        Pooled AUC with DeLong's interval.
+        Pooled AUC with DeLong's interval. With strata, only rows of the same stratum and fold are
+        compared: models of different folds shift a stratum's scores differently.
     fold_columns : tuple of ndarray of int
         Columns that the model of each fold uses; empty for models without coefficients.
     """
@@ -71,6 +74,7 @@ def nested_scores(
     *,
     cv: Any = 5,
     groups: npt.ArrayLike | None = None,
+    strata: npt.ArrayLike | None = None,
     confidence: float = 0.95,
     random_state: RandomState = None,
     n_jobs: int | None = None,
@@ -89,6 +93,9 @@ def nested_scores(
     groups : array-like of shape (n,), optional
         Related rows, such as the visits of a patient; they share a fold. Groups are not passed to
         the estimator, whose inner cross-validation may split them.
+    strata : array-like of shape (n,), optional
+        Site, batch, donor or matched set of each row, passed to the estimator (of a pipeline, the
+        last step). The AUC compares rows of the same stratum only.
     confidence : float, default=0.95
         Level of the interval.
     random_state : int, RandomState or None
@@ -129,16 +136,21 @@ def nested_scores(
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
     labels, positive = _check_labels(X, y)
     rng = check_random_state(random_state)
-    splitter = _splitter(cv, labels, rng, grouped=groups is not None)
-    splits = list(splitter.split(X, labels, groups))
+    of_row = None if strata is None else np.asarray(strata)
+    if of_row is not None and groups is None:
+        divided = Strata.from_labels(of_row, positive)
+        splits = make_splits(cv, X, positive, None, divided, rng, n_repeats=1)
+    else:
+        splitter = _splitter(cv, labels, rng, grouped=groups is not None)
+        splits = list(splitter.split(X, labels, groups))
     _check_partition(splits, labels.size)
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_scores_of_fold)(estimator, X, labels, positive, train, test)
+        delayed(_scores_of_fold)(estimator, X, labels, positive, train, test, of_row)
         for train, test in splits
     )
     scores, columns = zip(*parts, strict=True)
     tests = [test for _, test in splits]
-    return pool_folds(scores, tests, positive, confidence, columns)
+    return pool_folds(scores, tests, positive, confidence, columns, of_row)
 
 
 def comparable_scores(
@@ -180,6 +192,7 @@ def pool_folds(
     positive: Mask,
     confidence: float = 0.95,
     columns: Sequence[Indices | None] = (),
+    strata: npt.NDArray[Any] | None = None,
 ) -> NestedScores:
     """Pool the scores of all folds and compute their AUC.
 
@@ -194,6 +207,8 @@ def pool_folds(
         Level of the interval.
     columns : sequence of ndarray of int, optional
         Columns that each fold's model uses, from ``columns_used``.
+    strata : ndarray of shape (n,), optional
+        Stratum of each row: only pairs of one stratum, and fold, count.
 
     Returns
     -------
@@ -203,11 +218,50 @@ def pool_folds(
     fold_aucs = np.full(len(tests), np.nan)
     for number, (part, test) in enumerate(zip(parts, tests, strict=True)):
         scores[test], folds[test] = part, number
-        if np.unique(positive[test]).size == 2:
-            fold_aucs[number] = fast_auc(part, positive[test])
+        within = np.zeros(test.size) if strata is None else strata[test]
+        area = auc_within(part, positive[test], within)
+        fold_aucs[number] = np.nan if area is None else area.auc
     used = () if any(one is None for one in columns) else tuple(columns)
-    interval = auc_confidence_interval(positive, scores, confidence)
+    interval: AUCInterval
+    if strata is None:
+        interval = auc_confidence_interval(positive, scores, confidence)
+    else:
+        found = auc_within(scores, positive, strata, folds, confidence=confidence)
+        if found is None:
+            raise ValueError("no stratum has test rows of both classes in the same fold")
+        interval = found
     return NestedScores(scores, folds, fold_aucs, interval, used)  # type: ignore[arg-type]
+
+
+def auc_within(
+    scores: npt.NDArray[Any], positive: Mask, *strata: npt.NDArray[Any], confidence: float = 0.95
+) -> AUCInterval | None:
+    """AUC of pairs that agree in all these strata; None where there are none.
+
+    Strata without pairs are not warned of.
+    """
+    code = np.zeros(positive.size, np.int64)
+    for one in strata:
+        numbers = np.unique(one.astype(np.str_), return_inverse=True)[1]
+        code = np.unique(code * (numbers.max(initial=0) + 1) + numbers, return_inverse=True)[1]
+    if not len(Strata(code, list(range(int(code.max()) + 1))).with_both_classes(positive)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StrataWarning)
+        found = stratified_auc(positive, scores, code, confidence=confidence)
+    return AUCInterval(found.auc, found.low, found.high, found.standard_error, confidence)
+
+
+def fit_rows(
+    estimator: Any, X: Any, y: npt.NDArray[Any], rows: Indices, **known: npt.NDArray[Any] | None
+) -> Any:
+    """Fit an estimator to some rows, or all, with what is known of them beside X and y.
+
+    What is known goes to the last step of a pipeline.
+    """
+    prefix = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
+    given = {f"{prefix}{name}": of[rows] for name, of in known.items() if of is not None}
+    return estimator.fit(X if rows.size == y.size else _safe_indexing(X, rows), y[rows], **given)
 
 
 def columns_used(model: Any) -> Indices | None:
@@ -224,9 +278,10 @@ def _scores_of_fold(
     positive: Mask,
     train: Indices,
     test: Indices,
+    strata: npt.NDArray[Any] | None,
 ) -> tuple[Array, Indices | None]:
     """Scores of test rows by a clone that was fitted to the others, and the columns it uses."""
-    model = clone(estimator).fit(_safe_indexing(X, train), labels[train])
+    model = fit_rows(clone(estimator), X, labels, train, strata=strata)
     return comparable_scores(model, X, positive, train, test), columns_used(model)
 
 

@@ -80,6 +80,7 @@ def near_equal_lists(
     within: float = 0.01,
     most: int = 1000,
     operations: float = 5e9,
+    strata: npt.ArrayLike | None = None,
 ) -> NearEqualLists:
     """Find lists of the same length whose objective is within a share of the best.
 
@@ -102,6 +103,8 @@ def near_equal_lists(
     operations : float, default=5e9
         Multiplications that settling all lists may take, which is a few seconds. A number of
         seconds would give other lists on another machine.
+    strata : array-like of shape (n,), optional
+        Those that the model was fitted with.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def near_equal_lists(
     check_scalar(within, "within", Real, min_val=0.0)
     check_scalar(most, "most", Integral, min_val=1)
     check_scalar(operations, "operations", Real, min_val=0.0)
-    return lists_near(FittedList.from_model(model, X, y), within, most, operations)
+    return lists_near(FittedList.from_model(model, X, y, strata=strata), within, most, operations)
 
 
 def lists_near(fitted: FittedList, within: float, most: int, operations: float) -> NearEqualLists:

@@ -188,6 +188,11 @@ def point_score(
     check_scalar(largest, "largest", Integral, min_val=1)
     if per not in ("deviation", "unit"):
         raise ValueError(f"per must be 'deviation' or 'unit', got {per!r}")
+    if hasattr(model, "n_strata_"):
+        raise ValueError(
+            "points are found by comparing all rows, and this model compares them within strata: "
+            "fit one without strata"
+        )
     fitted = FittedList.from_model(model, X, y, groups=True)
     gram, support = fitted.gram, fitted.support
     values = fitted.values(support)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, exp
 from numbers import Integral
@@ -14,8 +15,10 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..moments import class_moments
+from ..path.folds import rows_by_number
 from ..path.path import check_sizes, path_of_moments
 from ..solvers.restrictions import Restrictions
+from ..strata import Strata
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -128,6 +131,7 @@ def stability_selection(
     always_include: Any = None,
     exclude: Any = None,
     sample_weight: npt.ArrayLike | None = None,
+    strata: npt.ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     **limits: Any,
@@ -155,6 +159,9 @@ def stability_selection(
         Columns in every support, and in none.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows. Rows of weight zero are left out before the rest is split.
+    strata : array-like of shape (n,), optional
+        Site, batch, donor or matched set of each row: only pairs of one stratum count. Strata are
+        halved; where most have a single row of a class, as matched sets do, they stay whole.
     random_state : int, RandomState or None
         For the splits.
     n_jobs : int, optional
@@ -199,10 +206,20 @@ def stability_selection(
     if fixed.size == k:
         raise ValueError(f"always_include names {k} columns, which leaves none of k={k} to choose")
     counted = np.ones(positive.size, np.bool_) if weight is None else weight > 0
-    strata = [np.flatnonzero(counted & ~positive), np.flatnonzero(counted & positive)]
-    for label, rows in zip(model.classes_.tolist(), strata, strict=True):
+    cells = [np.flatnonzero(counted & ~positive), np.flatnonzero(counted & positive)]
+    for label, rows in zip(model.classes_.tolist(), cells, strict=True):
         if rows.size < 2:
             raise ValueError(f"class {label!r} has a single row: each half needs one of its own")
+    divided = model._check_strata(strata, X, positive, weight)
+    units = np.arange(positive.size)
+    if divided is not None:
+        large = np.min(divided.totals(positive, counted.astype(np.float64)), axis=0) > 1
+        if 2 * np.count_nonzero(large) < len(divided):
+            units = np.where(counted, divided.code, -1)
+            cells = [np.arange(len(divided))]
+        else:
+            code = np.where(counted & (divided.code >= 0), 2 * divided.code + positive, -1)
+            cells = [rows for _, rows in rows_by_number(code)]
 
     ks = np.arange(max(1, fixed.size), k + 1)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
@@ -211,7 +228,8 @@ def stability_selection(
             X,
             positive,
             weight,
-            complementary_halves(strata, seed),
+            divided,
+            [np.flatnonzero(np.isin(units, half)) for half in complementary_halves(cells, seed)],
             ks,
             float(alpha),
             restrictions,
@@ -249,11 +267,11 @@ def limits_of(model: Any) -> dict[str, Any]:
     return {name: getattr(model, name) for name in names} | {"budget": budget}
 
 
-def complementary_halves(strata: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:
-    """Two disjoint sets of rows with the same number of each stratum, at random."""
+def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:
+    """Two disjoint sets of rows with the same number of each cell, at random."""
     rng = np.random.default_rng(seed)
     first, second = [], []
-    for rows in strata:
+    for rows in cells:
         shuffled, half = rng.permutation(rows), rows.size // 2
         first.append(shuffled[:half])
         second.append(shuffled[half : 2 * half])
@@ -264,7 +282,8 @@ def _supports_of_pair(
     X: Any,
     positive: Mask,
     weight: Array | None,
-    halves: tuple[Indices, Indices],
+    strata: Strata | None,
+    halves: Sequence[npt.NDArray[np.intp]],
     ks: Indices,
     alpha: float,
     restrictions: Restrictions,
@@ -278,7 +297,7 @@ def _supports_of_pair(
         only_half = np.zeros(positive.size)
         only_half[rows] = 1.0 if weight is None else weight[rows]
         path = path_of_moments(
-            class_moments(X, positive, only_half),
+            class_moments(X, positive, only_half, strata=strata),
             ks,
             np.array([alpha]),
             restrictions,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_scalar
 
-from ..metrics import fast_auc, fold_standard_error
+from ..metrics import fast_auc, fold_standard_error, stratified_auc
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
-from ..path.folds import Split, SplitPlan, check_splits, default_splitter
+from ..path.folds import Split, SplitPlan, check_splits, make_splits
 from ..solvers.limited import minimise_signed
+from ..strata import StrataWarning
 from ._fitted_list import Array, FittedList, Indices, exchange_table
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def replacements(
     n_best: int = 5,
     cv: Any = None,
     random_state: Any = 0,
+    strata: npt.ArrayLike | None = None,
 ) -> pd.DataFrame:
     """For each chosen column, the columns that can best take its place.
 
@@ -48,6 +50,8 @@ def replacements(
         As in scikit-learn. By default five stratified folds, repeated where rows are few.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
+    strata : array-like of shape (n,), optional
+        Those that the model was fitted with; AUCs are then within them.
 
     Returns
     -------
@@ -78,14 +82,9 @@ def replacements(
     (6, True)
     """
     check_scalar(n_best, "n_best", Integral, min_val=1)
-    fitted = FittedList.from_model(model, X, y)
-    splitter = (
-        default_splitter(fitted.positive, random_state)
-        if cv is None
-        else check_cv(cv, fitted.positive, classifier=True)
-    )
-    splits = list(splitter.split(fitted.X, fitted.positive))
-    check_splits(splits, fitted.positive, None)
+    fitted = FittedList.from_model(model, X, y, strata=strata)
+    splits = make_splits(cv, fitted.X, fitted.positive, None, fitted.strata, random_state)
+    check_splits(splits, fitted.positive, None, fitted.strata)
     return best_stand_ins(fitted, n_best, splits)
 
 
@@ -131,19 +130,30 @@ def best_stand_ins(fitted: FittedList, n_best: int, splits: list[Split]) -> pd.D
 def validated_aucs(fitted: FittedList, lists: list[Indices], splits: list[Split]) -> Array:
     """Validation AUC of each list, with coefficients of the training rows, (n_splits, n_lists)."""
     used = np.unique(np.concatenate(lists))
-    values, positive, alpha = fitted.values(used), fitted.positive, fitted.alpha
+    values, positive, strata = fitted.values(used), fitted.positive, fitted.strata
     signs = fitted.restrictions.signs_of(used)
     lists = [np.searchsorted(used, one) for one in lists]
     aucs = np.empty((len(splits), len(lists)))
     for number, (train, test) in enumerate(splits):
-        gram = StandardisedGram(class_moments(values[train], positive[train]))
+        times = np.bincount(train, minlength=positive.size).astype(np.float64)
+        gram = StandardisedGram(class_moments(values, positive, times, strata=strata))
         delta, H, _ = gram.gram()
         coef = np.zeros((values.shape[1], len(lists)))
         for place, columns in enumerate(lists):
-            ridged = H[np.ix_(columns, columns)] + alpha * np.eye(columns.size)
+            ridged = H[np.ix_(columns, columns)] + fitted.alpha * np.eye(columns.size)
             coef[columns, place] = minimise_signed(
                 ridged, delta[columns], signs[columns], np.zeros(columns.size)
             )[0]
         scores = (values[test] / gram.scale) @ coef
-        aucs[number] = [fast_auc(score, positive[test]) for score in scores.T]
+        if strata is None:
+            aucs[number] = [fast_auc(score, positive[test]) for score in scores.T]
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StrataWarning)
+            inside = strata.code[test] >= 0
+            judged = positive[test][inside], strata.code[test][inside]
+            aucs[number] = [
+                stratified_auc(judged[0], score[inside], judged[1], weights=strata.weighting).auc
+                for score in scores.T
+            ]
     return aucs

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from ..estimators._base import check_finite
 from ..metrics import fast_auc
+from .confidence import auc_within
 from .stability import StabilityResult
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ _MOST_PRODUCTS = 1e9
 
 
 def column_table(
-    model: Any, X: Any, y: npt.ArrayLike, stability: StabilityResult | None = None
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    stability: StabilityResult | None = None,
+    strata: npt.NDArray[Any] | None = None,
 ) -> pd.DataFrame:
     """Tabulate the chosen columns, those with the largest weights first.
 
@@ -45,6 +50,8 @@ def column_table(
         Their labels.
     stability : StabilityResult, optional
         For the selection frequencies.
+    strata : ndarray of shape (n,), optional
+        Those that the model was fitted with: AUCs and standard deviations are then within them.
 
     Returns
     -------
@@ -96,8 +103,14 @@ def column_table(
     chosen = np.flatnonzero(coef)
     # One column at a time: nothing of size n × d is made of a sparse table.
     values = [_column(X, j) for j in chosen.tolist()]
-    standardised = coef[chosen] * np.array([value.std() for value in values])
-    aucs = np.array([fast_auc(value, positive) for value in values])
+    if strata is None:
+        deviations = np.array([value.std() for value in values])
+        aucs = np.array([fast_auc(value, positive) for value in values])
+    else:
+        deviations = np.asarray(model.scale_, np.float64)[chosen]
+        within = [auc_within(value, positive, strata) for value in values]
+        aucs = np.array([0.5 if one is None else one.auc for one in within])
+    standardised = coef[chosen] * deviations
     names = getattr(model, "feature_names_in_", np.arange(coef.size))
     table = pd.DataFrame(
         {

@@ -13,6 +13,7 @@ from ..path.folds import Split, check_splits
 from ..selection._fitted_list import FittedList
 from ..selection.near_equal import NearEqualLists, lists_near, objective_of
 from ..selection.stand_ins import best_stand_ins, validated_aucs
+from ..strata import StrataWarning
 from .reading import Table
 
 if TYPE_CHECKING:
@@ -84,13 +85,15 @@ def find_alternatives(
         with warnings.catch_warnings():
             # X is the matrix that the model was fitted to, whose columns were named afterwards.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
-            fitted = FittedList.from_model(classifier, X, labels)._replace(names=table.columns)
+            warnings.simplefilter("ignore", StrataWarning)
+            fitted = FittedList.from_model(classifier, X, labels, strata=table.strata)
+        fitted = fitted._replace(names=table.columns)
         splits: list[Split] = [
             (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
             for fold in range(int(folds.max()) + 1)
             if np.unique(table.y[folds == fold]).size == 2
         ]
-        check_splits(splits, fitted.positive, None)
+        check_splits(splits, fitted.positive, None, fitted.strata)
         n_best = _STAND_INS if fitted.support.size <= 20 else _STAND_INS_OF_MANY
         replacements = best_stand_ins(fitted, n_best, splits)
         loss = objective_of(fitted, fitted.support)

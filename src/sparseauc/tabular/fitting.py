@@ -16,20 +16,24 @@ from sklearn.pipeline import Pipeline
 
 from ..curves import fit_calibration
 from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
-from ..metrics import auc_confidence_interval
+from ..metrics import AUCInterval, auc_confidence_interval
 from ..moments import ColumnError
+from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
 from ..selection.confidence import (
     NestedScores,
     PermutationResult,
+    auc_within,
     columns_used,
     comparable_scores,
+    fit_rows,
     permutation_test,
     pool_folds,
 )
 from ..selection.points import PointScore, point_score
 from ..selection.stability import StabilityResult, limits_of, stability_selection
 from ..selection.table import column_table
+from ..strata import Strata, StrataWarning
 from .limits import limits_for, places_of
 from .reading import DataError, Table
 from .scorecard import steps_of, without_gaps
@@ -37,7 +41,6 @@ from .summary import FitSummary, ridge_of
 
 Indices = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
-Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,16 @@ def fit_table(
             "--permutations cannot be combined with --groups: permuting single rows would make the "
             "p-value too small"
         )
+    if settings.permutations and table.strata is not None:
+        raise DataError(
+            "--permutations: the outcome is shuffled over all rows, which compares strata with "
+            "each other. Leave out --strata or --permutations"
+        )
+    if settings.points is not None and table.strata is not None:
+        raise DataError(
+            "--points: whole points are found by comparing all rows, not those of a stratum. Leave "
+            "out --strata or --points"
+        )
     fixed = places_of(table, settings.always_include, "--always-include")
     splits = [] if settings.folds == 0 else _outer_splits(table, settings)
     steps = 1 + len(splits) + (settings.stability_pairs > 0)
@@ -173,12 +186,14 @@ def fit_table(
             raise DataError(str(error)) from error
     report("Done", steps, steps)
 
-    columns = column_table(classifier, X, table.y, stability)
+    columns = column_table(classifier, X, table.y, stability, table.strata)
     columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
     scores = np.asarray(classifier.decision_function(X), np.float64)
     # With nested cross-validation, its interval tells whether the list is chance.
     wanted = (UserWarning,) if nested is not None else (UserWarning, ChanceWarning)
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
+    # The first is that of all rows; folds say so of their own.
+    alone = [str(one.message) for one in caught if one.category is StrataWarning][:1]
     _name(model, classifier, table)
     if points is not None:
         names = table.columns[points.columns["column"].to_numpy(np.int64)]
@@ -194,12 +209,12 @@ def fit_table(
         settings=asdict(settings),
         columns=columns,
         training_scores=scores,
-        training_auc=auc_confidence_interval(table.y, scores),
+        training_auc=training_auc(table, scores),
         nested=nested,
         stability=stability,
         permutation=permutation,
         points=points,
-        warnings=(*table.warnings, *said),
+        warnings=(*table.warnings, *alone, *said),
         notes=tuple(notes),
         seconds=time.perf_counter() - started,
     )
@@ -208,6 +223,15 @@ def fit_table(
         scores = np.asarray(summary.out_of_fold_scores, np.float64)
         summary.classifier.calibration_ = fit_calibration(scores, table.y == 1)
     return summary
+
+
+def training_auc(table: Table, scores: npt.NDArray[np.float64]) -> AUCInterval:
+    """AUC of scores of the rows that they were fitted to, within strata where there are any."""
+    if table.strata is None:
+        return auc_confidence_interval(table.y, scores)
+    within = auc_within(scores, table.y == 1, table.strata)
+    assert within is not None
+    return within
 
 
 def _estimator(
@@ -252,19 +276,15 @@ def _fitted(
 ) -> tuple[Any, PointScore | None]:
     """Fit the pipeline to some rows; inner folds keep groups together. Also return its points."""
     model = _estimator(table, settings, fixed, rows)
-    whole = rows.size == table.y.size
-    X = table.X if whole else table.X[rows]
-    extra = {}
-    if table.groups is not None and settings.tuned:
-        prefix = "model__" if isinstance(model, Pipeline) else ""
-        extra = {f"{prefix}groups": table.groups[rows]}
+    known = {"strata": table.strata, "groups": table.groups if settings.tuned else None}
     try:
-        model.fit(X, table.y[rows], **extra)
+        fit_rows(model, table.X, table.y, rows, **known)
     except ColumnError as bad:
         raise DataError(bad.named(str(table.columns[bad.column]))) from None
     if settings.points is None:
         return model, None
     before, classifier = steps_of(model)
+    X = table.X if rows.size == table.y.size else table.X[rows]
     score = point_score(classifier, without_gaps(model, X), table.y[rows], largest=settings.points)
     if before:
         model.steps[-1] = ("model", score.model)
@@ -310,18 +330,30 @@ def _outer_splits(table: Table, settings: FitSettings) -> list[Split]:
     """Outer folds; none if the training rows of a fold would lack a class."""
     rarer = int(min(table.y.sum(), (1 - table.y).sum()))
     everything = np.arange(table.y.size)
-    splitter: Any
-    if table.groups is not None:
-        splitter = _group_folds(table, settings, everything)
-    elif rarer < 3:
+    strata = None
+    if table.strata is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StrataWarning)
+            strata = Strata.from_labels(table.strata, table.y == 1)
+    if table.groups is None and rarer < 3:
         return []
+    if table.groups is None and strata is not None:
+        n_folds = min(settings.folds, rarer)
+        splits = make_splits(n_folds, table.y, table.y == 1, None, strata, settings.seed, 1)
     else:
-        splitter = StratifiedKFold(
-            min(settings.folds, rarer), shuffle=True, random_state=settings.seed
+        splitter = (
+            _group_folds(table, settings, everything)
+            if table.groups is not None
+            else StratifiedKFold(
+                min(settings.folds, rarer), shuffle=True, random_state=settings.seed
+            )
         )
-    splits = list(splitter.split(np.zeros((table.y.size, 1)), table.y, table.groups))
+        splits = list(splitter.split(np.zeros((table.y.size, 1)), table.y, table.groups))
     for train, _ in splits:
         if min(np.bincount(table.y[train], minlength=2)) < 2:
+            return []
+        inside = np.bincount(train, minlength=table.y.size).astype(np.float64)
+        if strata is not None and not len(strata.with_both_classes(table.y == 1, inside)):
             return []
         if table.groups is not None and min(_groups_by_class(table, train)) < 2:
             return []  # the fold holds all groups of a class but one
@@ -342,7 +374,8 @@ def _nested(
         model, _ = _fitted(table, settings, fixed, train)
         parts.append(comparable_scores(model, table.X, positive, train, test))
         columns.append(columns_used(model))
-    return pool_folds(parts, [test for _, test in splits], positive, columns=columns)
+    tests = [test for _, test in splits]
+    return pool_folds(parts, tests, positive, columns=columns, strata=table.strata)
 
 
 def _permutation(
@@ -384,6 +417,7 @@ def _stability(
     return stability_selection(
         X, table.y, k,
         alpha=ridge_of(classifier), n_pairs=settings.stability_pairs,
-        always_include=fixed.tolist() or None, random_state=settings.seed, n_jobs=settings.jobs,
+        always_include=fixed.tolist() or None, strata=table.strata, random_state=settings.seed,
+        n_jobs=settings.jobs,
         **limits_of(classifier),
     )  # fmt: skip

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import SparseAUCClassifier
-from ..metrics import auc_confidence_interval
 from ..selection.confidence import nested_scores
 from ..selection.stability import limits_of, stability_selection
 from ..selection.table import column_table
-from .fitting import FitSettings, fit_table
+from .fitting import FitSettings, fit_table, training_auc
 from .reading import Input, Rules, Table, read_source, training_table
+from .reading.columns import labels_as_text
 from .reading.frames import source_of
 from .report import build_model_report
 from .report.html import render
@@ -64,6 +64,7 @@ def report(
     positive: Any = None,
     path: str | os.PathLike[str] | None = None,
     groups: str | None = None,
+    strata: str | None = None,
     exclude: Sequence[str] = (),
     text: Literal["refuse", "one-hot", "auto", "drop"] = "refuse",
     missing: Literal["refuse", "median", "mean", "drop-rows", "drop-columns"] = "refuse",
@@ -84,6 +85,8 @@ def report(
         File to write; none by default.
     groups : str, optional
         Column that marks related rows, such as those of a patient.
+    strata : str, optional
+        Column of sites, batches, donors or matched sets: only rows of the same one are compared.
     exclude : sequence of str, optional
         Columns to leave out.
     text, missing : str, default="refuse"
@@ -111,7 +114,7 @@ def report(
     """
     rules = Rules(
         target=target, positive=None if positive is None else str(positive), groups=groups,
-        exclude=tuple(exclude), text=text, missing=missing,
+        strata=strata, exclude=tuple(exclude), text=text, missing=missing,
     )  # fmt: skip
     source = (
         read_source(Path(data), target=target)
@@ -131,6 +134,7 @@ def report_model(
     folds: int = 5,
     stability_pairs: int = 50,
     seed: int = 0,
+    strata: npt.ArrayLike | None = None,
 ) -> ReportPage:
     """Report on a fitted classifier and its training rows.
 
@@ -150,6 +154,8 @@ def report_model(
     stability_pairs : int, default=50
         Pairs of halves for selection frequencies; 0 skips them.
     seed : int, default=0
+    strata : array-like of shape (n,), optional
+        Those that the model was fitted with.
 
     Returns
     -------
@@ -158,21 +164,23 @@ def report_model(
     started = time.perf_counter()
     check_is_fitted(model)
     labels = np.asarray(y)
-    columns = column_table(model, X, labels)  # which checks both
+    of_row = None if strata is None else np.asarray(strata)
+    columns = column_table(model, X, labels, strata=of_row)  # which checks both
     names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     positive = labels == model.classes_[1]
     scores = np.asarray(model.decision_function(X), np.float64)
     nested = stability = None
     folds = min(folds, int(min(positive.sum(), (~positive).sum())))
     if folds > 1:
-        nested = nested_scores(model, X, labels, cv=folds, random_state=seed)
+        nested = nested_scores(model, X, labels, cv=folds, strata=of_row, random_state=seed)
     k = int(np.count_nonzero(model.coef_))
     if stability_pairs and isinstance(model, SparseAUCClassifier) and k < model.n_features_in_:
         stability = stability_selection(
             X, positive, k, alpha=ridge_of(model), n_pairs=stability_pairs, random_state=seed,
-            always_include=model.always_include, exclude=model.exclude, **limits_of(model),
+            strata=of_row, always_include=model.always_include, exclude=model.exclude,
+            **limits_of(model),
         )  # fmt: skip
-        columns = column_table(model, X, labels, stability)
+        columns = column_table(model, X, labels, stability, of_row)
     if not hasattr(model, "feature_names_in_"):
         columns["column"] = [f"x{j}" for j in columns["column"]]
     table = Table(
@@ -182,6 +190,8 @@ def report_model(
         target=target,
         negative=str(model.classes_[0]),
         positive=str(model.classes_[1]),
+        strata=None if of_row is None else labels_as_text(of_row.tolist()),
+        strata_column=None if of_row is None else "strata",
     )
     given = {"folds": folds, "seed": seed, "rule": getattr(model, "rule", None)}
     summary = FitSummary(
@@ -190,7 +200,7 @@ def report_model(
         settings=given,
         columns=columns,
         training_scores=scores,
-        training_auc=auc_confidence_interval(positive, scores),
+        training_auc=training_auc(table, scores),
         nested=nested,
         stability=stability,
         seconds=time.perf_counter() - started,

@@ -199,6 +199,13 @@ class ScoreCard:
             for rank, term in enumerate(ordered, start=1)
         ]
 
+    @property
+    def strata_column(self) -> str | None:
+        """Column within whose values the model compares rows, if it was fitted so."""
+        about = self.summary.get("strata")
+        name = about.get("column") if isinstance(about, Mapping) else None
+        return name if isinstance(name, str) else None
+
     def type_of(self, term: Term) -> ColumnType:
         """Return the type of a term's column in training, guessed if unknown."""
         known = self.types.get(term.column)

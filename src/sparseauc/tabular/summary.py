@@ -22,11 +22,15 @@ from .cautions import find_cautions
 from .reading import Table
 from .reading.columns import dense_column
 from .scorecard import ScoreCard, make_card, steps_of, without_gaps
+from .validation import GroupResult, judge_groups
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.floating]
+
+# Strata beyond which the AUC within each is no more than noise, as in matched sets.
+_MOST_STRATA = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +119,14 @@ class FitSummary:
         return rescaled
 
     @cached_property
+    def strata_results(self) -> list[GroupResult]:
+        """The AUC of nested cross-validation within each stratum, and fold."""
+        table, nested = self.table, self.nested
+        if table.strata is None or nested is None:
+            return []
+        return judge_groups(table.strata, table.y == 1, nested.scores, nested.folds)
+
+    @cached_property
     def operating_points(self) -> list[OperatingPoint]:
         """The usual thresholds, evaluated on the out-of-fold scores; empty without them."""
         scores = self.out_of_fold_scores
@@ -159,6 +171,7 @@ class FitSummary:
             "positives": int(table.y.sum()),
             "columns_tried": len(table.inputs),
             "groups": None if table.groups is None else int(np.unique(table.groups).size),
+            "strata": None if table.strata is None else self._strata(),
             "k": self.k,
             "alpha": self.alpha,
             "cost": getattr(self.classifier, "cost_", None),
@@ -187,6 +200,15 @@ class FitSummary:
             "settings": dict(self.settings),
             "notes": list(self.notes),
             "seconds": round(self.seconds, 3),
+        }
+
+    def _strata(self) -> dict[str, Any]:
+        """The column of the strata, how many they are, and the AUC within each, if not too many."""
+        of_row, few = self.table.strata, len(self.strata_results) <= _MOST_STRATA
+        return {
+            "column": self.table.strata_column,
+            "count": len(set() if of_row is None else set(of_row.tolist())),
+            "within": [asdict(one) for one in self.strata_results] if few else [],
         }
 
     def _distributions(self) -> dict[str, dict[str, float]]:

@@ -15,6 +15,7 @@ from scipy.stats import norm
 from ..curves import fit_logistic
 from ..metrics import AUCInterval, auc_confidence_interval
 from ..operating_points import OperatingPoint, judge_threshold
+from ..selection.confidence import auc_within
 from .model_files import ModelFileError
 from .reading import DataError
 from .reading.columns import labels_as_text, texts
@@ -103,6 +104,8 @@ class Validation:
     scores, positive : ndarray
         Scores and classes of the rows that have both.
     interval : AUCInterval
+    within : str, optional
+        Column within whose values rows were compared, if the model was fitted so.
     promised : AUCInterval, optional
         AUC by nested cross-validation, from the card.
     pvalue : float, optional
@@ -121,6 +124,7 @@ class Validation:
     scores: Floats = field(repr=False)
     positive: Mask = field(repr=False)
     interval: AUCInterval
+    within: str | None
     promised: AUCInterval | None
     pvalue: float | None
     calibration: CalibrationCheck | None
@@ -139,6 +143,7 @@ class Validation:
             "rows": int(self.positive.size),
             "positives": int(self.positive.sum()),
             "auc": asdict(self.interval),
+            "within": self.within,
             "promised": None if self.promised is None else asdict(self.promised),
             "pvalue": self.pvalue,
             "calibration": None if self.calibration is None else _json(asdict(self.calibration)),
@@ -159,7 +164,7 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     source : Source
         The table, read with the column types of the card.
     by : str, optional
-        Column of groups to evaluate one by one, such as a site.
+        Column of groups to evaluate one by one, such as a site. By default the strata of the model.
 
     Returns
     -------
@@ -193,7 +198,8 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     if not judged.all():
         notes.append(f"{int((~judged).sum())} rows without outcome or score were left out")
     values, kept, truth = found.values[judged], scores[judged], positive[judged]
-    interval = auc_confidence_interval(truth, kept)
+    interval, within = judge_ranking(card, source, judged, truth, kept)
+    warnings = list(found.warnings)
     try:
         promised = _promised(card)
         points = [
@@ -204,6 +210,12 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
         columns = _shifts(card, values)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError("the model's summary is damaged") from error
+    if within != card.strata_column:
+        promised = None
+        warnings.append(
+            f"the model was judged within {card.strata_column!r}, and this table has no rows of "
+            "both classes to compare so: its AUC is over all rows, and none was promised for that"
+        )
     pvalue = None
     if promised is not None:
         error_of_both = np.hypot(promised.standard_error, interval.standard_error)
@@ -211,11 +223,27 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
             z = abs(interval.auc - promised.auc) / error_of_both
             pvalue = float(2 * norm.sf(z))
     check = None if card.calibration is None else _check_calibration(card, kept, truth)
-    groups = [] if by is None else _by_group(source, by, judged, kept, truth)
+    by = within if by is None else by
+    groups = [] if by is None else judge_groups(_group_names(source, by, judged), truth, kept)
     return Validation(
-        card, source.name, kept, truth, interval, promised, pvalue, check, points, groups, columns,
-        tuple(notes), (*found.warnings, *_warnings(interval, promised, pvalue, columns)),
+        card, source.name, kept, truth, interval, within, promised, pvalue, check, points, groups,
+        columns, tuple(notes), (*warnings, *_warnings(interval, promised, pvalue, columns)),
     )  # fmt: skip
+
+
+def judge_ranking(
+    card: ScoreCard, source: Source, judged: Mask, positive: Mask, scores: Floats
+) -> tuple[AUCInterval, str | None]:
+    """AUC of the judged rows of a table, and the column within which they were compared.
+
+    That is the column of the strata that the model was fitted with, where the table has it.
+    """
+    strata = card.strata_column
+    if strata is not None and strata in source.frame.column_names:
+        within = auc_within(scores, positive, _group_names(source, strata, judged))
+        if within is not None:
+            return within, strata
+    return auc_confidence_interval(positive, scores), None
 
 
 def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
@@ -265,21 +293,29 @@ def _check_calibration(card: ScoreCard, scores: Floats, positive: Mask) -> Calib
     )
 
 
-def _by_group(
-    source: Source, by: str, judged: Mask, scores: Floats, positive: Mask
-) -> list[GroupResult]:
+def _group_names(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
+    """Name of each judged row's group."""
     names = source.frame.column_names
     if by not in names:
         raise unknown_column_error(by, names, f"{source.name}, --by")
-    of_row = np.array(
-        ["missing" if name is None else str(name) for name in texts(source.frame.column(by))]
-    )[judged]
+    found = ["missing" if name is None else str(name) for name in texts(source.frame.column(by))]
+    return np.array(found, np.str_)[judged]
+
+
+def judge_groups(
+    of_row: npt.NDArray[Any],
+    positive: Mask,
+    scores: npt.NDArray[np.floating],
+    folds: npt.NDArray[np.intp] | None = None,
+) -> list[GroupResult]:
+    """AUC within each group; of scores by models of several folds within group and fold."""
+    same = np.zeros(positive.size, np.intp) if folds is None else folds
     found = []
-    for name in np.unique(of_row).tolist():
+    for name in np.unique(of_row.astype(np.str_)).tolist():
         here = of_row == name
         rows, positives = int(here.sum()), int(positive[here].sum())
         enough = min(positives, rows - positives) >= 2
-        interval = auc_confidence_interval(positive[here], scores[here]) if enough else None
+        interval = auc_within(scores[here], positive[here], same[here]) if enough else None
         found.append(GroupResult(name, rows, positives, interval))
     return found
 

@@ -38,8 +38,8 @@ class Rules:
     positive : str, optional
         Label of the positive class. By default the label that sorts last. Required with three or
         more labels; all others are then negative.
-    groups, ids : str, optional
-        Columns of related rows and of row identifiers.
+    groups, strata, ids : str, optional
+        Columns of related rows, of strata within which rows are compared, and of row identifiers.
     exclude : sequence of str
         Columns to leave out.
     text : {"refuse", "one-hot", "auto", "drop"}
@@ -58,6 +58,7 @@ class Rules:
     target_file: Path | None = None
     positive: str | None = None
     groups: str | None = None
+    strata: str | None = None
     ids: str | None = None
     exclude: Sequence[str] = ()
     text: Text = "refuse"
@@ -68,7 +69,8 @@ class Rules:
     @property
     def labels(self) -> tuple[str, ...]:
         """Columns of labels, groups and row identifiers, read as text."""
-        return tuple(name for name in (self.target, self.groups, self.ids) if name is not None)
+        named = (self.target, self.groups, self.strata, self.ids)
+        return tuple(name for name in named if name is not None)
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -94,6 +96,10 @@ class Table:
         The labels; "not a" for all labels except a.
     groups : ndarray of shape (n,), optional
         Index of each row's group.
+    strata : ndarray of shape (n,), optional
+        Name of each row's stratum: only pairs of one stratum count.
+    strata_column : str, optional
+        Name of the column they come from.
     row_ids : ndarray of shape (n,), optional
     ids : str, optional
         Name of the column they come from.
@@ -116,6 +122,8 @@ class Table:
     negative: str
     positive: str
     groups: npt.NDArray[np.int64] | None = None
+    strata: Labels | None = None
+    strata_column: str | None = None
     row_ids: Labels | None = None
     ids: str | None = None
     missing: dict[str, int] = field(default_factory=dict)
@@ -164,10 +172,8 @@ def training_table(source: Source, rules: Rules) -> Table:
             f"the positive class is {positive!r}; --positive {negative!r} swaps the classes"
         )
 
-    groups = _named(source, rules.groups, "--groups")
-    if groups is not None:
-        for row in np.flatnonzero([group is None for group in groups[rows]])[:1]:
-            raise DataError(f"--groups: {rules.groups!r} is missing in row {rows[row] + 1}")
+    groups = _named_everywhere(source, rules.groups, "--groups", rows)
+    strata = _named_everywhere(source, rules.strata, "--strata", rows)
     ids = _named(source, rules.ids, "--ids")
 
     aside = {target, *rules.labels, *rules.exclude}
@@ -212,6 +218,8 @@ def training_table(source: Source, rules: Rules) -> Table:
         negative=negative,
         positive=positive,
         groups=None if groups is None else _codes(groups[rows]),
+        strata=None if strata is None else strata[rows],
+        strata_column=rules.strata,
         row_ids=None if row_ids is None else labels_as_text(row_ids[rows].tolist()),
         ids=rules.ids,
         missing=missing,
@@ -366,6 +374,21 @@ def _named(source: Source, name: str | None, option: str) -> Labels | None:
         return labels_as_text(dense_column(source.matrix, place).tolist())
     names = source.frame.column_names or source.matrix_columns.tolist()
     raise unknown_column_error(name, names, f"{source.name}, {option}")
+
+
+def _named_everywhere(
+    source: Source, name: str | None, option: str, rows: npt.NDArray[np.intp]
+) -> Labels | None:
+    """A column of the file as text, which no row that counts may lack."""
+    found = _named(source, name, option)
+    if found is not None:
+        lacking = rows[[value is None for value in found[rows].tolist()]]
+        if lacking.size:
+            shown = listed([str(row + 1) for row in lacking.tolist()])
+            raise DataError(
+                f"{option}: {name!r} is missing in row{'' if lacking.size == 1 else 's'} {shown}"
+            )
+    return found
 
 
 def _codes(groups: Labels) -> npt.NDArray[np.int64]:

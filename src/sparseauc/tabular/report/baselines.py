@@ -58,18 +58,23 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
             comparable_scores(model, table.X, positive, np.flatnonzero(nested.folds != fold), test)
             for fold, (model, test) in enumerate(zip(models, tests, strict=True))
         ]
-        judged = pool_folds(parts, tests, positive)
-        one, paired = judged.interval, delong_test(table.y, nested.scores, judged.scores)
+        judged = pool_folds(parts, tests, positive, strata=table.strata)
+        one = judged.interval
+        # The paired test is of all rows, whatever their stratum.
+        paired = (
+            delong_test(table.y, nested.scores, judged.scores) if table.strata is None else None
+        )
         used = [0 if columns is None else columns.size for columns in map(columns_used, models)]
         rows.append(
             (_TITLES[name], one.auc, one.low, one.high, np.median(used),
-             round(paired.difference, 3) + 0.0, paired.pvalue)
+             round(own.auc - one.auc, 3) + 0.0, None if paired is None else paired.pvalue)
         )  # fmt: skip
     if len(rows) == 1:
         return None
     caption = (
         "All methods use the same outer folds. Columns: median over folds. Difference: AUC of this "
-        "list minus that of the method, with DeLong's paired test."
+        "list minus that of the method"
+        + (", with DeLong's paired test." if table.strata is None else ", both within strata.")
     )
     if left_out:
         caption += f" Skipped, because they would take long: {', '.join(left_out)}."

@@ -25,16 +25,27 @@ from ..export import to_sql
 from .alternatives import show_alternatives
 from .baselines import judge_baselines
 from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Section, Series
-from .model_words import class_names, count_columns, describe_method, significant_text
+from .model_words import (
+    class_names,
+    count_columns,
+    describe_method,
+    of_the_same,
+    significant_text,
+)
 
 if TYPE_CHECKING:
+    from ...metrics import AUCInterval
     from ...operating_points import OperatingPoint
+    from ..reading import Table
     from ..summary import FitSummary
+    from ..validation import GroupResult
 
 Array = npt.NDArray[np.float64]
 
 # Longer lists would fill pages: only the columns with the largest weights are drawn.
 _MOST_DRAWN = 12
+# Groups of rows that are drawn one by one, at most.
+_MOST_GROUPS = 40
 # A column with at most this many values is drawn as bars.
 _FEW_VALUES = 6
 
@@ -102,7 +113,8 @@ def _glance(summary: FitSummary) -> dict[str, str]:
     if nested is not None:
         one = nested.interval
         level = f"{100 * one.confidence:g} %"
-        auc = {f"AUC ({level} interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
+        within = "" if table.strata is None else " within strata"
+        auc = {f"AUC{within} ({level} interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
     return {
         **auc,
         "Rows": str(rows),
@@ -119,7 +131,8 @@ def _lead(summary: FitSummary) -> str:
     one = summary.nested.interval
     text = (
         f"In nested cross-validation, {positive} rows score above {negative} rows in "
-        f"{100 * one.auc:.1f} % of pairs ({100 * one.confidence:g} % interval "
+        f"{100 * one.auc:.1f} % of pairs{of_the_same(summary.table)} "
+        f"({100 * one.confidence:g} % interval "
         f"{100 * one.low:.1f} % to {100 * one.high:.1f} %)."
     )
     return text + (" Chance, which is 50 %, is not ruled out." if one.low <= 0.5 else "")
@@ -286,6 +299,8 @@ def _ranking(summary: FitSummary) -> list[Element]:
     if summary.permutation is not None:
         elements.append(_permutation(summary))
     if summary.nested is not None:
+        if any(one.interval is not None for one in summary.strata_results):
+            elements += _strata(summary)
         elements += [_curves(summary), _operating_points(summary), _folds(summary)]
         if baselines := judge_baselines(summary):
             elements.append(baselines)
@@ -317,7 +332,8 @@ def _aucs(summary: FitSummary) -> Listing:
     )
     positive, negative = class_names(summary.table)
     caption = (
-        f"AUC: the share of all pairs of a {positive} and a {negative} row in which the {positive} "
+        f"AUC: the share of all pairs of a {positive} and a {negative} row"
+        f"{of_the_same(summary.table)} in which the {positive} "
         "row scores higher. 0.5 is chance, 1 is perfect. It does not depend on the prevalence."
     )
     if nested is not None:
@@ -326,6 +342,67 @@ def _aucs(summary: FitSummary) -> Listing:
             "columns and is somewhat too narrow when that choice is unstable."
         )
     return Listing("auc", "AUC and its optimism", caption, frame)
+
+
+def _strata(summary: FitSummary) -> list[Element]:
+    """AUC within each stratum, the largest ones if there are very many."""
+    assert summary.nested is not None
+    name = summary.table.strata_column or "stratum"
+    found = sorted(summary.strata_results, key=lambda one: -one.rows)[:_MOST_GROUPS]
+    more = len(summary.strata_results) - len(found)
+    caption = (
+        f"Scores of nested cross-validation; only rows of the same {name}, and fold, are compared."
+    )
+    caption += f" The {_MOST_GROUPS} largest are shown, {more} are not." if more else ""
+    return groups_elements(
+        sorted(found, key=lambda one: one.name), summary.nested.interval, f"AUC by {name}",
+        f"all, within {name}", caption,
+    )  # fmt: skip
+
+
+def groups_elements(
+    groups: Sequence[GroupResult], overall: AUCInterval, title: str, name: str, caption: str = ""
+) -> list[Element]:
+    """AUC of each group with its interval, beside that of all, as a forest plot and a table."""
+    import pandas as pd
+
+    judged = [(one.name, one.interval) for one in groups if one.interval is not None]
+    names, intervals = zip(*judged, (name, overall), strict=True)
+    areas = [one.auc for one in intervals]
+    reach = [one.auc - one.low for one in intervals], [one.high - one.auc for one in intervals]
+
+    def shown(one: AUCInterval | None) -> str:
+        return "–" if one is None else f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"
+
+    text = [f"{name}: {shown(one)}" for name, one in zip(names, intervals, strict=True)]
+    places = [float(place) for place in range(len(names))]
+    series = [
+        Series("AUC, 95 % interval", places, areas, error=reach, style="points", text=text),
+        Series(name, [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
+    ]
+    frame = pd.DataFrame(
+        {
+            "Group": one.name,
+            "Rows": one.rows,
+            "Events": one.positives,
+            "AUC (95 % interval)": shown(one.interval),
+        }
+        for one in groups
+    )
+    return [
+        Figure(
+            "groups",
+            title,
+            f"{caption} With DeLong's 95 % confidence interval. Groups with fewer than two rows of "
+            "a class are left out.".lstrip(),
+            [Panel("", "", "AUC", series, x_names=list(names))],
+        ),
+        Listing("group-aucs", f"{title}, as a table", "", frame),
+    ]
+
+
+def _all_rows(table: Table) -> str:
+    return "" if table.strata is None else ", over all rows, whatever their stratum"
 
 
 def _permutation(summary: FitSummary) -> Note:
@@ -369,7 +446,8 @@ def _curves(summary: FitSummary) -> Figure:
     return Figure(
         "roc",
         "ROC and precision–recall",
-        "Each point is a threshold on the scores of nested cross-validation. Left: ROC curve with "
+        f"Each point is a threshold on the scores of nested cross-validation{_all_rows(table)}. "
+        "Left: ROC curve with "
         f"its pointwise {100 * level:g} % band of exact binomial (Clopper–Pearson) limits. Right: "
         "precision–recall curve; precision is lower where events are rarer.",
         [
@@ -382,7 +460,8 @@ def _curves(summary: FitSummary) -> Figure:
 def _operating_points(summary: FitSummary) -> Listing:
     return points_listing(
         summary.operating_points,
-        "Performance of each threshold on the scores of nested cross-validation, with exact 95 % "
+        "Performance of each threshold on the scores of nested cross-validation"
+        f"{_all_rows(summary.table)}, with exact 95 % "
         "confidence intervals. Per 1000: rows flagged. PPV and NPV hold at the prevalence of this "
         "table. `sparseauc predict --threshold` takes any threshold.",
     )

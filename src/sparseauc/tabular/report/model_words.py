@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..reading import Table
     from ..summary import FitSummary
 
-__all__ = ["class_names", "count_columns", "describe_method", "significant_text"]
+__all__ = ["class_names", "count_columns", "describe_method", "of_the_same", "significant_text"]
 
 
 def describe_method(summary: FitSummary) -> list[str]:
@@ -74,6 +74,13 @@ def _describe_score(summary: FitSummary) -> str:
             f" They were then replaced by whole points from −{largest} to {largest} for each unit "
             "of a column: those of the least loss, changed while that raised the AUC of the "
             "training rows."
+        )
+    if summary.table.strata is not None:
+        count = np.unique(summary.table.strata.astype(np.str_)).size
+        text += (
+            f" Only pairs of rows{of_the_same(summary.table)} were compared, in fitting and in "
+            f"validation: {count} strata, each of the weight of its pairs. What differs between "
+            "them, and not within, neither helps nor harms a column."
         )
     if included := summary.settings.get("always_include"):
         text += f" Included by request: {', '.join(map(str, included))}."
@@ -136,6 +143,11 @@ def class_names(table: Table) -> tuple[str, str]:
     positive = called(table.positive)
     rest = table.negative == f"not {table.positive}"
     return positive, f"not {positive}" if rest else called(table.negative)
+
+
+def of_the_same(table: Table) -> str:
+    """Return " of the same site" where rows are compared within sites, else nothing."""
+    return "" if table.strata is None else f" of the same {table.strata_column or 'stratum'}"
 
 
 def count_columns(count: int) -> str:

@@ -11,8 +11,8 @@ from ...plotting import ROCBandDisplay
 from ..cautions import as_sentence
 from ..scorecard import ScoreCard
 from ..validation import Validation
-from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Section, Series
-from .model_report import calibration_panel, points_listing
+from .elements import Code, Element, Figure, Listing, Note, Report, Section
+from .model_report import calibration_panel, groups_elements, points_listing
 
 _BY_AUTHORS = "to be stated by the authors"
 
@@ -42,7 +42,8 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
         Section("reporting", "For a publication", _reporting(found)),
     ]
     one, events, rows = found.interval, int(found.positive.sum()), found.positive.size
-    glance = {"AUC (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
+    within = "" if found.within is None else f" within {found.within}"
+    glance = {f"AUC{within} (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
     if found.promised is not None:
         before = found.promised
         glance["Expected"] = f"{before.auc:.3f} ({before.low:.3f}–{before.high:.3f})"
@@ -101,53 +102,9 @@ def _ranking(found: Validation) -> list[Element]:
         ),
     ]
     if found.groups:
-        elements += [_forest(found), _groups(found)]
+        name = "all rows" if found.within is None else f"all, within {found.within}"
+        elements += groups_elements(found.groups, found.interval, "AUC by group", name)
     return elements
-
-
-def _forest(found: Validation) -> Figure:
-    """AUC of each group and of all rows, with intervals."""
-    judged = [one for one in found.groups if one.interval is not None]
-    names = [*(one.name for one in judged), "all rows"]
-    intervals = [*(one.interval for one in judged if one.interval is not None), found.interval]
-    areas = [one.auc for one in intervals]
-    reach = (
-        [one.auc - one.low for one in intervals],
-        [one.high - one.auc for one in intervals],
-    )
-    text = [
-        f"{name}: {one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"
-        for name, one in zip(names, intervals, strict=True)
-    ]
-    places = [float(place) for place in range(len(names))]
-    series = [
-        Series("AUC, 95 % interval", places, areas, error=reach, style="points", text=text),
-        Series("all rows", [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
-    ]
-    return Figure(
-        "groups",
-        "AUC by group",
-        "With DeLong's 95 % confidence interval. Groups with fewer than two rows of a class are "
-        "left out.",
-        [Panel("", "", "AUC", series, x_names=names)],
-    )
-
-
-def _groups(found: Validation) -> Listing:
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        {
-            "Group": one.name,
-            "Rows": one.rows,
-            "Events": one.positives,
-            "AUC (95 % interval)": "–"
-            if one.interval is None
-            else f"{one.interval.auc:.3f} ({one.interval.low:.3f}–{one.interval.high:.3f})",
-        }
-        for one in found.groups
-    )
-    return Listing("group-aucs", "AUC by group, as a table", "", frame)
 
 
 def _probabilities(found: Validation) -> list[Element]:

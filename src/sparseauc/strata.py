@@ -1,0 +1,149 @@
+"""Strata of rows: only pairs of a positive and a negative of the same stratum count.
+
+Sites, batches, donors, matched sets: where the level of a column, or the share of positives,
+differs between them, comparing rows of two strata rewards columns that tell strata apart. Each
+stratum with both classes counts by its share: of all pairs within strata, or the same for each.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ._text import listed
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Weighting = Literal["pairs", "equal"]
+
+
+class StrataWarning(UserWarning):
+    """Some strata hold rows of one class only, and count nothing."""
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The stratum of each row, and how much strata count.
+
+    Attributes
+    ----------
+    code : int64 ndarray of shape (n,)
+        Number of each row's stratum, −1 for rows that count nothing.
+    names : list of length n_strata
+    weighting : {"pairs", "equal"}
+        Whether strata count by their number of pairs, or all the same.
+    """
+
+    code: Indices
+    names: list[Any]
+    weighting: Weighting = "pairs"
+
+    @classmethod
+    def from_labels(
+        cls,
+        labels: Any,
+        positive: Mask,
+        weight: Array | None = None,
+        weighting: Weighting = "pairs",
+    ) -> Self:
+        """Number the strata; warn of those with one class only, which count nothing.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n,)
+            Anything but missing values.
+        positive : bool ndarray of shape (n,)
+        weight : float64 ndarray of shape (n,), optional
+            Rows of weight 0 count nothing.
+        weighting : {"pairs", "equal"}, default="pairs"
+        """
+        values = np.asarray(labels)
+        if values.shape != positive.shape:
+            raise ValueError(
+                f"strata must label each of the {positive.size} rows, got shape {values.shape}"
+            )
+        _check_none_missing(values)
+        if values.dtype.kind == "O":
+            number = {name: at for at, name in enumerate(sorted(set(values.tolist()), key=str))}
+            names = list(number)
+            code = np.array([number[name] for name in values.tolist()], np.int64)
+        else:
+            unique, code = np.unique(values, return_inverse=True)
+            names = unique.tolist()
+        every = cls(code.astype(np.int64), names, weighting)
+        both = every.with_both_classes(positive, weight)
+        counted = set(both.names)
+        left_out = [repr(name) for name in names if name not in counted]
+        if not both.names:
+            raise ValueError(
+                f"none of the {len(names)} strata holds rows of both classes: pairs of one "
+                "stratum are all that count, so leave strata out or give coarser ones"
+            )
+        if left_out:
+            rows = int(np.count_nonzero(both.code < 0))
+            warnings.warn(
+                f"{len(left_out)} of {len(names)} strata "
+                f"hold{'s' if len(left_out) == 1 else ''} rows of one class only and "
+                f"count{'s' if len(left_out) == 1 else ''} nothing, {rows} "
+                f"row{'' if rows == 1 else 's'} in all: {listed(left_out)}",
+                StrataWarning,
+                stacklevel=3,
+            )
+        return both
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def totals(self, positive: Mask, weight: Array | None = None) -> Array:
+        """Weight of the positives and of the negatives of each stratum, of shape (2, n_strata)."""
+        rows = np.flatnonzero(self.code >= 0)
+        cell = self.code[rows] + len(self) * ~positive[rows]
+        weights = None if weight is None else weight[rows]
+        return np.bincount(cell, weights, 2 * len(self)).reshape(2, -1).astype(np.float64)
+
+    def with_both_classes(self, positive: Mask, weight: Array | None = None) -> Self:
+        """The strata with rows of both classes, numbered anew; rows of others are left out."""
+        both: Mask = np.all(self.totals(positive, weight) > 0, axis=0)
+        if both.all():
+            return self
+        number = np.append(np.where(both, np.cumsum(both) - 1, -1), -1)
+        names = [name for name, kept in zip(self.names, both, strict=True) if kept]
+        return replace(self, code=number[self.code], names=names)
+
+
+def stratum_shares(totals: Array, weighting: Weighting) -> Array:
+    """What each stratum counts, 1 in all, given the weight of both classes in each, (2, n)."""
+    if weighting not in ("pairs", "equal"):
+        raise ValueError(f"strata count by 'pairs' or 'equal', not by {weighting!r}")
+    pairs = totals[0] * totals[1]
+    counts = pairs if weighting == "pairs" else (pairs > 0).astype(np.float64)
+    shares: Array = counts / counts.sum()
+    return shares
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA, which is equal to nothing, not even so."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def _check_none_missing(values: npt.NDArray[Any]) -> None:
+    """Refuse missing labels, naming their rows."""
+    if values.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in values.tolist()], np.bool_)
+    elif values.dtype.kind in "fcmM":
+        missing = values != values
+    else:
+        return
+    rows = np.flatnonzero(missing)
+    if rows.size:
+        shown = listed([str(row) for row in rows.tolist()])
+        raise ValueError(
+            f"strata {'is' if rows.size == 1 else 'are'} missing in row"
+            f"{'' if rows.size == 1 else 's'} {shown}: leave out rows without a stratum, or give "
+            "them one of their own"
+        )
