@@ -4,6 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 
 from sparseauc.datasets import make_outbreak
@@ -141,3 +144,43 @@ def test_groups_pay_once():
         assert found.objective >= best - 1e-9
         optimal += found.objective <= best + 1e-9
     assert optimal >= 0.97 * 60, optimal
+
+
+@st.composite
+def awkward_problems(draw):
+    """Whole numbers, so that columns are constant, equal or dependent; prices of 0; any limits."""
+    d, n = draw(st.integers(2, 7)), draw(st.integers(6, 12))
+    X = draw(arrays(np.float64, (n, d), elements=st.integers(-1, 2)))
+    y = np.arange(n) % 2
+    k, alpha = draw(st.integers(1, d)), draw(st.sampled_from([0.0, 0.5]))
+    fixed = np.array(sorted(draw(st.sets(st.integers(0, d - 1), max_size=min(k, 2)))), np.int64)
+    signs = draw(arrays(np.int64, d, elements=st.integers(-1, 1)))
+    amounts = draw(arrays(np.float64, d, elements=st.integers(0, 4)))
+    purchases = draw(arrays(np.int64, d, elements=st.integers(0, d - 1)))
+    prices = Prices(amounts, purchases)
+    budget = prices.total(fixed) + draw(st.integers(0, 8))
+    restrictions = Restrictions(
+        fixed, signs=signs, prices=prices, budgets=np.array([budget, budget + 2.0])
+    )
+    return X, y, np.array([k, k]), alpha, restrictions
+
+
+@given(awkward_problems())
+@settings(max_examples=60, deadline=None)
+def test_awkward_tables(problem):
+    X, y, ks, alpha, restrictions = problem
+    gram = StandardisedGram(class_moments(X, y))
+    path = limited_path(gram, ks, alpha, restrictions)
+    for (support, coef, objective), budget in zip(path, restrictions.budgets, strict=True):
+        assert np.isfinite(coef).all()
+        # Fixed columns that are constant or dependent are paid for, and take no place.
+        assert support.size <= ks[0]
+        assert obeys(support, 99, budget, restrictions)
+        assert restrictions.right_signs(support, coef)
+        H = gram.block(support, support) + alpha * np.eye(support.size)
+        value = 1 + 2 * gram.delta[support] @ coef + coef @ H @ coef
+        assert objective == pytest.approx(value, abs=1e-8)
+    assert path[1].objective <= path[0].objective + 1e-9
+    if alpha > 0 and (gram.diagonal[restrictions.fixed] > 0).all():
+        best = best_objectives(gram, alpha, ks, restrictions)
+        assert (np.array([one.objective for one in path]) >= best - 1e-9).all()

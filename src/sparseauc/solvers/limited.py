@@ -542,7 +542,7 @@ class _Search:
             before = list(best)
             for at, (k, money) in enumerate(points):
                 found = [best[at], self._climb(s, best[max(at - 1, 0)].members, k, money)]
-                if turn == 0:
+                if turn == 0 and lists:
                     found.append(self._settle(s, best[at].members, k, money))
                 if turn == 0 and not self._even:
                     members, _ = _settle(s, start.members, s.columns.free, k, money, True)
