@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -118,9 +117,9 @@ class GatheredMoments:
         held = np.arange(d) if self.whole else np.empty(0, np.int64)
         self.parts: list[ClassMoments] = chunks.run(_Summaries(self._cells, held, d), *self._known)
         # Products of some columns with all, and of some columns among themselves.
-        self._rows = _Gathered(held, [[p.positive.cross, p.negative.cross] for p in self.parts])
-        none = np.empty(0, np.int64)
-        self._block = _Gathered(none, [[np.zeros((0, 0))] * 2 for _ in self.parts])
+        self._rows = _GatheredRows()
+        self._rows.add(held, [[p.positive.cross, p.negative.cross] for p in self.parts])
+        self._block = _GatheredBlock([[np.zeros((0, 0))] * 2 for _ in self.parts])
 
     @property
     def n_rows(self) -> int:
@@ -138,11 +137,11 @@ class GatheredMoments:
 
     def gather(self, missing: NotGathered) -> None:
         """Read the rows once for what is missing of H."""
-        rows = np.setdiff1d(np.array(sorted(missing.rows), np.int64), self._rows.columns)
+        rows = np.array(sorted(missing.rows - self._rows.place.keys()), np.int64)
         block = np.setdiff1d(np.array(sorted(missing.block), np.int64), self._block.columns)
         if rows.size + block.size == 0:
             return
-        n_rows, n_block = self._rows.columns.size + rows.size, self._block.columns.size + block.size
+        n_rows, n_block = len(self._rows.place) + rows.size, self._block.columns.size + block.size
         numbers = 2 * self._cells.n_parts * (n_rows * self.n_features + n_block**2)
         if 8 * numbers > _MOST_BYTES:
             raise ValueError(
@@ -156,33 +155,28 @@ class GatheredMoments:
         found = self._chunks.run(_Products(self._cells, wanted, means), *self._known)
         products = [[[to_host(total) for total in side] for side in part] for part in found]
         if rows.size:
-            self._rows = self._rows.with_rows(rows, [[s[0] for s in part] for part in products])
+            self._rows.add(rows, [[s[0] for s in part] for part in products])
         if block.size:
-            self._block = self._block.with_block(block, [[s[1] for s in part] for part in products])
+            self._block.add(block, [[s[1] for s in part] for part in products])
 
     def products(self, parts: Sequence[int], columns: Indices, mean: Array, side: int) -> Array:
         """Σ w (x_c − mean_c)(x − mean) over one class of several parts, of shape (q, d)."""
-        place = self._rows.places(columns)
-        if place is None:
+        if not self._rows.has(columns):
             raise NotGathered(rows=columns.tolist())
-        return self._summed(self._rows, parts, (place,), columns, _EVERYWHERE, mean, side)
+        return self._summed(self._rows, parts, columns, _EVERYWHERE, mean, side)
 
     def block(
         self, parts: Sequence[int], columns: Indices, others: Indices, mean: Array, side: int
     ) -> Array:
         """The same for some columns with others, of shape (columns, others)."""
-        place = self._rows.places(columns)
-        if place is not None:
-            at: tuple[Any, ...] = np.ix_(place, others)
-            return self._summed(self._rows, parts, at, columns, others, mean, side)
-        first, second = self._block.places(columns), self._block.places(others)
-        if first is None or second is None:
+        if self._rows.has(columns):
+            return self._summed(self._rows, parts, columns, others, mean, side)
+        if not self._block.has(columns) or not self._block.has(others):
             raise NotGathered(block=[*columns.tolist(), *others.tolist()])
-        at = np.ix_(first, second)
-        return self._summed(self._block, parts, at, columns, others, mean, side)
+        return self._summed(self._block, parts, columns, others, mean, side)
 
     def _summed(
-        self, gathered: _Gathered, parts: Sequence[int], at: tuple[Any, ...], columns: Indices,
+        self, gathered: _GatheredRows | _GatheredBlock, parts: Sequence[int], columns: Indices,
         others: Any, mean: Array, side: int,
     ) -> Array:  # fmt: skip
         total: Array | None = None
@@ -191,53 +185,77 @@ class GatheredMoments:
             if part.weight == 0:
                 continue
             gap = part.mean - mean
-            products = gathered.products[number][side][at]
+            products = gathered.take(number, side, columns, others)
             if gap.any():
-                products = products + np.outer(part.weight * gap[columns], gap[others])
-            total = products.copy() if total is None else np.add(total, products, out=total)
+                products += np.outer(part.weight * gap[columns], gap[others])
+            total = products if total is None else np.add(total, products, out=total)
         if total is None:
             return np.zeros((columns.size, mean[others].size))
         return total
 
 
-@dataclass(frozen=True)
-class _Gathered:
-    """Products of some columns, in each class (positive, negative) of every part."""
+class _GatheredRows:
+    """Products of some columns with all, in each class (positive, negative) of every part.
 
-    columns: Indices
-    products: list[list[Array]]
+    Attributes
+    ----------
+    place : dict
+        Of each column, the pass that gathered it and its number there.
+    """
 
-    @cached_property
-    def _order(self) -> Indices:
-        return np.argsort(self.columns, kind="stable")
+    def __init__(self) -> None:
+        self.place: dict[int, tuple[int, int]] = {}
+        self._passes: list[list[list[Array]]] = []
 
-    def places(self, columns: Indices) -> Indices | None:
-        """Where columns stand; None if one is not there."""
-        if self.columns.size == 0:
-            return None if columns.size else columns
-        order = self._order
-        found = np.searchsorted(self.columns[order], columns)
-        place = order[np.minimum(found, order.size - 1)]
-        return place if np.array_equal(self.columns[place], columns) else None
+    def add(self, columns: Indices, products: list[list[Array]]) -> None:
+        """Add what a pass has gathered, ``products[part][class]`` of shape (columns, d)."""
+        number = len(self._passes)
+        self.place |= {column: (number, i) for i, column in enumerate(columns.tolist())}
+        self._passes.append(products)
 
-    def with_rows(self, columns: Indices, products: list[list[Array]]) -> _Gathered:
-        """Add whole rows."""
-        for part, more in zip(self.products, products, strict=True):
-            for side in range(2):
-                part[side] = np.concatenate([part[side], more[side]])
-        return _Gathered(np.concatenate([self.columns, columns]), self.products)
+    def has(self, columns: Indices) -> bool:
+        """Whether all these columns were gathered."""
+        return all(column in self.place for column in columns.tolist())
 
-    def with_block(self, columns: Indices, products: list[list[Array]]) -> _Gathered:
-        """Add columns to a square block, given their products with those there and themselves."""
+    def take(self, number: int, side: int, columns: Indices, others: Any) -> Array:
+        """Products of one part and class, of some columns with others."""
+        kept = [one[number][side] for one in self._passes]
+        taken = np.empty((columns.size, kept[0][:0, others].shape[1]))
+        for row, column in zip(taken, columns.tolist(), strict=True):
+            at, i = self.place[column]
+            row[:] = kept[at][i, others]
+        return taken
+
+
+class _GatheredBlock:
+    """Products of some columns among themselves, in each class of every part."""
+
+    def __init__(self, products: list[list[Array]]) -> None:
+        self.columns = np.empty(0, np.int64)
+        self._place: dict[int, int] = {}
+        self._products = products
+
+    def add(self, columns: Indices, products: list[list[Array]]) -> None:
+        """Add columns, given their products with those there and themselves."""
         old, size = self.columns.size, self.columns.size + columns.size
-        for part, more in zip(self.products, products, strict=True):
+        for part, more in zip(self._products, products, strict=True):
             for side in range(2):
                 block = np.empty((size, size))
                 block[:old, :old] = part[side]
                 block[old:] = more[side]
                 block[:old, old:] = more[side][:, :old].T
                 part[side] = block
-        return _Gathered(np.concatenate([self.columns, columns]), self.products)
+        self.columns = np.concatenate([self.columns, columns])
+        self._place |= {column: old + i for i, column in enumerate(columns.tolist())}
+
+    def has(self, columns: Indices) -> bool:
+        """Whether all these columns were gathered."""
+        return all(column in self._place for column in columns.tolist())
+
+    def take(self, number: int, side: int, columns: Indices, others: Indices) -> Array:
+        """Products of one part and class, of some columns with others."""
+        first, second = ([self._place[j] for j in some.tolist()] for some in (columns, others))
+        return self._products[number][side][np.ix_(first, second)]
 
 
 class ChunkedMoments(Moments):

@@ -22,7 +22,7 @@ and q may be replaced by what all supports of a stage together leave of the colu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,8 @@ _LEAST_EXPLAINED = 1e-12
 _NEARLY = 0.999999
 # Cost of doing without a column where none may leave.
 _NONE_MAY_LEAVE = 1e150
+# What doing without a column costs at least, so that it can be divided by.
+_LEAST_LOSS = 1e-150
 # Numbers of rows of H that are kept whatever the lengths of the lists: 64 MiB.
 _KEPT_NUMBERS = 2**23
 
@@ -299,6 +301,51 @@ def _exchange_gains(T, rows, g, h, enough, w, M, free, joins, family, own, full)
     return gains
 
 
+class _Screen:
+    """How far columns are hidden from all supports of a union: √h − √(what the union explains).
+
+    Parameters
+    ----------
+    P : ndarray of shape (u, u)
+        H + alpha I of the union.
+    many : bool
+        Whether columns are so many that a rough answer first saves time.
+    """
+
+    def __init__(self, P: Array, *, many: bool) -> None:
+        self._smallest = 0.0
+        try:
+            self._factor: npt.NDArray[Any] | None = np.linalg.cholesky(P)
+        except np.linalg.LinAlgError:
+            self._factor = None  # the union depends linearly: nothing can be said of what it leaves
+        if self._factor is not None and many and P.size:
+            rounding = P.shape[0] * np.finfo(np.float64).eps * float(np.trace(P))
+            self._smallest = float(np.linalg.eigvalsh(P)[0]) - rounding
+
+    def hidden(self, rows: Array, h: Array, reach: Array) -> Array:
+        """Compute it for columns; a lower bound for those that are out of reach.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (u, c)
+            H of the union with c columns.
+        h, reach : ndarrays of shape (c,)
+            H_jj + alpha, and what is too well hidden at that.
+        """
+        if self._factor is None:
+            return np.zeros(h.size)
+        explained = h.copy()
+        if self._smallest > 0:
+            np.minimum(np.einsum("uc,uc->c", rows, rows) / self._smallest, h, out=explained)
+        near = np.flatnonzero(reach > np.sqrt(h) - np.sqrt(explained))
+        if near.size:
+            half = scipy.linalg.solve_triangular(
+                self._factor, rows[:, near], lower=True, check_finite=False
+            )
+            explained[near] = np.clip(np.einsum("uc,uc->c", half, half), 0.0, h[near])
+        return np.sqrt(h) - np.sqrt(explained)
+
+
 class _Search:
     """The search for one ridge: its working set, and the best supports found within it.
 
@@ -477,11 +524,10 @@ class _Search:
         self._known.fetch(union)
         H, delta, fixed = self._known.part(union, union), gram.delta[union], self._fixed[union]
         tolerance = dependence_tolerance(gram.precision)
-        try:
-            factor = np.linalg.cholesky(H + alpha * np.eye(union.size))
-        except np.linalg.LinAlgError:
-            factor = None  # the union depends linearly: nothing can be said of what it leaves
+        screen = _Screen(H + alpha * np.eye(union.size), many=gram.n_features > _TILE)
         solved = _Solved.from_supports(supports, union, H, delta, fixed, alpha)
+        usable = 1.0 - solved.explained >= tolerance
+        least_loss = np.maximum(_NEARLY * solved.least_loss, _LEAST_LOSS)[:, None]
         outside = self._usable & (self._place < 0)
         every_family = restrictions.families_of(np.arange(outside.size))
         worth = np.full(outside.size, -np.inf)
@@ -489,16 +535,13 @@ class _Search:
             tile = slice(low, low + _TILE)
             part, families = self._known.part(union, tile), every_family[tile]
             h = gram.diagonal[tile] + alpha
-            explained = h
-            if factor is not None:
-                half = scipy.linalg.solve_triangular(factor, part, lower=True, check_finite=False)
-                explained = np.clip(np.einsum("uc,uc->c", half, half), 0.0, h)
-            hidden = np.sqrt(h) - np.sqrt(explained)
             gradients = gram.delta[tile] + solved.weights @ part
-            possible = np.abs(gradients) > _NEARLY * np.outer(solved.least_loss, hidden)
-            possible[-1] |= joins
-            possible &= outside[tile]
-            possible[1.0 - solved.explained < tolerance] = False
+            reach = np.abs(gradients) / least_loss
+            if joins:
+                reach[-1] = np.inf
+            reach[~usable] = 0.0
+            reach[:, ~outside[tile]] = 0.0
+            possible = reach > screen.hidden(part, h, reach.max(axis=0))
             for number in np.flatnonzero(possible.any(axis=1)).tolist():
                 k = int(solved.sizes[number])
                 place, M = solved.places[number, :k], solved.M[number, :k, :k]
