@@ -17,6 +17,8 @@ from sparseauc import SparseAUCClassifier
 from sparseauc.cli import app
 from sparseauc.metrics import auc
 from sparseauc.tabular.model_files import CARD, load_model
+from sparseauc.tabular.reading import Input, Table
+from sparseauc.tabular.reading.cuts import cut_numbers
 from sparseauc.tabular.scorecard import ScoreCard
 
 pytestmark = pytest.mark.slow
@@ -103,6 +105,58 @@ def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
     assert repr(-points["threshold"]) in sql
     for one in points["columns"]:
         assert f"{one['points'] / one['unit']!r}e0" in sql
+
+
+def test_numbers_cut_at_their_deciles(folder, tmp_path):
+    frame = FRAME.copy()
+    frame.loc[::4, "a"] = np.nan
+    frame["b"] *= 1e3
+    arguments = ("-k", 4, "--points", 3, "--cut", "--text", "one-hot", "--missing", "median")
+    model = fitted(folder, "cut.skops", frame, *arguments)
+    card = json.loads(run("show", model, "--json").stdout)
+    assert sum("above" in term for term in card["terms"]) >= 2
+    assert {one["unit"] for one in card["summary"]["points"]["columns"]} == {1.0}
+    by_hand = np.full(N, card["intercept"])
+    for term in card["terms"]:
+        column = frame[term["column"]]
+        values = column == term["level"] if term["level"] else column > term["above"]
+        values = values.astype(float).where(column.notna(), term["fill"])
+        by_hand += term["coefficient"] * values
+    assert set(np.unique(by_hand % 1)) == {0.5}
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    found = scores(run("predict", model, tmp_path / "new.csv"))["score"]
+    np.testing.assert_array_equal(found, by_hand)
+    np.testing.assert_array_equal(load_model(model).decision_function(frame), by_hand)
+    page = run("show", model).stdout
+    for term in card["terms"]:
+        if "above" in term:
+            assert f"{term['column']} > {term['above']:g}" in page
+
+
+def test_cuts_have_rows_on_both_sides():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            np.exp(3 * rng.normal(size=500)), rng.integers(0, 4, 500), rng.integers(0, 2, 500),
+            1e9 + rng.normal(size=500), np.append(np.zeros(470), rng.random(30)), np.ones(500),
+        ]
+    )  # fmt: skip
+    X[:5, 0] = np.nan
+    inputs = tuple(Input(name) for name in "abcdef")
+    table = Table(X, inputs, rng.integers(0, 2, 500), "y", "no", "yes")
+    cut = cut_numbers(table)
+    assert cut.X.shape == (500, len(cut.inputs)) == (500, len({one.name for one in cut.inputs}))
+    for one, values in zip(cut.inputs, cut.X.T, strict=True):
+        original = X[:, "abcdef".index(one.column)]
+        if one.column in "cf":
+            np.testing.assert_array_equal(values, original)
+            continue
+        known = ~np.isnan(original)
+        np.testing.assert_array_equal(values[known], original[known] > one.above)
+        assert set(values[known]) == {0, 1}
+        assert np.isnan(values[~known]).all()
+    counts = {name: sum(one.column == name for one in cut.inputs) for name in "abcdef"}
+    assert counts == {"a": 9, "b": 3, "c": 1, "d": 9, "e": 1, "f": 1}
 
 
 def test_points_are_judged_by_nested_cross_validation(tmp_path):

@@ -37,6 +37,8 @@ def naive(card, rows):
             value = row[term.column]
             if value is not None and term.level is not None:
                 value = float(value == term.level)
+            if value is not None and term.above is not None:
+                value = float(value > term.above)
             if value is None:
                 value = term.fill
             total = None if value is None or total is None else total + term.coefficient * value
@@ -56,7 +58,9 @@ def cards_and_rows(draw, names=NAMES):
             levels = draw(st.lists(names, min_size=1, max_size=3, unique=True))
         for level in levels:
             fill = draw(st.none() | st.floats(-10, 10))
-            terms.append(Term(column, level, draw(WEIGHTS), fill))
+            cut = st.floats(-100, 100) if kinds[column] == "number" else st.none()
+            for above in draw(st.lists(st.none() | cut, min_size=1, max_size=2, unique=True)):
+                terms.append(Term(column, level, draw(WEIGHTS), fill, above))
     rows = draw(
         st.lists(
             st.fixed_dictionaries(
@@ -64,6 +68,7 @@ def cards_and_rows(draw, names=NAMES):
                     column: st.none()
                     | (
                         st.floats(-1e6, 1e6)
+                        | st.sampled_from([t.above or 0.0 for t in terms if t.column == column])
                         if kind == "number"
                         else st.sampled_from([t.level for t in terms if t.column == column]) | names
                     )

@@ -20,6 +20,7 @@ import sparseauc
 from sparseauc.datasets import make_outbreak
 from sparseauc.tabular.model_files import (
     CARD,
+    FORMAT,
     ModelFileError,
     ModelVersionWarning,
     load_model,
@@ -350,7 +351,7 @@ def test_estimator_and_card_that_disagree(path, content, tmp_path):
 
 
 def test_a_later_format_is_refused_naming_the_version(path, content):
-    path.write_bytes(changed_card(content, format=3, version="9.1"))
+    path.write_bytes(changed_card(content, format=FORMAT + 1, version="9.1"))
     refused(path, r"written by sparseauc 9\.1 in a later format")
 
 

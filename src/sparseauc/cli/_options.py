@@ -219,6 +219,14 @@ Points = Annotated[
         "the risk by total. Usual: --points 5 -k 5.",
     ),
 ]  # fmt: skip
+Cut = Annotated[
+    bool,
+    typer.Option(
+        "--cut", rich_help_panel=READING,
+        help="Cut numbers at their deciles into columns of 0 and 1, such as age > 60: extreme "
+        "values count no more than others, and totals of --points are whole numbers.",
+    ),
+]  # fmt: skip
 Permutations = Annotated[
     int,
     typer.Option(

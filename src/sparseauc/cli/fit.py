@@ -28,6 +28,7 @@ def fit_command(
     costs: options.Costs = None,
     budget: options.Budget = None,
     points: options.Points = None,
+    cut: options.Cut = False,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
     strata: options.Strata = None,
@@ -86,6 +87,7 @@ def fit_command(
             from ..tabular.limits import read_costs, read_signs
             from ..tabular.model_files import model_bytes
             from ..tabular.reading import Rules
+            from ..tabular.reading.cuts import cut_numbers
             from ._reading import made_by, read_table
 
             rules = Rules(
@@ -102,6 +104,7 @@ def fit_command(
                 permutations=permutations, seed=seed, jobs=jobs,
             )  # fmt: skip
             ready = read_table(table, rules, delimiter, encoding, max_gib)
+            ready = cut_numbers(ready) if cut else ready
             summary = fit_table(ready, settings, advance)
             card = summary.card()
             if out is not None:

@@ -17,11 +17,12 @@ from .scorecard import ColumnType, ScoreCard, Term
 
 _HOW = (
     "score = intercept + sum over terms of coefficient * value. A term with a level has value 1 if "
-    "the column equals that level and 0 if it equals another level. Any other term has the number "
-    "in the column; true is 1 and false is 0. NULL, NaN and unknown levels are missing (if levels "
-    "is null, no level is unknown). If limits is true, >5 counts as 5, and text without a digit is "
-    "missing. A missing value is replaced by fill; if fill is null, the row has no score. A row "
-    "with an infinite number has no score. Rows with a score above 0 are predicted positive, "
+    "the column equals that level and 0 if it equals another level. A term with above has value 1 "
+    "if the number in the column is larger than that, and 0 if it is not. Any other term has the "
+    "number in the column; true is 1 and false is 0. NULL, NaN and unknown levels are missing (if "
+    "levels is null, no level is unknown). If limits is true, >5 counts as 5, and text without a "
+    "digit is missing. A missing value is replaced by fill; if fill is null, the row has no score. "
+    "A row with an infinite number has no score. Rows with a score above 0 are predicted positive, "
     "others negative. If calibration is not null, the probability of the positive class is "
     "1 / (1 + exp(-(slope * score + intercept))), with its slope and intercept; n_positive and "
     "n_negative out-of-fold scores were used to fit it. If points is not null, score = total - "
@@ -57,6 +58,7 @@ def to_json(card: ScoreCard) -> str:
                 "level": term.level,
                 "coefficient": term.coefficient,
                 "fill": term.fill,
+                "above": term.above,
             }
             for term in card.terms
         ],
@@ -148,10 +150,16 @@ def _sql_term(term: Term, of: ColumnType) -> str:
         value = (
             f"CASE WHEN -ABS({number}) < -{_MOST} THEN NULL\n"
             f"    WHEN {number} <= {_MOST}\n"
-            f"    THEN {number} ELSE {fill} END"
+            f"    THEN {_sql_cut(number, term.above)} ELSE {fill} END"
         )
     coefficient = _literal(term.coefficient)
     return f"({coefficient}) * {value}" if term.coefficient < 0 else f"{coefficient} * {value}"
+
+
+def _sql_cut(number: str, above: float | None) -> str:
+    if above is None:
+        return number
+    return f"CASE WHEN {number} > {_literal(above)} THEN 1.0e0 ELSE 0.0e0 END"
 
 
 def _without_limits(name: str) -> str:
@@ -311,8 +319,12 @@ class _Graph:
 
         fill = self.constant([[math.nan if term.fill is None else term.fill]])
         if term.level is None:
+            number = term.column
+            if term.above is not None:
+                above = self.add("Greater", number, self.constant([[term.above]]))
+                number = self.add("Cast", above, to=TensorProto.DOUBLE)
             finite = self.add(
-                "Where", self.add("IsInf", term.column), self.constant([[math.nan]]), term.column
+                "Where", self.add("IsInf", term.column), self.constant([[math.nan]]), number
             )
             # An infinite number is none, and none to be filled in either.
             return self.add("Where", self.add("IsNaN", term.column), fill, finite)

@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._files import write_atomically
-from .scorecard import ColumnType, ScoreCard, make_card, steps_of
+from .scorecard import ColumnType, Origin, ScoreCard, make_card, steps_of
 
 # 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
-FORMAT = 2
+# 3: terms of numbers that were cut; other models are still written as 2.
+FORMAT = 3
 CARD, SCHEMA = "sparseauc.json", "schema.json"
 # A thousand times a large model: a larger file is an attack on memory.
 _LARGEST = 1 << 28
@@ -160,7 +161,7 @@ def save_model(
     model: Any,
     *,
     summary: Mapping[str, Any] | None = None,
-    inputs: Sequence[tuple[str, str | None]] | None = None,
+    inputs: Sequence[Origin] | None = None,
     types: Mapping[str, ColumnType] | None = None,
     classes: tuple[str, str] | None = None,
     target: str = "y",
@@ -204,7 +205,8 @@ def save_model(
 
 def model_bytes(model: Any, card: ScoreCard) -> bytes:
     """Return the contents of a model file."""
-    head = {"format": FORMAT, "sha256": card.digest(), "card": card.as_dict()}
+    cut = any(term.above is not None for term in card.terms)
+    head = {"format": FORMAT if cut else 2, "sha256": card.digest(), "card": card.as_dict()}
     written = io.BytesIO(_skops().dumps(model))
     buffer = io.BytesIO()
     with (
@@ -267,13 +269,13 @@ def load_model(path: Path | str) -> SavedModel:
     return SavedModel(estimator, card)
 
 
-def _inputs(card: ScoreCard, estimator: Any) -> list[tuple[str, str | None]]:
+def _inputs(card: ScoreCard, estimator: Any) -> list[Origin]:
     """Columns of X as the card names them; only those chosen are known by level."""
     _, classifier = steps_of(estimator)
-    inputs: list[tuple[str, str | None]] = [(name, None) for name in card.columns]
+    inputs: list[Origin] = [(name, None) for name in card.columns]
     chosen = np.flatnonzero(classifier.coef_[0]).tolist()
     for j, term in zip(chosen, card.terms, strict=True):
-        inputs[j] = (term.column, term.level)
+        inputs[j] = (term.column, term.level, term.above)
     return inputs
 
 

@@ -25,6 +25,7 @@ from ..estimators import SparseLinearClassifier
 
 Floats = npt.NDArray[np.float64]
 Kind = Literal["number", "boolean", "text"]
+Origin = tuple[str, str | None] | tuple[str, str | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,13 @@ class ColumnType:
         )
 
 
+def term_name(column: str, level: str | None, above: float | None) -> str:
+    """Name of a column of X: that of its origin, with the level or the cut if there is one."""
+    if above is not None:
+        return f"{column} > {above:.12g}"
+    return column if level is None else f"{column}={level}"
+
+
 @dataclass(frozen=True)
 class Term:
     """The contribution of one chosen column to the score.
@@ -82,17 +90,20 @@ class Term:
     coefficient : float
     fill : float, optional
         Replaces missing values; without it, rows with a missing value have no score.
+    above : float, optional
+        The term is 1 if the number is larger, else 0.
     """
 
     column: str
     level: str | None
     coefficient: float
     fill: float | None = None
+    above: float | None = None
 
     @property
     def name(self) -> str:
-        """Name of the term: that of the column, with the level if there is one."""
-        return self.column if self.level is None else f"{self.column}={self.level}"
+        """Name of the term: that of the column, with the level or the cut if there is one."""
+        return term_name(self.column, self.level, self.above)
 
 
 @dataclass(frozen=True)
@@ -158,8 +169,14 @@ class ScoreCard:
     types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
     calibration: Calibration | None = None
 
+    def with_cuts(self, values: Floats) -> Floats:
+        """Numbers as the terms take them: 1 or 0 where a term asks if they are above a cut."""
+        cuts = np.array([np.nan if one.above is None else one.above for one in self.terms])
+        taken: Floats = np.where(np.isnan(cuts) | np.isnan(values), values, values > cuts)
+        return taken
+
     def scores(self, values: Floats) -> Floats:
-        """Score rows given the values of the terms, (n, n_terms), NaN where missing.
+        """Score rows given the numbers of the terms, (n, n_terms), NaN where missing.
 
         Raises
         ------
@@ -167,7 +184,7 @@ class ScoreCard:
             If a score overflows.
         """
         fills = np.array([np.nan if term.fill is None else term.fill for term in self.terms])
-        filled = np.where(np.isnan(values), fills, values)
+        filled = np.where(np.isnan(values), fills, self.with_cuts(values))
         coefficients = np.array([term.coefficient for term in self.terms], np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             scores: Floats = filled @ coefficients + self.intercept
@@ -218,6 +235,9 @@ class ScoreCard:
         for name in ("types", "calibration"):
             if not content[name]:
                 del content[name]
+        for term in content["terms"]:
+            if term["above"] is None:
+                del term["above"]
         return content
 
     @classmethod
@@ -229,6 +249,7 @@ class ScoreCard:
                 level=None if term["level"] is None else _text(term["level"]),
                 coefficient=_finite(term["coefficient"]),
                 fill=None if term["fill"] is None else _finite(term["fill"]),
+                above=_finite(term["above"]) if "above" in term else None,
             )
             for term in content["terms"]
         )
@@ -283,7 +304,7 @@ def _mark(value: Any) -> str | None:
 def make_card(
     model: Any,
     *,
-    inputs: Sequence[tuple[str, str | None]] | None = None,
+    inputs: Sequence[Origin] | None = None,
     types: Mapping[str, ColumnType] | None = None,
     classes: tuple[str, str] | None = None,
     target: str = "y",
@@ -296,9 +317,10 @@ def make_card(
     model : SparseLinearClassifier, or Pipeline that ends with one
         A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``. A scaler is
         folded into the coefficients.
-    inputs : sequence of (column, level), optional
-        Origin of each column of X; the level is None except for text. By default the names that
-        the model was fitted with, or indices.
+    inputs : sequence of (column, level, above), optional
+        Origin of each column of X; the level is None except for text, and above is None except for
+        numbers that were cut, or left out. By default the names that the model was fitted with, or
+        indices.
     types : mapping of str to ColumnType, optional
         Column types in training; only those of chosen columns are kept.
     classes : (str, str), optional
@@ -324,7 +346,7 @@ def make_card(
     chosen = np.flatnonzero(coef)
     slope, offset, fills = _folded(before, chosen)
     terms = tuple(
-        Term(*inputs[j], coefficient=weight, fill=None if np.isnan(fill) else fill)
+        Term(*inputs[j][:2], weight, None if np.isnan(fill) else fill, *inputs[j][2:])
         for j, weight, fill in zip(
             chosen.tolist(), (coef[chosen] * slope).tolist(), fills.tolist(), strict=True
         )
@@ -337,7 +359,7 @@ def make_card(
         negative=negative,
         positive=positive,
         target=target,
-        columns=tuple(Term(*one, coefficient=0.0).name for one in inputs),
+        columns=tuple(Term(*one[:2], 0.0, None, *one[2:]).name for one in inputs),
         types={name: kind for name, kind in (types or {}).items() if name in used},
         calibration=_calibration_of(classifier),
         summary={} if summary is None else dict(summary),

@@ -232,7 +232,7 @@ class FitSummary:
         table = self.table
         return make_card(
             self.model,
-            inputs=[(column.column, column.level) for column in table.inputs],
+            inputs=[(column.column, column.level, column.above) for column in table.inputs],
             types=table.types,
             classes=(table.negative, table.positive),
             target=table.target,

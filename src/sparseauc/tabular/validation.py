@@ -324,13 +324,14 @@ def _shifts(card: ScoreCard, values: Floats) -> list[ColumnShift]:
     """Compare the columns with their training distribution on the card."""
     before: Mapping[str, Any] = card.summary.get("distributions") or {}
     shifts = []
+    taken = card.with_cuts(values)
     for j, term in enumerate(card.terms):
         column = values[:, j]
-        present = column[~np.isnan(column)]
+        present, entered = (part[~np.isnan(column)] for part in (column, taken[:, j]))
         known = before.get(term.name)
         shift, moved = None, False
         if known is not None and present.size and float(known["std"]) > 0:
-            shift = float((present.mean() - float(known["mean"])) / float(known["std"]))
+            shift = float((entered.mean() - float(known["mean"])) / float(known["std"]))
             error = np.sqrt(1 / present.size + 1 / max(1, int(known["rows"])))
             moved = abs(shift) > max(MOVED, CERTAIN * error)
         of = card.types.get(term.column)

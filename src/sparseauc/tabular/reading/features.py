@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._text import listed, shortened
-from ..scorecard import ColumnType, Kind
+from ..scorecard import ColumnType, Kind, term_name
 from .columns import is_number, is_text, kind_of, numbers, texts
 from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits
@@ -28,15 +28,16 @@ _NEARLY = 0.8
 
 @dataclass(frozen=True)
 class Input:
-    """Origin of a column of X: a column of the file, or one level of a text column."""
+    """Origin of a column of X: a column of the file, one level of a text column, or a cut."""
 
     column: str
     level: str | None = None
+    above: float | None = None
 
     @property
     def name(self) -> str:
         """Name of the column of X."""
-        return self.column if self.level is None else f"{self.column}={self.level}"
+        return term_name(self.column, self.level, self.above)
 
 
 @dataclass(frozen=True, eq=False)

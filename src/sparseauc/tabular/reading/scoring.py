@@ -197,7 +197,7 @@ def _find_notes(
                 "missing"
             )
         if count and term.fill is not None:
-            by = f" by {term.fill:.4g}" if term.level is None else ""
+            by = f" by {term.fill:.4g}" if (term.level, term.above) == (None, None) else ""
             said_so = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
             (warnings if count == n else notes).append(said_so)
         warnings += _warn_out_of_range(values[:, j], term, card.type_of(term))

@@ -676,6 +676,7 @@ def _use(summary: FitSummary) -> list[Element]:
 
 def _value(term: Any) -> str:
     name = term.column if term.level is None else f"[{term.column} is {term.level}]"
+    name = name if term.above is None else f"[{term.name}]"
     return name if term.fill is None else f"{name} ({term.fill:.4g} if missing)"
 
 
