@@ -379,12 +379,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         order = np.argsort(-alphas)
         aucs = [] if self.coefficients == "logistic" else [*found.aucs[:, order].swapaxes(0, 1)]
         ridges = [np.full(ks.size, alpha) for alpha in alphas[order][: len(aucs)]]
-        logistic_ridges = [np.full(ks.size, np.nan)] * len(aucs)
         kinds = ["auc"] * len(aucs)
-        if found.logistic_aucs is not None and found.logistic_ridges is not None:
+        if found.logistic_aucs is not None:
             aucs.append(found.logistic_aucs)
             ridges.append(alphas[found.best_alphas])
-            logistic_ridges.append(found.logistic_ridges)
             kinds.append("logistic")
         scores = np.stack(aucs, axis=2).reshape(len(found.aucs), -1)
         tried = {
@@ -400,7 +398,6 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.n_repeats_ = repeats
         self.cv_results_ = {
             **{f"param_{name}": values for name, values in tried.items()},
-            "param_logistic_ridge": np.stack(logistic_ridges, axis=1).ravel(),
             "params": [dict(zip(tried, row, strict=True)) for row in rows],
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
             "mean_test_score": mean,
@@ -408,6 +405,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             "standard_error_test_score": fold_standard_error(scores, repeats),
             "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
         }
+        if found.logistic_ridges is not None:
+            own = np.repeat(found.logistic_ridges, len(kinds))
+            is_logistic = tried["coefficients"] == "logistic"
+            self.cv_results_["param_logistic_ridge"] = np.where(is_logistic, own, np.nan)
         best = choose(self.rule, self.cv_results_)
         self.best_index_ = best
         self.best_score_ = float(mean[best])
