@@ -127,6 +127,10 @@ def test_every_home_gives_the_same(limit):
     np.testing.assert_allclose(without_rows, expected, rtol=1e-6, atol=1e-12)
     sparse = clone(model).fit(sp.csr_array(X), y, weight).coef_
     np.testing.assert_allclose(sparse, expected, rtol=1e-6, atol=1e-12)
+    dask = pytest.importorskip("dask.array")
+    parts = (dask.from_array(one, chunks=100) for one in (X, y, weight))
+    on_workers = clone(model).fit(*parts).coef_
+    np.testing.assert_allclose(on_workers, expected, rtol=1e-6, atol=1e-12)
     tuned = SparseAUCClassifierCV([2, 4], [0.1], cv=3, **limits)
     expected = clone(tuned).fit(X, y, weight).coef_
     in_chunks = clone(tuned).fit(chunks_in_memory(X), y, weight).coef_

@@ -184,3 +184,21 @@ def test_awkward_tables(problem):
     if alpha > 0 and (gram.diagonal[restrictions.fixed] > 0).all():
         best = best_objectives(gram, alpha, ks, restrictions)
         assert (np.array([one.objective for one in path]) >= best - 1e-9).all()
+
+
+def test_the_cheapest_of_equal_columns():
+    y = np.arange(80) % 2
+    X = np.random.default_rng(0).normal(size=(80, 4)) + np.outer(y, [2, 1, 0, 0])
+    # Columns 4 and 6 are column 0 again, 5 is column 0 turned round.
+    X = np.column_stack([X, X[:, 0], -X[:, 0], 2 * X[:, 0] + 1])
+    gram = StandardisedGram(class_moments(X, y))
+    amounts = np.array([3.0, 1, 1, 1, 2, 1, 2])
+    chosen = []
+    for signs in (None, np.array([1, 0, 0, 0, 1, 1, 1])):
+        for money in (4.0, 100.0):
+            restrictions = Restrictions(
+                signs=signs, prices=Prices(amounts, np.arange(7)), budgets=np.array([money])
+            )
+            (found,) = limited_path(gram, np.array([2]), 1.0, restrictions)
+            chosen.append(set(found.support.tolist()) & {0, 4, 5, 6})
+    assert chosen == [{5}, {5}, {4}, {4}]

@@ -42,6 +42,8 @@ _MOST_KICKED = 16
 _MOST_FORCED, _MOST_ADDED = 30, 40
 # Columns checked at a time, so that no copy of all rows is made.
 _TILE = 8192
+# Columns that differ by no more than this, on the standardised scale, are equal.
+_EQUAL = 1e-12
 # Times that a path is gone through.
 _ROUNDS = 5
 
@@ -500,7 +502,7 @@ class _Search:
             lists = self._search(points, lists)
             helpful = self._helpful(points, lists)
             if helpful.size == 0:
-                return [self._solution(one) for one in lists]
+                return [self._solution(self._cheapest_of_equals(one.members)) for one in lists]
             self._add(helpful)
 
     def _independent(self, columns: Indices) -> Indices:
@@ -647,13 +649,32 @@ class _Search:
                     helpful |= {int(tile[j]), *tile[order[worth[order] > 0]].tolist()}
         return np.array(sorted(helpful), np.int64)
 
-    def _solution(self, found: _List) -> Solution:
+    def _cheapest_of_equals(self, members: Indices) -> Indices:
+        """Put the cheapest of equal columns, the first of those, in place of the one found."""
+        columns, purse = self._columns, self._purse
+        listed = members.tolist()
+        for place, member in enumerate(listed):
+            if member in self._fixed:
+                continue
+            row = self._H[np.searchsorted(self._W, member)]
+            same = np.sign(row).astype(np.int64) * columns.sign[member] == columns.sign[self._W]
+            same &= np.abs(np.abs(row) + self._alpha - columns.whole[member]) <= _EQUAL
+            for values in (columns.whole, np.abs(columns.delta), columns.family):
+                same &= np.abs(values[self._W] - values[member]) <= _EQUAL
+            others = [*listed[:place], *listed[place + 1 :]]
+            bought = np.isin(np.arange(purse.paid.size), columns.purchase[others])
+            prices = np.where(bought | (purse.paid > 0), 0.0, purse.prices)
+            equals = [j for j in self._W[same & columns.free[self._W]].tolist() if j not in others]
+            listed[place] = min([member, *equals], key=lambda j: (prices[columns.purchase[j]], j))
+        return np.array(sorted(listed), np.int64)
+
+    def _solution(self, members: Indices) -> Solution:
         """Minimise on a list."""
-        at = np.searchsorted(self._W, found.members)
-        own = _take(self._columns, found.members)
+        at = np.searchsorted(self._W, members)
+        own = _take(self._columns, members)
         coef, explained = minimise_signed(self._H[np.ix_(at, at)], own.delta, own.sign, own.floor)
         kept = coef != 0.0
-        return Solution(found.members[kept], coef[kept], 1.0 - explained)
+        return Solution(members[kept], coef[kept], 1.0 - explained)
 
 
 def _is_better(one: _List, other: _List) -> bool:
