@@ -81,8 +81,8 @@ Strata = Annotated[
     str | None,
     typer.Option(
         show_default=False, rich_help_panel=READING,
-        help="Column of sites, batches, donors or matched sets: only rows of the same one are "
-        "compared, in fitting and in the AUC. It is no predictor.",
+        help="Column of sites, batches, donors or matched sets. Only rows of the same stratum are "
+        "compared, in fitting and in the AUC. The column itself is not fitted.",
     ),
 ]  # fmt: skip
 Ids = Annotated[
