@@ -8,7 +8,6 @@ matrices, as rows of H are summed in double precision.
 
 from common import report  # isort: skip
 
-import argparse
 import os
 import time
 
@@ -19,8 +18,10 @@ from threadpoolctl import threadpool_limits
 from gpu import read_bandwidth, seconds
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.chunks import DeviceChunks
+from sparseauc.path.path import DEFAULT_ALPHAS
 
 KS = range(1, 51)
+SIZES = (50_000, 20_000), (20_000, 50_000)
 
 
 class TimedChunks(DeviceChunks):
@@ -50,16 +51,9 @@ def double_precision_rate():
     return 2 * 160 * 20_000**2 / best
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=50_000)
-    parser.add_argument("--columns", type=int, default=20_000)
-    arguments = parser.parse_args()
-    if not torch.cuda.is_available():
-        print("not measured: torch finds no GPU")
-        return
-    n, d, cores = arguments.rows, arguments.columns, os.cpu_count()
-    bandwidth, rate = read_bandwidth(), double_precision_rate()
+def compare(n, d, bandwidth, rate):
+    """Cross-validate one table on the GPU and on the CPU; return rows of the report."""
+    cores = os.cpu_count()
     torch.cuda.empty_cache()
     generator = torch.Generator("cuda").manual_seed(0)
     X = torch.randn(n, d, device="cuda", generator=generator)
@@ -81,8 +75,8 @@ def main():
     size = host.nbytes
     same = model.k_ == other.k_ and np.array_equal(model.get_support(), other.get_support())
     apart = np.abs(model.coef_ - other.coef_).max() / np.abs(other.coef_).max()
-    rows = [
-        (f"5 folds × 50 k × 5 ridges, {n} × {d} float32 ({size / 1e9:.0f} GB), on the GPU",
+    return [
+        (f"5 folds × 50 k × {len(DEFAULT_ALPHAS) - (d >= n)} ridges, {n} × {d} float32 ({size / 1e9:.0f} GB), on the GPU",
          f"{on_gpu:.1f} s"),
         (f"the same on {cores} CPU cores", f"{on_cpu:.1f} s, {on_cpu / on_gpu:.1f} times as long"),
         ("  the same columns; largest difference of coefficients",
@@ -98,6 +92,14 @@ def main():
         ("chosen",
          f"k = {model.k_}, ridge {model.alpha_:g}, validation AUC {model.best_score_:.4f}"),
     ]  # fmt: skip
+
+
+def main():
+    if not torch.cuda.is_available():
+        print("not measured: torch finds no GPU")
+        return
+    limits = read_bandwidth(), double_precision_rate()
+    rows = [row for n, d in SIZES for row in compare(n, d, *limits)]
     report(
         "gpu_cv",
         f"Cross-validation on one {torch.cuda.get_device_name()}, torch {torch.__version__}",

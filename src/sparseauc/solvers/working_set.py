@@ -557,12 +557,12 @@ class _Search:
                 )  # fmt: skip
                 gains /= max(solved.explained[number], _LEAST_EXPLAINED)
                 worth[low + chosen] = np.maximum(worth[low + chosen], gains)
-        if not (worth > MIN_RELATIVE_GAIN).any():
-            return np.empty(0, np.int64)
-        order = np.argsort(-worth, kind="stable")
         helpful = int(np.count_nonzero(worth > MIN_RELATIVE_GAIN))
-        near = int(np.count_nonzero(worth > -np.inf))
-        return order[: min(max(helpful, min(near, _LEAST_ADDED)), _MOST_ADDED)]
+        if helpful == 0:
+            return np.empty(0, np.int64)
+        near = np.flatnonzero(worth > -np.inf)
+        order = near[np.argsort(-worth[near], kind="stable")]
+        return order[: min(max(helpful, min(near.size, _LEAST_ADDED)), _MOST_ADDED)]
 
     def replace_by_first_of_equals(self, supports: list[Indices]) -> list[Indices]:
         """Put the first of equal columns in place of the one found: which it was is rounding."""
