@@ -75,9 +75,10 @@ def compare(n, d, bandwidth, rate):
     size = host.nbytes
     same = model.k_ == other.k_ and np.array_equal(model.get_support(), other.get_support())
     apart = np.abs(model.coef_ - other.coef_).max() / np.abs(other.coef_).max()
+    ridges = len(DEFAULT_ALPHAS) - (d >= n)
+    what = f"5 folds × 50 k × {ridges} ridges, {n} × {d} float32 ({size / 1e9:.0f} GB)"
     return [
-        (f"5 folds × 50 k × {len(DEFAULT_ALPHAS) - (d >= n)} ridges, {n} × {d} float32 ({size / 1e9:.0f} GB), on the GPU",
-         f"{on_gpu:.1f} s"),
+        (f"{what}, on the GPU", f"{on_gpu:.1f} s"),
         (f"the same on {cores} CPU cores", f"{on_cpu:.1f} s, {on_cpu / on_gpu:.1f} times as long"),
         ("  the same columns; largest difference of coefficients",
          f"{'yes' if same else 'NO'}; {apart:.1e} (the CPU multiplies in float32)"),
