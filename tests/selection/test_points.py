@@ -149,7 +149,8 @@ def test_whole_totals_have_a_threshold_between_them():
     score = point_score(SparseAUCClassifier(k=3).fit(X, y), X, y)
     assert score.threshold % 1 == 0.5
     assert set(score.model.decision_function(X) % 1) == {0.5}
-    assert "if 1" in str(score)
+    assert "if so" in str(score)
+    assert "points of all that apply" in str(score)
 
 
 def test_what_json_holds(table):

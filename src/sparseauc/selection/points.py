@@ -117,9 +117,11 @@ def write_points(score: Mapping[str, Any]) -> str:
     width = max([len("column"), *(len(one["column"]) for one in columns)])
     lines = [f"Points for {score['positive']}", "", f"{'column':<{width}}  points  for each"]
     for one in columns:
-        unit = "if 1" if one["yes_no"] else f"{one['unit']:g}"
+        unit = "if so" if one["yes_no"] else f"{one['unit']:g}"
         lines.append(f"{one['column']:<{width}}  {one['points']:+6d}  {unit:>8}")
-    lines += ["", "Total: points × value / unit, added up.", ""]
+    whole = all(one["yes_no"] for one in columns)
+    how = "the points of all that apply" if whole else "points × value / unit"
+    lines += ["", f"Total: {how}, added up.", ""]
     lines.append("total above   up to   rows  positives   risk (95 % limits)")
     for one in score["risk"]:
         above, up_to = (

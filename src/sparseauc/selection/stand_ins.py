@@ -88,14 +88,21 @@ def replacements(
     return best_stand_ins(fitted, n_best, splits)
 
 
-def best_stand_ins(fitted: FittedList, n_best: int, splits: list[Split]) -> pd.DataFrame:
-    """Do what :func:`replacements` does, for a list, rows and folds that were checked."""
+def best_stand_ins(
+    fitted: FittedList, n_best: int, splits: list[Split], origins: npt.NDArray[Any] | None = None
+) -> pd.DataFrame:
+    """Do what :func:`replacements` does, for a list, rows and folds that were checked.
+
+    Columns of the same label in ``origins`` are had together or not at all, and so no stand-ins.
+    """
     import pandas as pd
 
     positive, support, gram = fitted.positive, fitted.support, fitted.gram
     objective, after = exchange_table(
         gram, gram.rows(support), support, fitted.alpha, fitted.restrictions
     )
+    if origins is not None:
+        after = np.where(origins[support][:, None] == origins, np.inf, after)
     order = np.argsort(after, axis=1, kind="stable")[:, :n_best]
     pairs = [
         (place, j)

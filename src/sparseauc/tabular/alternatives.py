@@ -94,8 +94,9 @@ def find_alternatives(
             if np.unique(table.y[folds == fold]).size == 2
         ]
         check_splits(splits, fitted.positive, None, fitted.strata)
+        origins = np.array([one.column for one in table.inputs])
         n_best = _STAND_INS if fitted.support.size <= 20 else _STAND_INS_OF_MANY
-        replacements = best_stand_ins(fitted, n_best, splits)
+        replacements = best_stand_ins(fitted, n_best, splits, origins)
         loss = objective_of(fitted, fitted.support)
         near = lists_near(fitted, WITHIN * (1 - loss) / loss, _MOST, _OPERATIONS)
     except ValueError:

@@ -422,6 +422,15 @@ def test_other_lists_are_named_by_what_differs():
     assert shown["Gain"].min() >= 98 - 1e-6
 
 
+def test_a_level_is_no_stand_in_for_another():
+    table = make_table()
+    inputs = tuple(Input(f"gene {j // 4}", level=str(j % 4)) for j in range(12))
+    summary = fit_table(dataclasses.replace(table, inputs=inputs), FitSettings(k=3, alpha=1.0))
+    found = summary.alternatives.replacements
+    assert len(found) == 9
+    assert (found["column"].str[:6] != found["stand_in"].str[:6]).all()
+
+
 def test_nothing_to_exchange():
     summary = fit_table(make_table(d=3), FitSettings(k=3, alpha=1.0, stability_pairs=0))
     assert summary.alternatives is None
