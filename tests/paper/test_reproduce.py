@@ -157,6 +157,13 @@ def test_a_dry_run_tells_tasks_and_hours_and_runs_nothing(run, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_device_that_is_not_there_is_refused_before_anything_is_run(run, tmp_path):
+    result = run("table1", "--device", "abacus")
+    assert result.exit_code == 2
+    assert "not a device torch knows" in result.output.replace("\n", " ").replace("│ ", "")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_report_of_what_is_stored(run, tmp_path):
     assert run("table1", "--methods", "mean-difference", "--trials", 1).exit_code == 0
     before = finished(tmp_path)
