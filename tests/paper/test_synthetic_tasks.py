@@ -102,7 +102,7 @@ def test_columns_of_dense_answers_do_not_depend_on_their_scale(monkeypatch):
     """All coefficients below the cut: nothing is left, but the largest are still the largest."""
     method = METHODS["spam-l2"]
     whole = task("spam-l2", CORRECTED).compute()
-    tiny = replace(method, fit=lambda training, grid: 1e-9 * method.fit(training, grid))
+    tiny = replace(method, solve=lambda training, grid: 1e-9 * method.fit(training, grid))
     monkeypatch.setitem(METHODS, "spam-l2", tiny)
     small = task("spam-l2", CORRECTED).compute()
     assert (small["columns"], small["f1"]) == (0, 0.0)
@@ -125,7 +125,7 @@ def test_our_estimator_gets_the_table_as_it_is(monkeypatch):
         seen.append(training.X)
         return method.fit(training, grid)
 
-    monkeypatch.setitem(METHODS, "sparse-auc", replace(method, fit=fit))
+    monkeypatch.setitem(METHODS, "sparse-auc", replace(method, solve=fit))
     task("sparse-auc", CORRECTED).compute()
     data = outbreak(*DRAW)
     (X,) = seen
