@@ -74,6 +74,7 @@ INTERNAL = {
     "sparseauc.tabular",
     "sparseauc.objective",
     "sparseauc.rows",
+    "sparseauc.strata",
 }
 
 
