@@ -138,7 +138,7 @@ def test_the_auc_and_its_optimism(tuned, tuned_report):
     assert folds == pytest.approx(tuned.nested.fold_aucs.mean())
     search = frame.loc["cross-validation of k"]
     assert search["AUC"] == tuned.classifier.best_score_
-    assert "best of 30" in search["Comment"]
+    assert "best of 24" in search["Comment"]
     training = frame.loc["training rows"]
     assert training["AUC"] == tuned.training_auc.auc
     # No interval for what is optimistic: it would lend it weight.
@@ -294,7 +294,7 @@ def test_what_was_done_in_plain_words(tuned, tuned_report):
     for part in (
         f"has 160 rows: {y.sum()} with state = ill (events) and {160 - y.sum()} with well",
         "No value was missing",
-        "1 to 6 columns and 4 ridge penalties were compared by 5-fold cross-validated AUC",
+        "1 to 6 columns and 3 ridge penalties were compared by 5-fold cross-validated AUC",
         "for each of 5 outer folds",
         "split into halves 5 times",
         "Platt scaling",
@@ -508,7 +508,7 @@ def groups_without_stability():
 @pytest.mark.parametrize(
     ("make", "figures", "says"),
     [
-        ("tuned_report", 5, "1 to 6 columns and 4 ridge penalties"),
+        ("tuned_report", 5, "1 to 6 columns and 3 ridge penalties"),
         (ten_positives, 4, "Only 10 rows are 'ill'"),
         (groups_without_stability, 4, "Rows come in 80 groups"),
     ],
