@@ -218,13 +218,13 @@ def test_scalers_are_folded_into_the_card(steps, tmp_path):
 @pytest.mark.parametrize(
     "model",
     [
-        LogisticRegression().fit(X, y),
-        make_pipeline(MinMaxScaler(), sparseauc.SparseAUCClassifier(k=3)).fit(X, y),
+        LogisticRegression(),
+        make_pipeline(MinMaxScaler(), sparseauc.SparseAUCClassifier(k=3)),
     ],
 )
 def test_other_models_are_not_saved(model, tmp_path):
     with pytest.raises(TypeError, match=r"expected a sparseauc classifier"):
-        save_model(tmp_path / "m.skops", model)
+        save_model(tmp_path / "m.skops", model.fit(X, y))
     assert list(tmp_path.iterdir()) == []
 
 
