@@ -22,8 +22,6 @@ _COPY_ON_CPU = 2**30
 # Share of a GPU's free memory that rows may fill: the rest is for the models and for products.
 _SHARE = 0.8
 _GIB = 2**30
-# Bytes of a tensor from which on it is copied to the host through page-locked memory.
-_PINNED_FROM = 2**20
 
 
 def is_tensor(X: Any) -> bool:
@@ -39,14 +37,7 @@ def import_torch() -> Any:
 
 def to_host(values: Any) -> npt.NDArray[Any]:
     """Return an array; tensors are copied from their device."""
-    if not is_tensor(values):
-        return np.asarray(values)
-    tensor = values.detach()
-    if tensor.is_cuda and tensor.nbytes > _PINNED_FROM:
-        # Through page-locked memory, which is several times as fast.
-        pinned = import_torch().empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-        tensor = pinned.copy_(tensor)
-    return np.asarray(tensor.cpu())
+    return np.asarray(values.detach().cpu() if is_tensor(values) else values)
 
 
 @contextlib.contextmanager
