@@ -88,7 +88,7 @@ def test_sparse_missing_and_grouped(kind):
 
 
 def test_unknown_method_and_too_few_rows():
-    with pytest.raises(DataError, match="no method 'forest'"):
+    with pytest.raises(DataError, match="unknown method 'forest'"):
         compare_methods(table(), ["forest"])
     one = Table(X[:5], table().inputs, np.array([1, 0, 0, 0, 0]), "ill", "no", "yes")
     with pytest.raises(DataError, match="too few"):
