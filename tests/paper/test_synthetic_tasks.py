@@ -188,5 +188,5 @@ def test_a_task_is_determined_by_its_settings():
     assert base.key == task("sht-auc", one_switch_on("truncate_before_auc")).key
     assert base.key == task("sht-auc", one_switch_on("last_iterate")).key
     assert base.key != task("sht-auc", one_switch_on("one_fewer")).key
-    assert '"version"' in base.description
+    assert '"version"' not in base.description  # results outlive a version of the library
     assert '"revision"' in base.description
