@@ -430,3 +430,33 @@ def test_questions_about_a_list_within_strata():
     table[:, 0] += 1.5 * y
     matched = stability_selection(table, y, 1, n_pairs=10, strata=sets, random_state=0)
     assert matched.frequency[0] > 0.9
+
+
+def test_strata_combine_with_signs_and_a_budget():
+    best = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(5, 9))
+        X, positive, strata = random_problem(rng, d=d, s=3)
+        costs, signs = rng.integers(1, 6, d), rng.integers(-1, 2, d)
+        budget = float(rng.integers(3, 10))
+        bought = SparseAUCClassifier(d, 0.1, costs=costs, budget=budget).fit(
+            X, positive, strata=strata
+        )
+        support = np.flatnonzero(bought.coef_[0])
+        assert costs[support].sum() <= budget
+        scale = within_deviations(X, positive, strata, None, "pairs")
+        differences, counts = pairs_within(X / scale, positive, strata)
+        H, delta = (differences.T * counts) @ differences + 0.1 * np.eye(d), counts @ differences
+        least = min(
+            1 - delta[list(one)] @ np.linalg.solve(H[np.ix_(one, one)], delta[list(one)])
+            for k in range(1, d + 1)
+            for one in combinations(range(d), k)
+            if costs[list(one)].sum() <= budget
+        )
+        found = bought.objective_ + 0.1 * np.sum((bought.coef_ * bought.scale_) ** 2)
+        assert found >= least - 1e-9
+        best.append(found <= least + 1e-9)
+        signed = SparseAUCClassifier(3, 0.1, signs=signs).fit(X, positive, strata=strata)
+        assert (signed.coef_[0] * signs >= 0).all()
+    assert np.mean(best) >= 0.97
