@@ -91,5 +91,5 @@ def test_unknown_method_and_too_few_rows():
     with pytest.raises(DataError, match="unknown method 'forest'"):
         compare_methods(table(), ["forest"])
     one = Table(X[:5], table().inputs, np.array([1, 0, 0, 0, 0]), "ill", "no", "yes")
-    with pytest.raises(DataError, match="too few"):
+    with pytest.raises(DataError, match="needs at least 4"):
         compare_methods(one, ["sparse-auc"])
