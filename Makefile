@@ -51,7 +51,8 @@ $(VENV)-lowest/.stamp: pyproject.toml
 	@touch $@
 
 test-lowest: $(VENV)-lowest/.stamp
-	NUMBA_CACHE_DIR=$(VENV)-lowest/kernels $(VENV)-lowest/bin/python -m pytest -n $(CORES) --dist worksteal -q $(LOWEST)
+	# Kernels are compiled in less time, for slower code.
+	NUMBA_OPT=1 NUMBA_CACHE_DIR=$(VENV)-lowest/kernels $(VENV)-lowest/bin/python -m pytest -n $(CORES) --dist worksteal -q $(LOWEST)
 
 coverage: $(VENV)/.stamp-test
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -q --cov --cov-report=term --cov-report=html
