@@ -55,7 +55,7 @@ ax.imshow(members * (0.4 + 0.6 * (found.share == 1)), cmap="Blues", vmin=0, vmax
 ax.set_xticks(range(12), found.names, rotation=60, ha="right")
 ax.set_yticks(range(len(order)), [f"{loss:.3f}" for loss in found.objectives[order]])
 ax.set_ylabel("loss")
-ax.set_title(f"{len(order)} lists" + (", which are all" if found.complete else " at least"))
+ax.set_title(f"{'All' if found.complete else 'At least'} {len(order)} lists")
 
 # %%
 # Points to be added up by hand

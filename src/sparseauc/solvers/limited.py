@@ -28,22 +28,16 @@ from ..moments.base import NotGathered
 from ..moments.gram import StandardisedGram
 from .exchange import MIN_RELATIVE_GAIN, Solution, dependence_tolerance
 from .restrictions import Prices, Restrictions
-from .working_set import FIRST, KnownH
+from .working_set import EQUAL, FIRST, LEAST_EXPLAINED, TILE, KnownH
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-# What is explained is taken for this at least, where gains are compared with it.
-_LEAST_EXPLAINED = 1e-12
 # Lists of more columns than this are not searched further than single exchanges lead.
 _MOST_KICKED = 16
 # Columns that are forced into a list, at most, and columns that join the working set after a check.
 _MOST_FORCED, _MOST_ADDED = 30, 40
-# Columns checked at a time, so that no copy of all rows is made.
-_TILE = 8192
-# Columns that differ by no more than this, on the standardised scale, are equal.
-_EQUAL = 1e-12
 # Times that a path is gone through.
 _ROUNDS = 5
 
@@ -249,7 +243,7 @@ def _best_change(P, members, rows, others, purse, money, joins, per_price, now):
                 block, members.delta[stay], members.sign[stay], members.floor[stay]
             )[0]
         push = weights @ rows
-    least = max(MIN_RELATIVE_GAIN * now, _LEAST_EXPLAINED * MIN_RELATIVE_GAIN)
+    least = max(MIN_RELATIVE_GAIN * now, LEAST_EXPLAINED * MIN_RELATIVE_GAIN)
     places = np.empty(0, np.int64)
     bounds = np.full((m + 1) * c, -np.inf)
     worth = np.full(c, -np.inf)
@@ -282,7 +276,7 @@ def _best_change(P, members, rows, others, purse, money, joins, per_price, now):
             numerator = g[j] - t * shift
             gain = whole_list - loss + numerator * numerator / left - now
             if gain > least:
-                bounds[p * c + j] = gain / max(price, _LEAST_EXPLAINED) if per_price else gain
+                bounds[p * c + j] = gain / max(price, LEAST_EXPLAINED) if per_price else gain
                 worth[j] = max(worth[j], gain)
     places = np.flatnonzero(bounds > -np.inf)
     places = places[np.argsort(-bounds[places], kind="mergesort")]
@@ -309,7 +303,7 @@ def _best_change(P, members, rows, others, purse, money, joins, per_price, now):
         if gain > least:
             number = others.purchase[j]
             price = purse.prices[number] if bought[number] == 0 else 0.0
-            gain = gain / max(price, _LEAST_EXPLAINED) if per_price else gain
+            gain = gain / max(price, LEAST_EXPLAINED) if per_price else gain
             if gain > best:
                 best, best_p, best_j = gain, p, j
     return best_p, best_j, worth
@@ -400,7 +394,7 @@ def _fit_in(s, members, kept, k, money):  # type: ignore[no-untyped-def]
             if dear and not crowded:
                 number = columns.purchase[column]
                 price = 0.0 if purse.paid[number] > 0 else purse.prices[number] / bought[number]
-                loss /= max(price, _LEAST_EXPLAINED)
+                loss /= max(price, LEAST_EXPLAINED)
             if loss < best:
                 best, worst = loss, p
         if worst < 0:
@@ -486,7 +480,7 @@ class _Search:
         worth = np.zeros(d)
         np.divide(gram.delta**2, whole, out=worth, where=self._columns.free)
         worth[sign * gram.delta > 0] = 0.0
-        per_price = worth / np.maximum(prices.amounts[prices.purchases], _LEAST_EXPLAINED)
+        per_price = worth / np.maximum(prices.amounts[prices.purchases], LEAST_EXPLAINED)
         ranks = [np.argsort(np.argsort(-one, kind="stable")) for one in (worth, per_price)]
         by_worth = np.argsort(np.minimum(*ranks), kind="stable")
         by_worth = by_worth[self._columns.free[by_worth]]
@@ -637,8 +631,8 @@ class _Search:
             own, size = _take(columns, one.members), one.members.size
             own.free[:] = ~np.isin(one.members, self._fixed)
             P = self._known.part(one.members, one.members) + self._alpha * np.eye(size)
-            for low in range(0, outside.size, _TILE):
-                tile = low + np.flatnonzero(outside[low : low + _TILE])
+            for low in range(0, outside.size, TILE):
+                tile = low + np.flatnonzero(outside[low : low + TILE])
                 others = _take(columns, tile)
                 rows = self._known.part(one.members, tile)
                 _, j, worth = _best_change(
@@ -658,9 +652,9 @@ class _Search:
                 continue
             row = self._H[np.searchsorted(self._W, member)]
             same = np.sign(row).astype(np.int64) * columns.sign[member] == columns.sign[self._W]
-            same &= np.abs(np.abs(row) + self._alpha - columns.whole[member]) <= _EQUAL
+            same &= np.abs(np.abs(row) + self._alpha - columns.whole[member]) <= EQUAL
             for values in (columns.whole, np.abs(columns.delta), columns.family):
-                same &= np.abs(values[self._W] - values[member]) <= _EQUAL
+                same &= np.abs(values[self._W] - values[member]) <= EQUAL
             others = [*listed[:place], *listed[place + 1 :]]
             bought = np.isin(np.arange(purse.paid.size), columns.purchase[others])
             prices = np.where(bought | (purse.paid > 0), 0.0, purse.prices)
@@ -679,5 +673,5 @@ class _Search:
 
 def _is_better(one: _List, other: _List) -> bool:
     return one.explained > other.explained + max(
-        MIN_RELATIVE_GAIN * other.explained, MIN_RELATIVE_GAIN * _LEAST_EXPLAINED
+        MIN_RELATIVE_GAIN * other.explained, MIN_RELATIVE_GAIN * LEAST_EXPLAINED
     )

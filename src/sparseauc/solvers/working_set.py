@@ -65,11 +65,11 @@ _FIRST_CEILING = 6
 # turn; above it, three quarters.
 _HIGH = 48
 # Columns checked at a time, so that no copy of all rows is made.
-_TILE = 8192
+TILE = 8192
 # Columns that differ by no more than this, on the standardised scale, are equal.
-_EQUAL = 1e-12
+EQUAL = 1e-12
 # What is explained is taken for this at least, where gains are compared with it.
-_LEAST_EXPLAINED = 1e-12
+LEAST_EXPLAINED = 1e-12
 # Columns are ruled out where rounding could not have done so.
 _NEARLY = 0.999999
 # Cost of doing without a column where none may leave.
@@ -524,15 +524,15 @@ class _Search:
         self._known.fetch(union)
         H, delta, fixed = self._known.part(union, union), gram.delta[union], self._fixed[union]
         tolerance = dependence_tolerance(gram.precision)
-        screen = _Screen(H + alpha * np.eye(union.size), many=gram.n_features > _TILE)
+        screen = _Screen(H + alpha * np.eye(union.size), many=gram.n_features > TILE)
         solved = _Solved.from_supports(supports, union, H, delta, fixed, alpha)
         usable = 1.0 - solved.explained >= tolerance
         least_loss = np.maximum(_NEARLY * solved.least_loss, _LEAST_LOSS)[:, None]
         outside = self._usable & (self._place < 0)
         every_family = restrictions.families_of(np.arange(outside.size))
         worth = np.full(outside.size, -np.inf)
-        for low in range(0, outside.size, _TILE):
-            tile = slice(low, low + _TILE)
+        for low in range(0, outside.size, TILE):
+            tile = slice(low, low + TILE)
             part, families = self._known.part(union, tile), every_family[tile]
             h = gram.diagonal[tile] + alpha
             gradients = gram.delta[tile] + solved.weights @ part
@@ -555,7 +555,7 @@ class _Search:
                     family, restrictions.families_of(support),
                     np.isin(family, restrictions.full_families(support)),
                 )  # fmt: skip
-                gains /= max(solved.explained[number], _LEAST_EXPLAINED)
+                gains /= max(solved.explained[number], LEAST_EXPLAINED)
                 worth[low + chosen] = np.maximum(worth[low + chosen], gains)
         helpful = int(np.count_nonzero(worth > MIN_RELATIVE_GAIN))
         if helpful == 0:
@@ -571,8 +571,8 @@ class _Search:
         place = self._place
         equals: dict[int, list[int]] = {}
         for column in used.tolist():
-            alike = np.abs(np.abs(delta) - abs(delta[column])) <= _EQUAL
-            alike &= np.abs(diagonal - diagonal[column]) <= _EQUAL
+            alike = np.abs(np.abs(delta) - abs(delta[column])) <= EQUAL
+            alike &= np.abs(diagonal - diagonal[column]) <= EQUAL
             alike &= self._usable
             twins = np.flatnonzero(alike)
             if twins.size > 1:
@@ -582,7 +582,7 @@ class _Search:
                     self._known.fetch(np.array([column]))
                     row = self._known.part(np.array([column]), twins)[0]
                 # Either sign: what is turned round serves as well.
-                twins = twins[np.abs(row) >= diagonal[column] - _EQUAL]
+                twins = twins[np.abs(row) >= diagonal[column] - EQUAL]
                 # Not one of another family, of which there may be enough.
                 own = self._restrictions.families_of(np.array([column]))
                 twins = twins[self._restrictions.families_of(twins) == own]
