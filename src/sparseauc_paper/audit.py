@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
-from sparseauc.tabular.report.elements import Element, Listing, Note
+from sparseauc.tabular.report.elements import Element, Listing
 
 from . import plan, printed
 from .methods import METHODS
@@ -199,7 +199,7 @@ def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
         f"{preset.audit_folds} test parts of each)"
     ]
     pieces += [f"{name} ({preset.audit_real_trials} trials)" for name in preset.audit_datasets]
-    elements: list[Element] = [Note(_what_moves(measured, clear), "finding"), listing]
+    elements: list[Element] = [listing]
     turned = dict.fromkeys(e.switch for e in measured)
     if turned:
         elements.append(
@@ -267,10 +267,11 @@ def _in_words(effect: Effect) -> str:
     return f"{name} {shown(effect.change)} {effect.measure} ({effect.where})"
 
 
-def _what_moves(found: Sequence[Effect], clear: Sequence[Effect]) -> str:
+def what_moves(found: Sequence[Effect]) -> str:
     """Name the effects that stand out from chance, the largest first."""
     if not found:
         return "No switch was measured."
+    clear = clear_effects(found)
     if not clear:
         return (
             f"None of {len(found)} measured effects is more than chance would make of so many at "

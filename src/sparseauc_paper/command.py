@@ -47,11 +47,14 @@ def reproduce_command(
         str | None, typer.Option(help="cuda: tune FSAUC and SPAM with an L1 penalty on a GPU.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the number of tasks and the hours; run none.")
+        bool, typer.Option("--dry-run", help="Print the tasks left and their hours; run none.")
     ] = False,
     stored_only: Annotated[
         bool, typer.Option("--stored-only", help="Report what the store has; run nothing.")
     ] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Markdown file for the whole report, as Sphinx reads it.")
+    ] = None,
 ) -> None:
     """Run the paper's experiments again and report them beside its printed numbers.
 
@@ -62,5 +65,5 @@ def reproduce_command(
     run_reproduce(
         experiments or [], preset=preset, protocol=protocol, trials=trials, methods=methods,
         jobs=jobs or 1, seed=seed, out=out, store=store, dask=dask, device=device,
-        dry_run=dry_run, stored_only=stored_only,
+        dry_run=dry_run, stored_only=stored_only, page=page,
     )  # fmt: skip

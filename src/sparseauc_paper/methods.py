@@ -149,15 +149,24 @@ class Method:
     in_tables: bool = True
     raw: bool = False
 
+    def uses_device(self, protocol: Protocol) -> bool:
+        """Whether a GPU can tune it: any method of the paper, with a step that is given.
+
+        A step that follows the course of F has to see it.
+        """
+        return self.in_paper and not protocol.automatic_step
+
     def fit(self, training: Training, points: Sequence[Point]) -> Floats:
         """Solve, while tuning on the device if there is one and it can."""
-        if training.device is not None and training.tuning:
-            from .on_gpu import FITS
+        if (
+            training.device is None
+            or not training.tuning
+            or not self.uses_device(training.protocol)
+        ):
+            return self.solve(training, points)
+        from .on_gpu import FITS
 
-            # A step that follows the course of F has to see it.
-            if self.key in FITS and not training.protocol.automatic_step:
-                return FITS[self.key](training, points)
-        return self.solve(training, points)
+        return FITS[self.key](training, points)
 
 
 # ------------------------------------------------------------------------- hard thresholding

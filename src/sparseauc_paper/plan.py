@@ -13,6 +13,7 @@ from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, Where, 
 from .real import DATASETS, N_FOLDS, real_task
 from .synthetic import synthetic_task
 from .tasks import Task
+from .theory.measurements import SETTINGS, theory_task
 
 TABLE_RATIO = 0.05
 FIGURE2_SPARSITY = 20
@@ -71,6 +72,7 @@ class Request:
 
 Key = tuple[str, str, int, int]  # method, column or data set, trial, fold
 CurveKey = tuple[int, float, Scale, int]  # k*, r, scale of the step, fold
+TheoryKey = tuple[str, float, int]  # setting, r, table
 
 
 def _crossed(
@@ -146,6 +148,20 @@ def figure1_tasks(request: Request) -> dict[CurveKey, Task]:
     }
 
 
+def theory_tasks(request: Request) -> dict[TheoryKey, Task]:
+    """Tasks of the part on theory."""
+    preset = request.preset
+    return {
+        (name, ratio, table): theory_task(
+            setting, ratio=ratio, least_ratio=min(preset.theory_ratios), table=table,
+            seed=request.seed,
+        )
+        for name, setting in SETTINGS.items()
+        for ratio in preset.theory_ratios
+        for table in range(preset.theory_tables)
+    }  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Measured:
     """A switch and what it is measured on: each task with it, beside the same task without.
@@ -207,6 +223,8 @@ def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
         yield from figure1_tasks(request).values()
     if "figure2" in experiments:
         yield from figure2_tasks(request).values()
+    if "theory" in experiments:
+        yield from theory_tasks(request).values()
     if "audit" in experiments:
         for measured in audit_tasks(request):
             for pair in measured.pairs.values():
@@ -247,12 +265,16 @@ _SECONDS: Mapping[str, tuple[float, float, float]] = {
     "shrunken-centroid": (0.1, 0.1, 0.3),
     "l1-logistic": (3.0, 0.5, 1.5),
 }
-_CONVERGENCE_SECONDS = 1.0
+_CONVERGENCE_SECONDS = 0.1
+# Of a drawn table of the paper's task; the easy task takes a twentieth of it.
+_THEORY_SECONDS = 6.0
 
 
 def estimate_seconds(task: Task) -> float:
     """Processor time that a task should take, from that of the paper preset's."""
     settings = task.settings
+    if task.kind == "theory":
+        return _THEORY_SECONDS if settings["d"] == SETTINGS["paper"].d else _THEORY_SECONDS / 20
     if task.kind == "convergence":
         return _CONVERGENCE_SECONDS * float(settings["epochs"]) / PAPER.figure1_epochs
     method, real = settings["method"], task.kind == "real"
@@ -267,11 +289,14 @@ def estimate_seconds(task: Task) -> float:
     return _SECONDS[method][place] * share
 
 
+_WITHOUT_METHOD = {"convergence": "Figure 1", "theory": "theory"}
+
+
 def describe_cost(tasks: Sequence[Task]) -> str:
     """Say how many tasks there are and how long they take, in all and for each method."""
     parts: dict[str, tuple[int, float]] = {}
     for task in tasks:
-        name = METHODS[task.settings["method"]].name if "method" in task.settings else "Figure 1"
+        name = _WITHOUT_METHOD.get(task.kind) or METHODS[task.settings["method"]].name
         count, seconds = parts.get(name, (0, 0.0))
         parts[name] = count + 1, seconds + estimate_seconds(task)
     total = sum(seconds for _, seconds in parts.values())

@@ -40,6 +40,8 @@ class Preset:
     figure2_trials, figure2_folds : int
     figure1_ratios, figure1_folds, figure1_epochs
         Of the convergence plots.
+    theory_ratios, theory_tables
+        Shares of positives, and tables drawn for each, on which the theory is measured.
     real_trials, other_real_trials : int
         Trials of five test parts each on the gene data.
     audit_sparsities, audit_trials, audit_folds, audit_datasets, audit_real_trials,
@@ -66,6 +68,8 @@ class Preset:
     figure1_ratios: tuple[float, ...]
     figure1_folds: int
     figure1_epochs: int
+    theory_ratios: tuple[float, ...]
+    theory_tables: int
     real_trials: int
     other_real_trials: int
     audit_sparsities: tuple[int, ...]
@@ -121,6 +125,8 @@ _RADII = powers(10, -1, 5)
 _TENS = powers(10, -5, 2)
 _COUNTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 300, 500)
 
+_RATIOS = tuple(round(0.05 * i, 2) for i in range(1, 11))
+
 PAPER = Preset(
     name="paper",
     trials=5,
@@ -128,12 +134,14 @@ PAPER = Preset(
     folds=5,
     other_folds=5,
     sparsities=(20, 40, 60, 80),
-    ratios=tuple(round(0.05 * i, 2) for i in range(1, 11)),
+    ratios=_RATIOS,
     figure2_trials=5,
     figure2_folds=5,
     figure1_ratios=(0.05, 0.25, 0.5),
     figure1_folds=3,
     figure1_epochs=300,
+    theory_ratios=_RATIOS,
+    theory_tables=5,
     real_trials=20,
     other_real_trials=20,
     # Twenty pairs for each switch and method: differences of pairs need fewer draws than means.
@@ -187,6 +195,8 @@ QUICK = replace(
     figure2_trials=2,
     figure2_folds=1,
     figure1_folds=1,
+    theory_ratios=(0.05, 0.1, 0.25, 0.5),
+    theory_tables=1,
     real_trials=1,
     other_real_trials=4,
     audit_trials=5,

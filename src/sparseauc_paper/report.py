@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -15,13 +15,15 @@ from sparseauc.tabular.report.elements import Comparison, Element, Figure, Note,
 from sparseauc.tabular.report.palette import all_series
 
 from . import plan, printed, summaries
-from .audit import audit_elements, effects
+from .audit import DISCREPANCIES, audit_elements, effects, what_moves
 from .claims import claims_listing, judge_claims
 from .markers import marker_table
 from .methods import METHODS, PAPER_METHODS
 from .plan import Request
 from .protocols import PROTOCOLS
 from .summaries import FEWEST, Outcomes, mean_of, shown, table_values
+from .theory.measurements import SETTINGS
+from .theory.section import theory_section
 from .theory.slips import SLIPS
 
 TITLE = "Stochastic Hard Thresholding Algorithms for AUC Maximization, run again"
@@ -67,9 +69,7 @@ def make_report(
     ]
     for name in experiments:
         if name == "theory":
-            from .theory.section import theory_section
-
-            sections.append(theory_section(request.seed, quick=request.preset.name != "paper"))
+            sections.append(_theory(request, outcomes))
         elif elements := builders[name]():
             sections.append(Section(f"the-{name}", _HEADINGS[name], elements))
     return Report(TITLE, _lead(request, outcomes), sections, dict(facts))
@@ -92,16 +92,14 @@ _HEADINGS = {
 
 def _lead(request: Request, outcomes: Outcomes) -> str:
     preset = request.preset
-    spent = sum(outcome.seconds for outcome in outcomes.values())
     text = (
         f"{CITATION}.\n\nIts experiments were run again with its methods implemented anew: as its "
         "text and the methods' own papers define them (the corrected protocol), and as its "
         "published programs ran them, slips included (the published protocol). "
-        f"This report: preset {preset.name}, {request.protocol} protocol with all methods, the "
-        f"other with the paper's; {len(outcomes)} tasks, {spent / 3600:.2f} core-hours. "
+        f"What was run: preset {preset.name}, {request.protocol} protocol with all methods, the "
+        f"other with the paper's; {_work(outcomes)}. "
         "The paper's tables are compared number by number; of its figures only pictures exist, so "
-        "they are drawn anew and not compared. `report.md` holds all of this in one file, and the "
-        "numbers of every table and figure stand beside it as CSV."
+        "they are drawn anew and not compared. The numbers of every figure stand beside it as CSV."
     )
     if preset.name != "paper":
         text += (
@@ -126,6 +124,10 @@ def _overview(request: Request, experiments: tuple[str, ...], outcomes: Outcomes
             "above 1 for every number of rows, so that together they promise nothing. "
             f"{len(SLIPS)} places where statement and proof part ways are listed in the part on "
             "theory."
+        ),
+        Note(
+            f"Audit: {len(DISCREPANCIES)} places where paper and programs disagree. "
+            f"{what_moves(effects(request, outcomes))}"
         ),
     ]
     failed = sum(outcome.error is not None for outcome in outcomes.values())
@@ -238,6 +240,14 @@ def _is_empty(element: Comparison | Figure) -> bool:
     return not len(element.cells)
 
 
+def _theory(request: Request, outcomes: Outcomes) -> Section:
+    measured: dict[str, dict[float, list[Any]]] = {name: {} for name in SETTINGS}
+    for (name, ratio, _), task in plan.theory_tasks(request).items():
+        if task in outcomes and (result := outcomes[task].result) is not None:
+            measured[name].setdefault(ratio, []).append(result)
+    return theory_section(request.preset.theory_ratios, **measured)
+
+
 def _table1(request: Request, outcomes: Outcomes) -> list[Element]:
     tasks = plan.table_tasks(request, request.protocol)
     values = summaries.synthetic_values(tasks, outcomes, lambda result: float(result["bayes_auc"]))
@@ -253,11 +263,21 @@ def _table1(request: Request, outcomes: Outcomes) -> list[Element]:
 # ------------------------------------------------------------------------------------- facts
 
 
-def facts_of(
-    command: str, seed: int, seconds: float, outcomes: Outcomes, n_tasks: int
-) -> dict[str, str]:
+def _work(outcomes: Outcomes) -> str:
+    """Tasks that were run, on what, and the time it took."""
+    seconds: dict[str | None, list[float]] = {}
+    for outcome in outcomes.values():
+        seconds.setdefault(outcome.device, []).append(outcome.seconds)
+    parts = [
+        f"{len(spent)} {'on processor cores' if device is None else f'tuned on an {device}'}, "
+        f"in {sum(spent) / 3600:.2f} core-hours{'' if device is None else ' beside it'}"
+        for device, spent in sorted(seconds.items(), key=lambda part: part[0] or "")
+    ]
+    return f"{len(outcomes)} tasks: {'; '.join(parts)}" if parts else "no task"
+
+
+def facts_of(command: str, seed: int, outcomes: Outcomes, n_tasks: int) -> dict[str, str]:
     """How the report was made."""
-    spent = sum(outcome.seconds for outcome in outcomes.values())
     data = {
         str(task.settings["dataset"]): str(task.settings["data"])
         for task in outcomes
@@ -267,8 +287,7 @@ def facts_of(
     return {
         "command": command,
         "seed": str(seed),
-        "duration": str(timedelta(seconds=round(seconds))),
-        "tasks": f"{len(outcomes)} of {n_tasks}, {spent / 3600:.2f} core-hours in all",
+        "tasks": f"{len(outcomes)} of {n_tasks}",
         "data": ", ".join(f"{name} (SHA-256 {digest}…)" for name, digest in data.items())
         or "simulated only",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",

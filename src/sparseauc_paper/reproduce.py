@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +17,7 @@ from sparseauc.tabular.reading import DataError
 
 from . import plan
 from .methods import find_methods
+from .page import write_markdown_page
 from .presets import PRESETS
 from .protocols import PROTOCOLS
 from .real import DATASETS, genes
@@ -49,8 +47,9 @@ def run_reproduce(
     device: str | None,
     dry_run: bool,
     stored_only: bool,
+    page: Path | None,
 ) -> None:
-    """Run what is missing, write the report.
+    """Run what is missing, write the report, and the page if there shall be one.
 
     Raises
     ------
@@ -64,7 +63,6 @@ def run_reproduce(
         If it is interrupted, after saying how to go on.
     """
     console = Console(highlight=False)
-    started = time.perf_counter()
     names = _named(lambda: plan.find_experiments(experiments))
     if device is not None:
         _named(lambda: find_device(device))
@@ -78,12 +76,16 @@ def run_reproduce(
     datasets = tuple(name for name in request.datasets if name not in missing)
     request = plan.Request(size, protocol, request.methods, seed, datasets)
     tasks = list(dict.fromkeys(plan.tasks_of(request, names)))
+    path = out / "results.sqlite" if store is None else store
     if dry_run:
+        if path.is_file():
+            with Store(path) as kept:
+                tasks = [task for task in tasks if not kept.has(task)]
         console.print(plan.describe_cost(tasks), soft_wrap=True)
         return
 
     check_writable(out)
-    with Store(out / "results.sqlite" if store is None else store) as kept:
+    with Store(path) as kept:
         console.print(
             f"{', '.join(names)}: {len(tasks)} tasks, {len(kept.get(tasks))} of them in "
             f"{kept.path}",
@@ -108,22 +110,25 @@ def run_reproduce(
         outcomes = kept.get(tasks)
     for failure in describe_failures(outcomes):
         console.print(f"Failed: {failure}", markup=False, soft_wrap=True)
+    # What the numbers depend on: where they were computed and kept is left out.
+    options = {"preset": preset, "protocol": protocol, "seed": seed}
+    options |= {"trials": trials, "methods": methods}
+    command = " ".join(
+        ["sparseauc reproduce", *(experiments or ["all"])]
+        + [f"--{name} {value}" for name, value in options.items() if value is not None]
+    )
     report = make_report(
         request,
         names,
         outcomes,
-        facts=facts_of(
-            shlex.join(["sparseauc", *sys.argv[1:]]),
-            seed,
-            time.perf_counter() - started,
-            outcomes,
-            len(tasks),
-        ),
+        facts=facts_of(command, seed, outcomes, len(tasks)),
         missing_data=missing,
     )
     from sparseauc.tabular.report import write_report
 
     written = write_report(report, out)
+    if page is not None:
+        written = [*write_markdown_page(report, page), *written]
     console.print(f"Report: {written[0]}", soft_wrap=True)
 
 

@@ -26,6 +26,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from sparseauc._optional import import_optional
 
+from .methods import METHODS
+from .protocols import Protocol
 from .store import Outcome, Store
 from .tasks import Task
 
@@ -55,7 +57,18 @@ def compute(task: Task, device: str | None = None) -> tuple[Task, Outcome]:
             result = task.compute(device)
     except Exception:
         error = traceback.format_exc()
-    return task, Outcome(result, error, time.thread_time() - start)
+    return task, Outcome(result, error, time.thread_time() - start, _device_name(task, device))
+
+
+def _device_name(task: Task, device: str | None) -> str | None:
+    """Name of the GPU that tunes a task, if one does."""
+    settings = task.settings
+    if device is None or "method" not in settings:
+        return None
+    if not METHODS[settings["method"]].uses_device(Protocol(**settings["switches"])):
+        return None
+    torch = import_optional("torch", f"--device {device}")
+    return str(torch.cuda.get_device_name(device) if torch.cuda.is_available() else device)
 
 
 def run_tasks(

@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ CREATE TABLE IF NOT EXISTS tasks (
     result TEXT,
     error TEXT,
     seconds REAL NOT NULL,
-    finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+    finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    device TEXT
 ) WITHOUT ROWID;
 """
 # Another run holds the file for milliseconds; a minute is for disks that stall.
@@ -41,11 +42,15 @@ class StoreError(OutputError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task: a result, or the text of an error, and the processor time it took."""
+    """What came of a task: a result, or the text of an error, and the processor time it took.
+
+    ``device`` names the GPU that tuned it, if one did.
+    """
 
     result: dict[str, Any] | None
     error: str | None
     seconds: float
+    device: str | None = None
 
 
 class Store(AbstractContextManager["Store"]):
@@ -77,6 +82,8 @@ class Store(AbstractContextManager["Store"]):
                 # tasks, never the file.
                 cursor.execute("PRAGMA synchronous = NORMAL")
                 cursor.executescript(_SCHEMA)
+                with suppress(sqlite3.OperationalError):  # only files of old lack the column
+                    cursor.execute("ALTER TABLE tasks ADD COLUMN device TEXT")
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -111,12 +118,19 @@ class Store(AbstractContextManager["Store"]):
         result = None if outcome.result is None else json.dumps(outcome.result)
         with self._guarded():
             self._connection.execute(
-                "INSERT INTO tasks (key, description, result, error, seconds) "
-                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-                "result = excluded.result, error = excluded.error, "
-                "seconds = excluded.seconds, finished = CURRENT_TIMESTAMP "
+                "INSERT INTO tasks (key, description, result, error, seconds, device) "
+                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "result = excluded.result, error = excluded.error, seconds = excluded.seconds, "
+                "device = excluded.device, finished = CURRENT_TIMESTAMP "
                 "WHERE tasks.error IS NOT NULL",
-                (task.key, task.description, result, outcome.error, outcome.seconds),
+                (
+                    task.key,
+                    task.description,
+                    result,
+                    outcome.error,
+                    outcome.seconds,
+                    outcome.device,
+                ),
             )
 
     def get(self, tasks: Iterable[Task]) -> dict[Task, Outcome]:
@@ -129,10 +143,11 @@ class Store(AbstractContextManager["Store"]):
             marks = ",".join("?" * len(part))
             with self._guarded():
                 rows = self._connection.execute(
-                    f"SELECT key, result, error, seconds FROM tasks WHERE key IN ({marks})", part
+                    f"SELECT key, result, error, seconds, device FROM tasks WHERE key IN ({marks})",
+                    part,
                 ).fetchall()
-            for key, result, error, seconds in rows:
-                found[by_key[key]] = Outcome(self._read(by_key[key], result), error, seconds)
+            for key, result, *about in rows:
+                found[by_key[key]] = Outcome(self._read(by_key[key], result), *about)
         return found
 
     def _read(self, task: Task, text: str | None) -> dict[str, Any] | None:

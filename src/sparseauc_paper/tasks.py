@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from .seeds import canonical
 
-Kind = Literal["synthetic", "real", "convergence"]
+Kind = Literal["synthetic", "real", "convergence", "theory"]
 
 # Part of every key. Raise it with any change that alters a result but none of its settings.
 REVISION = 2
@@ -24,6 +24,7 @@ _FIELDS: Mapping[Kind, tuple[str, ...]] = {
     ),
     "real": ("by_k", "best"),
     "convergence": ("epochs", "auc", "objective", "step"),
+    "theory": ("kappa", "rate", "remaining"),
 }  # fmt: skip
 
 
@@ -33,7 +34,7 @@ class Task:
 
     Attributes
     ----------
-    kind : {"synthetic", "real", "convergence"}
+    kind : {"synthetic", "real", "convergence", "theory"}
     settings : dict
         Everything the result depends on, but for ``REVISION``. Plain JSON.
     """

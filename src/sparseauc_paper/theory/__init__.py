@@ -4,3 +4,5 @@
 the restricted eigenvalues of actual blocks and the contraction of actual runs, ``measurements`` the
 tasks on which they are compared, ``section`` all of it as a part of the report.
 """
+
+from .measurements import compute as compute

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sparseauc.blocks import RowBlocks
 from sparseauc.datasets import make_outbreak
-from sparseauc.moments.base import Array
 from sparseauc.objective import AUCObjective
 from sparseauc.selection import sparse_auc_path
 
+from ..tasks import Task
 from .constants import (
     GaussianConstants,
     expansion_of_lemma,
@@ -20,7 +23,6 @@ from .constants import (
     tolerance_parameter,
 )
 from .empirical import (
-    Course,
     EmpiricalConstants,
     block_gradient_norm,
     empirical_constants,
@@ -61,91 +63,99 @@ class Setting:
 # The paper's Figure 1 (k = k* = 20, b = 50), and a task easy enough for Theorem 1 to speak.
 PAPER = Setting(n=1000, d=1000, k_star=20, mu=0.3, k=20, b=50, n_epochs=60)
 EASY = Setting(n=50_000, d=40, k_star=2, mu=0.6, k=10, b=50_000, n_epochs=30)
+SETTINGS = {"paper": PAPER, "easy": EASY}
+# Epochs of a run that are kept, to be drawn; its descent is over by then.
+SHOWN_EPOCHS = 20
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One drawn table, and a run of SHT-AUC on it.
+def theory_task(
+    setting: Setting, *, ratio: float, least_ratio: float, table: int, seed: int
+) -> Task:
+    """Name the measurements on one drawn table; the least ratio's step is tried on it too."""
+    return Task(
+        "theory",
+        {
+            **asdict(setting),
+            "ratio": ratio,
+            "least_ratio": least_ratio,
+            "table": table,
+            "seed": seed,
+        },
+    )
 
-    Attributes
-    ----------
-    constants : EmpiricalConstants
-    course : Course
-        With Theorem 1's step, 1/ρ⁺.
-    same_step : Course
-        With a step given from outside.
-    sigma : float
-        Theorem 1's σ for the best vector of k* columns.
+
+def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Draw a table, measure its constants, and run SHT-AUC on it; see ``theory_task``.
+
+    Pairs are (found, certain). ``rate`` and ``remaining`` are of a run with Theorem 1's step, 1/ρ⁺,
+    ``same_rate`` of one with the least ratio's. Distances are shares of the first: ``to_best`` and
+    its ``bound`` to the best vector of k* columns, ``to_limit`` to where the run ended. Where
+    Theorem 1 is silent, what it promises is infinite.
     """
-
-    constants: EmpiricalConstants
-    course: Course
-    same_step: Course
-    sigma: float
-
-    @property
-    def bound(self) -> Array:
-        """Theorem 1's bound of ``course.distances``; infinite where it is silent."""
-        kappa = self.constants.kappa[1]
-        distances = self.course.distances
-        if kappa >= 1:
-            return np.full_like(distances, np.inf)
-        shrunk: Array = kappa ** np.arange(len(distances)) * distances[0]
-        return shrunk + tolerance(self.sigma, kappa)
-
-    @property
-    def promised(self) -> float:
-        """Theorem 1's tolerance, as a share of the first distance."""
-        return tolerance(self.sigma, self.constants.kappa[1]) / float(self.course.distances[0])
-
-    @property
-    def remaining(self) -> float:
-        """What remained of the distance to w*, as a share of the first."""
-        return self.course.plateau / float(self.course.distances[0])
-
-
-# By the share of positives, a measurement for each table drawn.
-Measurements = dict[float, list[Measurement]]
-
-
-def measure_ratios(
-    setting: Setting, ratios: Sequence[float], n_tables: int, seed: int
-) -> Measurements:
-    """Measure ``n_tables`` tables for every ratio; the smallest ratio's step is tried on all."""
-    results: Measurements = {}
-    same_step: float | None = None
-    for r in sorted(ratios):
-        results[r] = []
-        for table in range(n_tables):
-            rng = np.random.default_rng([seed, table, round(1000 * r), setting.d])
-            results[r].append(_measure(setting, r, rng, same_step))
-            if same_step is None:
-                same_step = _step(results[r][0].constants)
-    return results
+    setting = Setting(**{name: settings[name] for name in Setting.__dataclass_fields__})
+    objective, blocks, constants, rng = _drawn(
+        setting, settings["ratio"], settings["table"], settings["seed"]
+    )
+    path = sparse_auc_path(objective.table, objective.positive, ks=[setting.k_star], alphas=[0.0])
+    best = path.coef(setting.k_star, 0.0)
+    norm = block_gradient_norm(objective, blocks, best, constants.s)
+    step = _step(constants)
+    course, same = (
+        measure_course(
+            objective, blocks, best, setting.k, step_size=size, n_epochs=setting.n_epochs, rng=rng
+        )
+        for size in (step, _step_of(setting, settings["least_ratio"], settings["seed"]))
+    )
+    expansion = expansion_of_lemma(setting.k, setting.k_star, setting.d)
+    kappa = constants.kappa[1]
+    first = float(course.distances[0])
+    promised = tolerance(tolerance_parameter(norm, 1 / step, expansion), kappa) / first
+    to_best = course.distances / first
+    # κ above 1 promises nothing; its powers would only overflow.
+    bound = min(kappa, 1.0) ** np.arange(to_best.size) + promised
+    n_steps = len(blocks)
+    return {
+        "rho_minus": constants.rho_minus,
+        "rho_plus": constants.rho_plus,
+        "condition": constants.condition,
+        "condition_on_random": constants.condition_on_random,
+        "kappa": constants.kappa,
+        "rate": course.rate,
+        "same_rate": same.rate,
+        "remaining": course.plateau / first,
+        "promised": promised,
+        "held": bool(np.all(to_best <= bound)),
+        "to_best": _shown(to_best, n_steps),
+        "bound": _shown(bound, n_steps),
+        "to_limit": _shown(course.to_limit / course.to_limit[0], n_steps),
+        "same_to_limit": _shown(same.to_limit / same.to_limit[0], n_steps),
+    }
 
 
-def _measure(
-    setting: Setting, r: float, rng: np.random.Generator, same_step: float | None
-) -> Measurement:
-    data = make_outbreak(setting.n, setting.d, setting.k_star, setting.mu, r, random_state=rng)
+def _drawn(
+    setting: Setting, ratio: float, table: int, seed: int
+) -> tuple[AUCObjective, RowBlocks, EmpiricalConstants, np.random.Generator]:
+    """Draw a table and measure its constants; and the generator, for what comes next."""
+    rng = np.random.default_rng([seed, table, round(1000 * ratio), setting.d])
+    data = make_outbreak(setting.n, setting.d, setting.k_star, setting.mu, ratio, random_state=rng)
     objective = AUCObjective(data.X, data.y)
     # The rows are shuffled already.
     blocks = RowBlocks.partition(setting.n, setting.b, shuffle=False, rng=rng)
     constants = empirical_constants(
         objective, blocks, setting.k, setting.k_star, n_random=10, rng=rng
     )
-    path = sparse_auc_path(data.X, data.y, ks=[setting.k_star], alphas=[0.0])
-    best = path.coef(setting.k_star, 0.0)
-    norm = block_gradient_norm(objective, blocks, best, constants.s)
-    step = _step(constants)
-    expansion = expansion_of_lemma(setting.k, setting.k_star, setting.d)
-    course, same = (
-        measure_course(
-            objective, blocks, best, setting.k, step_size=size, n_epochs=setting.n_epochs, rng=rng
-        )
-        for size in (step, step if same_step is None else same_step)
-    )
-    return Measurement(constants, course, same, tolerance_parameter(norm, 1 / step, expansion))
+    return objective, blocks, constants, rng
+
+
+@lru_cache(maxsize=2)
+def _step_of(setting: Setting, ratio: float, seed: int) -> float:
+    """1/ρ⁺ of the first table of a ratio."""
+    return _step(_drawn(setting, ratio, 0, seed)[2])
+
+
+def _shown(course: npt.NDArray[np.floating[Any]], n_steps: int) -> list[float]:
+    """What is drawn of a course: ten points an epoch are as fine as the eye sees."""
+    return course[: SHOWN_EPOCHS * n_steps + 1 : max(1, n_steps // 10)].tolist()  # type: ignore[no-any-return]
 
 
 def _step(constants: EmpiricalConstants) -> float:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from sparseauc.moments.base import Array
-from sparseauc.tabular.report.elements import Figure, Listing, Note, Panel, Section, Series
+from sparseauc.tabular.report.elements import Element, Figure, Listing, Note, Panel, Section, Series
 
 from .constants import rows_needed
-from .measurements import EASY, PAPER, Measurement, Measurements, grouped, measure_ratios
+from .measurements import EASY, PAPER, SHOWN_EPOCHS, grouped
 from .slips import SLIPS
 
 if TYPE_CHECKING:
@@ -22,10 +20,6 @@ if TYPE_CHECKING:
 
 # Shares of positives whose runs are drawn: those of the paper's Figure 1.
 _DRAWN = (0.05, 0.25, 0.5)
-_QUICK_RATIOS = (0.05, 0.1, 0.25, 0.5)
-_RATIOS = tuple(np.arange(1, 11) / 20)
-# Epochs drawn of a run.
-_SHOWN_EPOCHS = 20
 # Enough rows for Theorem 2's ρ⁻ to be a bound at every ratio shown.
 _MANY = 1e8
 
@@ -36,44 +30,45 @@ _CERTAIN = "measured, certain"
 _RATE = "contraction of a step"
 
 
-def theory_section(seed: int = 0, quick: bool = True) -> Section:
+# What a task found; by the share of positives, that of each table drawn.
+Measurement = Mapping[str, Any]
+Measurements = Mapping[float, Sequence[Measurement]]
+
+
+def theory_section(ratios: Sequence[float], paper: Measurements, easy: Measurements) -> Section:
     """Set the constants of Theorems 1 and 2 beside what is measured on data and in runs.
 
-    Quick is one table for each of four ratios, some seconds; otherwise five for each of ten.
+    Without measurements of both tasks, what is printed stands alone.
     """
-    ratios = _QUICK_RATIOS if quick else _RATIOS
-    n_tables = 1 if quick else 5
-    # Thousands of small eigenvalue problems: threads would cost more than they bring, and another
-    # number of them other last digits.
-    with threadpool_limits(limits=1, user_api="blas"):
-        paper = measure_ratios(PAPER, ratios, n_tables, seed)
-        easy = measure_ratios(EASY, ratios, n_tables, seed)
-    return Section(
-        "theory",
-        "Theory: Theorems 1 and 2",
-        [
-            Note(
-                "Theorem 1 bounds the distance of SHT-AUC's iterates from any vector w* of k* "
-                "columns by κ^t times the first distance, plus a tolerance. κ follows from the "
-                "restricted condition number ρ: the greatest curvature of a block over the least "
-                "of the loss, along vectors of 2k + k* columns. Theorem 2 computes both for "
-                "Gaussian rows from n, d, k and the share r of positives. Below, the formulas as "
-                "printed stand beside the same quantities measured on drawn tables."
-            ),
+    elements: list[Element] = [
+        Note(
+            "Theorem 1 bounds the distance of SHT-AUC's iterates from any vector w* of k* columns "
+            "by κ^t times the first distance, plus a tolerance. κ follows from the restricted "
+            "condition number ρ: the greatest curvature of a block over the least of the loss, "
+            "along vectors of 2k + k* columns. Theorem 2 computes both for Gaussian rows from n, "
+            "d, k and the share r of positives. Below, the formulas as printed stand beside the "
+            "same quantities measured on drawn tables."
+        ),
+        *_findings_in_print(ratios),
+    ]
+    if paper and easy:
+        elements += [
             *_findings(paper, easy),
             _figure_of_constants(paper, easy),
             _figure_of_courses(paper, easy),
-            _listing_of_printed(ratios),
             _listing_of_paper(paper),
             _listing_of_easy(easy),
-            Listing(
-                "theory-slips",
-                "Where the theory's statement and proof part ways",
-                "Found by reading the proofs and checking each step with numbers.",
-                _frame([slip._asdict() for slip in SLIPS]),
-            ),
-        ],
-    )
+        ]
+    elements += [
+        _listing_of_printed(ratios),
+        Listing(
+            "theory-slips",
+            "Where the theory's statement and proof part ways",
+            "Found by reading the proofs and checking each step with numbers.",
+            _frame([slip._asdict() for slip in SLIPS]),
+        ),
+    ]
+    return Section("theory", "Theory: Theorems 1 and 2", elements)
 
 
 # -------------------------------------------------------------------------------------- showing
@@ -100,8 +95,8 @@ def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
                 [
                     _printed(few, ratios, lambda r: PAPER.gaussian(r).condition_as_printed),
                     _printed(many, ratios, lambda r: PAPER.gaussian(r, _MANY).condition),
-                    _series(_FOUND, paper, lambda m: m.constants.condition[0]),
-                    _series(_RANDOM, paper, lambda m: m.constants.condition_on_random),
+                    _series(_FOUND, paper, lambda m: m["condition"][0]),
+                    _series(_RANDOM, paper, lambda m: m["condition_on_random"]),
                 ],
                 y_log=True,
             ),
@@ -111,9 +106,9 @@ def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
                 "κ",
                 [
                     _printed(many, ratios, lambda r: PAPER.gaussian(r, _MANY).kappa),
-                    _series(_FOUND, paper, lambda m: m.constants.kappa[0]),
+                    _series(_FOUND, paper, lambda m: m["kappa"][0]),
                     one,
-                    _series(_RATE, paper, lambda m: m.course.rate, style="points"),
+                    _series(_RATE, paper, lambda m: m["rate"], style="points"),
                 ],
             ),
             Panel(
@@ -122,9 +117,9 @@ def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
                 "κ",
                 [
                     _printed(many, ratios, lambda r: EASY.gaussian(r, _MANY).kappa),
-                    _series(_CERTAIN, easy, lambda m: m.constants.kappa[1]),
+                    _series(_CERTAIN, easy, lambda m: m["kappa"][1]),
                     one,
-                    _series(_RATE, easy, lambda m: m.course.rate, style="points"),
+                    _series(_RATE, easy, lambda m: m["rate"], style="points"),
                 ],
             ),
         ],
@@ -132,12 +127,16 @@ def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
 
 
 def _figure_of_courses(paper: Measurements, easy: Measurements) -> Figure:
-    bounds = []
-    for r in _DRAWN:
-        first = easy[r][0]
-        if first.constants.kappa[1] < 1:
-            drawn = _course(r, first.bound, 1, unit=first.course.distances[0])
-            bounds.append(replace(drawn, label=f"r = {r:g}, Theorem 1", style="dashed"))
+    drawn = [r for r in _DRAWN if r in paper and r in easy]
+    bounds = [
+        Series(f"r = {r:g}, Theorem 1", *_course(easy[r][0]["bound"]), style="dashed")
+        for r in drawn
+        if easy[r][0]["kappa"][1] < 1
+    ]
+
+    def courses(results: Measurements, name: str) -> list[Series]:
+        return [Series(f"r = {r:g}", *_course(results[r][0][name])) for r in drawn]
+
     steps = PAPER.n // PAPER.b
     title = f"{grouped(PAPER.n)} × {grouped(PAPER.d)}"
     return Figure(
@@ -153,21 +152,21 @@ def _figure_of_courses(paper: Measurements, easy: Measurements) -> Figure:
                 f"{grouped(EASY.n)} × {EASY.d}, one block",
                 "epochs (a step each)",
                 "‖w − w*‖ / ‖w*‖",
-                [_course(r, easy[r][0].course.distances, 1) for r in _DRAWN] + bounds,
+                courses(easy, "to_best") + bounds,
                 y_log=True,
             ),
             Panel(
                 f"{title}, step 1/ρ⁺",
                 f"epochs ({steps} steps each)",
                 "‖w − w̄‖ / ‖w̄‖",
-                [_course(r, paper[r][0].course.to_limit, steps) for r in _DRAWN],
+                courses(paper, "to_limit"),
                 y_log=True,
             ),
             Panel(
                 f"{title}, same step for all",
                 f"epochs ({steps} steps each)",
                 "‖w − w̄‖ / ‖w̄‖",
-                [_course(r, paper[r][0].same_step.to_limit, steps) for r in _DRAWN],
+                courses(paper, "same_to_limit"),
                 y_log=True,
             ),
         ],
@@ -210,14 +209,14 @@ def _listing_of_paper(paper: Measurements) -> Listing:
         _means(
             paper,
             {
-                "ρ⁻ ≤": lambda m: m.constants.rho_minus[0],
-                "ρ⁺ ≥": lambda m: m.constants.rho_plus[0],
-                "ρ, random": lambda m: m.constants.condition_on_random,
-                "ρ ≥": lambda m: m.constants.condition[0],
-                "κ ≥": lambda m: m.constants.kappa[0],
-                "rate of a step": lambda m: m.course.rate,
-                "rate, same step": lambda m: m.same_step.rate,
-                "left of ‖w − w*‖": lambda m: m.remaining,
+                "ρ⁻ ≤": lambda m: m["rho_minus"][0],
+                "ρ⁺ ≥": lambda m: m["rho_plus"][0],
+                "ρ, random": lambda m: m["condition_on_random"],
+                "ρ ≥": lambda m: m["condition"][0],
+                "κ ≥": lambda m: m["kappa"][0],
+                "rate of a step": lambda m: m["rate"],
+                "rate, same step": lambda m: m["same_rate"],
+                "left of ‖w − w*‖": lambda m: m["remaining"],
             },
         ),
     )
@@ -232,33 +231,25 @@ def _listing_of_easy(easy: Measurements) -> Listing:
         _means(
             easy,
             {
-                "ρ ≥": lambda m: m.constants.condition[0],
-                "ρ ≤": lambda m: m.constants.condition[1],
-                "κ ≤": lambda m: m.constants.kappa[1],
-                "rate of a step": lambda m: m.course.rate,
-                "promised tolerance": lambda m: m.promised,
-                "left of ‖w − w*‖": lambda m: m.remaining,
+                "ρ ≥": lambda m: m["condition"][0],
+                "ρ ≤": lambda m: m["condition"][1],
+                "κ ≤": lambda m: m["kappa"][1],
+                "rate of a step": lambda m: m["rate"],
+                "promised tolerance": lambda m: m["promised"],
+                "left of ‖w − w*‖": lambda m: m["remaining"],
             },
         ),
     )
 
 
-def _findings(paper: Measurements, easy: Measurements) -> list[Note]:
-    """Say what the numbers show, and only what they show."""
-    ratios = sorted(paper)
-    few, even = ratios[0], ratios[-1]
+def _findings_in_print(ratios: Sequence[float]) -> list[Note]:
+    """Say what follows from the formulas as printed."""
+    few, even = min(ratios), max(ratios)
     needed = [math.ceil(rows_needed(PAPER.d, PAPER.gaussian(r).s, r)) for r in (even, few)]
     void = [r for r in ratios if not PAPER.gaussian(r).is_bound]
     at_its_word = [PAPER.gaussian(r).condition_as_printed for r in (few, even)]
     many = [PAPER.gaussian(r, _MANY).kappa for r in ratios]
-    kappas = [_mean(paper[r], lambda m: m.constants.kappa[0]) for r in ratios]
-    rates, same = (
-        [_mean(paper[r], rate) for r in (few, even)]
-        for rate in (lambda m: m.course.rate, lambda m: m.same_step.rate)
-    )
-    remaining = [_mean(paper[r], lambda m: m.remaining) for r in (few, even)]
-    steps = [_mean(paper[r], lambda m: 1 / m.constants.rho_plus[0]) for r in (few, even)]
-    notes = [
+    return [
         Note(
             f"Theorem 2 has no ρ⁻ for the paper's tables: its formula is a bound from "
             f"{grouped(needed[0])} rows on at r = {even:g} and from {grouped(needed[1])} at "
@@ -275,6 +266,20 @@ def _findings(paper: Measurements, easy: Measurements) -> list[Note]:
             f"Theorem 1 says nothing.",
             "caution",
         ),
+    ]
+
+
+def _findings(paper: Measurements, easy: Measurements) -> list[Note]:
+    """Say what the measurements show, and only what they show."""
+    ratios = sorted(paper)
+    few, even = ratios[0], ratios[-1]
+    kappas = [_mean(paper[r], lambda m: m["kappa"][0]) for r in ratios]
+    rates, same = (
+        [_mean(paper[r], itemgetter(rate)) for r in (few, even)] for rate in ("rate", "same_rate")
+    )
+    remaining = [_mean(paper[r], lambda m: m["remaining"]) for r in (few, even)]
+    steps = [_mean(paper[r], lambda m: 1 / m["rho_plus"][0]) for r in (few, even)]
+    return [
         Note(_about_paper_kappa(kappas)),
         Note(_about_easy(easy)),
         Note(
@@ -297,7 +302,6 @@ def _findings(paper: Measurements, easy: Measurements) -> list[Note]:
             f"r = {even:g}. That it should come nearer no theorem here says."
         ),
     ]
-    return notes
 
 
 def _about_paper_kappa(kappas: Sequence[float]) -> str:
@@ -314,13 +318,11 @@ def _about_paper_kappa(kappas: Sequence[float]) -> str:
 
 
 def _about_easy(easy: Measurements) -> str:
-    kappas = [_mean(measured, lambda m: m.constants.kappa[1]) for measured in easy.values()]
-    rates = [_mean(measured, lambda m: m.course.rate) for measured in easy.values()]
-    left = [_mean(measured, lambda m: m.remaining) for measured in easy.values()]
-    promised = [_mean(measured, lambda m: m.promised) for measured in easy.values()]
-    held = all(
-        np.all(m.course.distances <= m.bound) for measured in easy.values() for m in measured
-    )
+    kappas = [_mean(measured, lambda m: m["kappa"][1]) for measured in easy.values()]
+    rates = [_mean(measured, lambda m: m["rate"]) for measured in easy.values()]
+    left = [_mean(measured, lambda m: m["remaining"]) for measured in easy.values()]
+    promised = [_mean(measured, lambda m: m["promised"]) for measured in easy.values()]
+    held = all(m["held"] for measured in easy.values() for m in measured)
     return (
         f"With many rows and few columns ({EASY}) the theorem does speak: κ is at most "
         f"{max(kappas):.2f} for certain. The bound {'holds in every step' if held else 'FAILS'}, "
@@ -348,12 +350,9 @@ def _printed(label: str, ratios: Sequence[float], value: Callable[[float], float
     return Series(label, ratios, [value(r) for r in ratios], style="dashed")
 
 
-def _course(r: float, distances: Array, steps_per_epoch: int, unit: float | None = None) -> Series:
-    # The descent is over by then, and ten points an epoch are as fine as the eye sees.
-    shown = distances[: _SHOWN_EPOCHS * steps_per_epoch + 1 : max(1, steps_per_epoch // 10)]
-    shares = shown / (distances[0] if unit is None else unit)
-    epochs = np.linspace(0, _SHOWN_EPOCHS, len(shown))
-    return Series(f"r = {r:g}", epochs.tolist(), shares.tolist())
+def _course(shares: Sequence[float]) -> tuple[list[float], Sequence[float]]:
+    """Epochs and distances of a run."""
+    return np.linspace(0, SHOWN_EPOCHS, len(shares)).tolist(), shares
 
 
 def _mean(measured: Sequence[Measurement], value: Callable[[Measurement], float]) -> float:

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from sparseauc.tabular.report.elements import Figure, Listing, Note, Section
-from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, measure_ratios
-from sparseauc_paper.theory.section import theory_section
+from sparseauc_paper import plan
+from sparseauc_paper.presets import QUICK
+from sparseauc_paper.report import make_report
+from sparseauc_paper.runner import compute
+from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, theory_task
 from sparseauc_paper.theory.slips import SLIPS
 
 pytestmark = pytest.mark.slow
@@ -15,9 +18,24 @@ pytest.importorskip("pandas")
 TINY = Setting(n=300, d=30, k_star=2, mu=0.6, k=4, b=60, n_epochs=5)
 
 
+REQUEST = plan.Request(QUICK, "corrected", (), seed=0, datasets=())
+
+
+def theory_section(outcomes):
+    report = make_report(REQUEST, ("theory",), outcomes, facts={}, missing_data={})
+    return report.sections[-1]
+
+
+def measure(ratio, table=0, seed=0, least_ratio=0.2):
+    task = theory_task(TINY, ratio=ratio, least_ratio=least_ratio, table=table, seed=seed)
+    return task.compute()
+
+
 @pytest.fixture(scope="module")
 def section():
-    return theory_section(seed=0, quick=True)
+    outcomes = dict(map(compute, plan.theory_tasks(REQUEST).values()))
+    assert [o.error for o in outcomes.values() if o.error] == []
+    return theory_section(outcomes)
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +53,9 @@ def test_section_is_complete(section):
     assert names == [
         "theory-constants",
         "theory-contraction",
-        "theory-printed",
         "theory-paper-task",
         "theory-easy-task",
+        "theory-printed",
         "theory-slips",
     ]
     for element in elements(section, (Figure, Listing)):
@@ -112,30 +130,35 @@ def test_notes_state_the_numbers_listed(section, listings):
     assert "inf" not in text
 
 
+def test_without_measurements_what_is_printed_stands_alone():
+    section = theory_section({})
+    assert [e.name for e in elements(section, (Figure, Listing))] == [
+        "theory-printed",
+        "theory-slips",
+    ]
+
+
 def test_same_seed_same_numbers():
-    first, again = (measure_ratios(TINY, [0.5, 0.2], 2, seed=3) for _ in range(2))
-    other = measure_ratios(TINY, [0.5, 0.2], 2, seed=4)
-    assert list(first) == [0.2, 0.5]
-    for r in first:
-        for a, b, c in zip(first[r], again[r], other[r], strict=True):
-            assert a.constants == b.constants
-            assert a.sigma == b.sigma
-            assert np.array_equal(a.course.distances, b.course.distances)
-            assert not np.array_equal(a.course.distances, c.course.distances)
-        assert first[r][0].constants != first[r][1].constants
+    for r in (0.2, 0.5):
+        first, again = measure(r, seed=3), measure(r, seed=3)
+        assert first == again
+        assert first["to_best"] != measure(r, seed=4)["to_best"]
+        assert first["kappa"] != measure(r, table=1, seed=3)["kappa"]
 
 
-def test_a_ratio_is_measured_the_same_whatever_the_others():
-    alone = measure_ratios(TINY, [0.2], 1, seed=0)[0.2][0]
-    among = measure_ratios(TINY, [0.2, 0.5], 1, seed=0)[0.2][0]
-    assert np.array_equal(alone.course.distances, among.course.distances)
+def test_the_least_ratio_changes_the_other_step_alone():
+    one, other = measure(0.5), measure(0.5, least_ratio=0.5)
+    changed = {name for name in one if one[name] != other[name]}
+    assert changed == {"same_rate", "same_to_limit"}
+    # At the least ratio itself both runs have one step, and other random choices.
+    assert other["same_to_limit"][:2] == pytest.approx(other["to_limit"][:2], rel=0.5)
 
 
 def test_silence_is_an_infinite_bound():
-    measured = measure_ratios(TINY, [0.5], 1, seed=0)[0.5][0]
-    assert measured.constants.kappa[1] >= 1
-    assert measured.promised == np.inf
-    assert np.all(np.isinf(measured.bound))
+    measured = measure(0.5)
+    assert measured["kappa"][1] >= 1
+    assert measured["promised"] == np.inf
+    assert np.all(np.isinf(measured["bound"]))
 
 
 def test_settings_describe_themselves():

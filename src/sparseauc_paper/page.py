@@ -1,0 +1,46 @@
+"""The whole report as a page of documentation: one Markdown file, with small pictures beside it."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from sparseauc.tabular.report.elements import Report
+from sparseauc.tabular.report.files import files
+from sparseauc.tabular.report.writing import write_whole
+
+# Enough for lines and bands in a dozen colours, at a third of the bytes.
+_COLOURS = 96
+
+
+def write_markdown_page(report: Report, path: Path) -> list[Path]:
+    """Write the report for Sphinx (MyST), its figures as PNG and CSV into a folder of that name.
+
+    Returns the files written, the page first.
+    """
+    made = files(report)
+    folder = path.stem
+    text = re.sub(r'<a id="([^"]+)"></a>', r"(\1)=", made["report.md"].decode())
+    text = re.sub(
+        r"(!\[.*\])\(figures/(.+)\.svg\)",
+        rf"\1({folder}/\2.png)\n\n[The numbers]({folder}/\2.csv)",
+        text,
+    )
+    beside = {
+        f"{folder}/{Path(name).name}": _light(content) if name.endswith(".png") else content
+        for name, content in made.items()
+        if name.startswith("figures/") and not name.endswith(".svg")
+    }
+    *others, page = write_whole(path.parent, {**beside, path.name: text.encode()})
+    return [page, *others]
+
+
+def _light(picture: bytes) -> bytes:
+    from PIL import Image
+
+    made = io.BytesIO()
+    Image.open(io.BytesIO(picture)).convert("RGB").quantize(_COLOURS).save(
+        made, "png", optimize=True
+    )
+    return made.getvalue()
