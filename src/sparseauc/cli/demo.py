@@ -16,7 +16,7 @@ import typer
 from ._output import Outputs, check_writable
 
 PATIENTS, NEW = 1000, 8
-_METHODS = "sparse-auc,sparse-auc-1se,l1-logistic,mean-difference"
+_METHODS = "sparse-auc,l1-logistic,mean-difference"
 
 
 def run_demo(out: Path, seed: int) -> None:

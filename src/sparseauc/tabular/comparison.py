@@ -9,18 +9,21 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..metrics import delong_test
-from ..selection.confidence import comparable_scores, pool_folds
+from ..metrics import delong_test, fast_auc
+from ..path.folds import Split
+from ..selection.confidence import NestedScores
+from .folds import Rows, score_folds, split_rows, stratified_folds
 from .methods import METHODS, Method
 from .reading import DataError, Table
 
@@ -97,23 +100,24 @@ def compare_methods(
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(METHODS)}")
-    splits = [_splits(table, folds, seed + repeat) for repeat in range(repeats)]
+    everything = np.arange(table.y.size)
+    splits = [split_rows(table, everything, folds, seed + repeat) for repeat in range(repeats)]
     steps, done = len(methods) * sum(map(len, splits)), 0
-    positive = table.y == 1
+
+    def fit_fold(name: str, repeat: int, fold: int, train: Rows) -> Any:
+        nonlocal done
+        if progress:
+            progress(f"{name}, fold {fold + 1} of {len(splits[repeat])}", done, steps)
+        done += 1
+        return fit_method(METHODS[name], table, train, seed + repeat)
+
     results: list[MethodResult] = []
     for name in methods:
         started = time.perf_counter()
-        judged, used = [], []
-        for repeat, folds_of_rows in enumerate(splits):
-            parts = []
-            for number, (train, test) in enumerate(folds_of_rows):
-                if progress:
-                    progress(f"{name}, fold {number + 1} of {len(folds_of_rows)}", done, steps)
-                done += 1
-                model = fit_method(METHODS[name], table, train, seed + repeat)
-                parts.append(comparable_scores(model, table.X, positive, train, test))
-                used.append(_columns_used(model))
-            judged.append(pool_folds(parts, [test for _, test in folds_of_rows], positive))
+        judged = [
+            score_folds(table, split, partial(fit_fold, name, repeat))
+            for repeat, split in enumerate(splits)
+        ]
         scores = np.array([one.scores for one in judged])
         intervals = [one.interval for one in judged]
         fold_aucs = np.concatenate([one.fold_aucs for one in judged])
@@ -126,7 +130,7 @@ def compare_methods(
                 low=float(np.mean([one.low for one in intervals])),
                 high=float(np.mean([one.high for one in intervals])),
                 fold_auc=float(np.mean(fold_aucs)) if fold_aucs.size else float("nan"),
-                columns=float(np.median(used)),
+                columns=median_columns(judged),
                 difference=None if paired is None else paired.difference,
                 pvalue=None if paired is None else paired.pvalue,
                 seconds=time.perf_counter() - started,
@@ -136,56 +140,49 @@ def compare_methods(
     return results
 
 
-def _splits(table: Table, folds: int, seed: int) -> list[Any]:
-    """Outer folds that leave both classes on either side."""
-    return list(
-        _folds(table.y, table.groups, folds, seed).split(
-            np.zeros((table.y.size, 1)), table.y, table.groups
-        )
-    )
+def median_columns(judged: Sequence[NestedScores]) -> float:
+    """Median number of columns used, over folds and repeats."""
+    return float(np.median([columns.size for one in judged for columns in one.fold_columns]))
 
 
-def _folds(y: Any, groups: Any, folds: int, seed: int) -> Any:
-    """Stratified folds, as many as the rarer class allows, groups kept together."""
-    units = np.arange(y.size) if groups is None else groups
-    fewest = min(np.unique(units[y == label]).size for label in (0, 1))
-    if fewest < 2:
-        raise DataError(
-            f"a class has only {fewest} rows or groups; comparing methods needs at least 4"
-        )
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    return kind(min(folds, fewest), shuffle=True, random_state=seed)
-
-
-def fit_method(method: Method, table: Table, train: npt.NDArray[np.intp], seed: int) -> Any:
+def fit_method(method: Method, table: Table, train: Rows, seed: int) -> Any:
     """Tune and fit a method to training rows, without its convergence warnings."""
     X, y = table.X[train], table.y[train]
-    groups = None if table.groups is None else table.groups[train]
-    inner = _folds(y, groups, 5, 1000 + seed)
-    fill = (
-        []
-        if table.imputation is None
-        else [("impute", SimpleImputer(strategy=table.imputation, keep_empty_features=True))]
-    )
+    before: list[tuple[str, Any]] = []
+    if table.imputation is not None:
+        fill = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
+        before.append(("impute", fill))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             if not method.grid:
-                model = method.make()
-                extra = {}
-                if groups is not None:
-                    model.set_params(cv=inner)
-                    extra = {"model__groups": groups}
-                return Pipeline([*fill, ("model", model)]).fit(X, y, **extra)
-            scale = StandardScaler(with_mean=not sp.issparse(X))
-            pipeline = Pipeline([*fill, ("scale", scale), ("model", method.make())])
-            grid = method.feasible_grid(X.shape[1])
-            tuned = {f"model__{key}": values for key, values in grid.items()}
-            search = GridSearchCV(pipeline, tuned, scoring="roc_auc", cv=inner)
-            return search.fit(X, y, groups=groups).best_estimator_
+                model, extra = method.make(), {}
+                if table.groups is not None:
+                    model.set_params(cv=stratified_folds(table, train, 5, 1000 + seed))
+                    extra = {"model__groups": table.groups[train]}
+                return Pipeline([*before, ("model", model)]).fit(X, y, **extra)
+            before.append(("scale", StandardScaler(with_mean=not sp.issparse(X))))
+            splits = split_rows(table, train, 5, 1000 + seed)
+            best = _best_parameters(method, Pipeline(before), X, y, splits)
+            return Pipeline([*before, ("model", method.make().set_params(**best))]).fit(X, y)
         except ValueError as error:
             raise DataError(f"{method.key}: {error}") from error
 
 
-def _columns_used(model: Any) -> int:
-    return int(np.count_nonzero(model[-1].coef_))
+def _best_parameters(
+    method: Method, before: Pipeline, X: Any, y: npt.NDArray[np.int64], splits: Sequence[Split]
+) -> dict[str, float]:
+    """Parameters of the highest mean AUC over folds.
+
+    As ``GridSearchCV`` finds them, in half the time: a fold is imputed and scaled once for all
+    parameters, and its AUC computed without checks of its rows.
+    """
+    grid = list(ParameterGrid(method.feasible_grid(X.shape[1])))
+    aucs = np.zeros(len(grid))
+    for train, test in splits:
+        fitted, left_out = before.fit_transform(X[train]), before.transform(X[test])
+        for place, parameters in enumerate(grid):
+            model = method.make().set_params(**parameters).fit(fitted, y[train])
+            aucs[place] += fast_auc(model.decision_function(left_out), y[test] == 1)
+    best: dict[str, float] = grid[int(np.argmax(aucs))]
+    return best

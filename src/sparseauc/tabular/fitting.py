@@ -11,29 +11,19 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from ..curves import fit_calibration
 from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
 from ..metrics import AUCInterval, auc_confidence_interval
 from ..moments import ColumnError
-from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
-from ..selection.confidence import (
-    NestedScores,
-    PermutationResult,
-    auc_within,
-    columns_used,
-    comparable_scores,
-    fit_rows,
-    permutation_test,
-    pool_folds,
-)
+from ..selection.confidence import PermutationResult, auc_within, fit_rows, permutation_test
 from ..selection.points import PointScore, point_score
 from ..selection.stability import StabilityResult, limits_of, stability_selection
 from ..selection.table import column_table
-from ..strata import Strata, StrataWarning
+from ..strata import StrataWarning
+from .folds import outer_splits, score_folds, stratified_folds
 from .limits import limits_for, places_of
 from .reading import DataError, Table
 from .scorecard import steps_of, without_gaps
@@ -152,7 +142,7 @@ def fit_table(
             "out --strata or --points"
         )
     fixed = places_of(table, settings.always_include, "--always-include")
-    splits = [] if settings.folds == 0 else _outer_splits(table, settings)
+    splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
     steps = 1 + len(splits) + (settings.stability_pairs > 0)
     done = 0
 
@@ -168,9 +158,12 @@ def fit_table(
             advance("Choosing columns")
             everything = np.arange(table.y.size)
             model, points = _fitted(table, settings, fixed, everything)
-            nested = None
-            if splits:
-                nested = _nested(table, settings, fixed, splits, advance)
+
+            def fit_fold(fold: int, train: npt.NDArray[np.intp]) -> Any:
+                advance(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
+                return _fitted(table, settings, fixed, train)[0]
+
+            nested = score_folds(table, splits, fit_fold) if splits else None
             _, classifier = steps_of(model)
             X = without_gaps(model, table.X)
             stability = None
@@ -250,7 +243,7 @@ def _estimator(
         classifier = SparseAUCClassifierCV(
             ks=_sizes(settings, fixed.size, len(table.inputs)),
             alphas=None if settings.alpha is None else [settings.alpha],
-            cv=None if table.groups is None else _group_folds(table, settings, rows),
+            cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
             rule=settings.rule,
             random_state=settings.seed,
             n_jobs=settings.jobs,
@@ -302,82 +295,6 @@ def _name(model: Any, classifier: Any, table: Table) -> None:
     classifier.classes_ = np.array([table.negative, table.positive])
 
 
-# -------------------------------------------------------------------------- nested cross-validation
-
-
-def _group_folds(
-    table: Table, settings: FitSettings, rows: npt.NDArray[np.intp]
-) -> StratifiedGroupKFold:
-    """Folds that keep groups together: five, or fewer if a class has fewer groups."""
-    holding = _groups_by_class(table, rows)
-    if min(holding) < 2:
-        label = (table.negative, table.positive)[int(np.argmin(holding))]
-        raise DataError(
-            f"--groups: only {min(holding)} groups have rows that are {label!r}; cross-validation "
-            "needs at least 2"
-        )
-    return StratifiedGroupKFold(min(5, *holding), shuffle=True, random_state=settings.seed)
-
-
-def _groups_by_class(table: Table, rows: npt.NDArray[np.intp]) -> list[int]:
-    """Number of groups with negative rows, and with positive rows."""
-    assert table.groups is not None
-    groups, y = table.groups[rows], table.y[rows]
-    return [np.unique(groups[y == label]).size for label in (0, 1)]
-
-
-def _outer_splits(table: Table, settings: FitSettings) -> list[Split]:
-    """Outer folds; none if the training rows of a fold would lack a class."""
-    rarer = int(min(table.y.sum(), (1 - table.y).sum()))
-    everything = np.arange(table.y.size)
-    strata = None
-    if table.strata is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StrataWarning)
-            strata = Strata.from_labels(table.strata, table.y == 1)
-    if table.groups is None and rarer < 3:
-        return []
-    if table.groups is None and strata is not None:
-        n_folds = min(settings.folds, rarer)
-        splits = make_splits(n_folds, table.y, table.y == 1, None, strata, settings.seed, 1)
-    else:
-        splitter = (
-            _group_folds(table, settings, everything)
-            if table.groups is not None
-            else StratifiedKFold(
-                min(settings.folds, rarer), shuffle=True, random_state=settings.seed
-            )
-        )
-        splits = list(splitter.split(np.zeros((table.y.size, 1)), table.y, table.groups))
-    for train, _ in splits:
-        if min(np.bincount(table.y[train], minlength=2)) < 2:
-            return []
-        inside = np.bincount(train, minlength=table.y.size).astype(np.float64)
-        if strata is not None and not len(strata.with_both_classes(table.y == 1, inside)):
-            return []
-        if table.groups is not None and min(_groups_by_class(table, train)) < 2:
-            return []  # the fold holds all groups of a class but one
-    return splits
-
-
-def _nested(
-    table: Table,
-    settings: FitSettings,
-    fixed: Indices,
-    splits: list[Split],
-    advance: Callable[[str], None],
-) -> NestedScores:
-    """Score every row by a model chosen and fitted without it and its group."""
-    parts, columns, positive = [], [], table.y == 1
-    for number, (train, test) in enumerate(splits):
-        advance(f"Nested cross-validation, fold {number + 1} of {len(splits)}")
-        model, _ = _fitted(table, settings, fixed, train)
-        parts.append(comparable_scores(model, table.X, positive, train, test))
-        columns.append(columns_used(model))
-    tests = [test for _, test in splits]
-    return pool_folds(parts, tests, positive, columns=columns, strata=table.strata)
-
-
 def _permutation(
     table: Table, settings: FitSettings, fixed: Indices, report: Progress
 ) -> PermutationResult:
@@ -387,8 +304,7 @@ def _permutation(
     like with like.
     """
     procedure = _estimator(table, settings, fixed, np.arange(table.y.size))
-    rarer = int(np.bincount(table.y, minlength=2).min())
-    folds = StratifiedKFold(min(5, max(2, rarer)), shuffle=True, random_state=settings.seed)
+    folds = stratified_folds(table, np.arange(table.y.size), 5, settings.seed)
     if settings.tuned:
         last = procedure.steps[-1][1] if isinstance(procedure, Pipeline) else procedure
         last.set_params(cv=folds, n_jobs=None)
@@ -402,9 +318,6 @@ def _permutation(
         n_permutations=settings.permutations, cv=None if settings.tuned else folds,
         random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
     )  # fmt: skip
-
-
-# ----------------------------------------------------------------------------------------- the rest
 
 
 def _stability(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from ...baselines import MeanDifferenceClassifier
 from ...estimators import SparseAUCClassifier
 from ...metrics import delong_test
-from ...selection.confidence import columns_used, comparable_scores, pool_folds
-from ..comparison import fit_method
+from ..comparison import fit_method, median_columns
+from ..folds import Rows, score_folds
 from ..methods import METHODS
 from .elements import Listing
 
@@ -40,33 +41,27 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
 
     table, nested = summary.table, summary.nested
     assert nested is not None
-    positive = table.y == 1
-    tests = [np.flatnonzero(nested.folds == fold) for fold in range(nested.fold_aucs.size)]
+    fold_of = nested.folds
+    splits = [
+        (np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold))
+        for fold in range(nested.fold_aucs.size)
+    ]
     own = nested.interval
-    sizes = [one.size for one in nested.fold_columns] or [summary.k] * len(tests)
+    sizes = [one.size for one in nested.fold_columns] or [summary.k] * len(splits)
     rows: list[Any] = [("this list", own.auc, own.low, own.high, np.median(sizes), None, None)]
     left_out = []
     for name, most in _MOST_NUMBERS.items():
         if table.y.size * len(table.inputs) > most:
             left_out.append(_TITLES[name])
             continue
-        models = [
-            _fit(name, summary, np.flatnonzero(nested.folds != fold), sizes[fold])
-            for fold in range(len(tests))
-        ]
-        parts = [
-            comparable_scores(model, table.X, positive, np.flatnonzero(nested.folds != fold), test)
-            for fold, (model, test) in enumerate(zip(models, tests, strict=True))
-        ]
-        judged = pool_folds(parts, tests, positive, strata=table.strata)
+        judged = score_folds(table, splits, partial(_fit, name, summary, sizes))
         one = judged.interval
         # The paired test is of all rows, whatever their stratum.
         paired = (
             delong_test(table.y, nested.scores, judged.scores) if table.strata is None else None
         )
-        used = [0 if columns is None else columns.size for columns in map(columns_used, models)]
         rows.append(
-            (_TITLES[name], one.auc, one.low, one.high, np.median(used),
+            (_TITLES[name], one.auc, one.low, one.high, median_columns([judged]),
              round(own.auc - one.auc, 3) + 0.0, None if paired is None else paired.pvalue)
         )  # fmt: skip
     if len(rows) == 1:
@@ -86,8 +81,8 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
     )
 
 
-def _fit(name: str, summary: FitSummary, train: Any, k: int) -> Any:
-    table = summary.table
+def _fit(name: str, summary: FitSummary, sizes: list[int], fold: int, train: Rows) -> Any:
+    table, k = summary.table, sizes[fold]
     if name == "l1-logistic":
         return fit_method(_L1, table, train, int(summary.settings.get("seed", 0)))
     model = SparseAUCClassifier(k=1) if name == "one column" else MeanDifferenceClassifier(k=k)
