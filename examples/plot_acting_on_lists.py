@@ -2,14 +2,14 @@
 Acting on a list
 ================
 
-A list of columns is bought, measured and argued about. What takes the place of a column that cannot
-be had? Which other lists are as good? And what are points to be added up by hand?
+Three questions that follow a short list. What can replace a column that is not available? Which
+other lists are as good? What does the score look like as points to be added up by hand?
 """
 
 # %%
 # A list
 # ------
-# Twelve markers, of which neighbours are correlated; four of them are chosen.
+# Four of twelve markers are chosen. Neighbouring markers are correlated.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,10 +24,10 @@ X, y = pd.DataFrame(data.X, columns=[f"marker {j}" for j in range(12)]), data.y
 model = SparseAUCClassifier(k=4, alpha=0.1).fit(X, y)
 
 # %%
-# A column cannot be had
-# ----------------------
-# For each column the three stand-ins that cost least: the cross-validated change of AUC, with its
-# standard error up and down. Marker 0 can be had for nothing elsewhere, marker 7 cannot.
+# Replacements of a column
+# ------------------------
+# The three best replacements of each column: the cross-validated change of AUC, with its standard
+# error. Marker 0 can be replaced at no loss, marker 7 cannot.
 
 table = replacements(model, X, y, n_best=3)
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
@@ -44,8 +44,8 @@ ax.invert_yaxis()
 # %%
 # Other lists as good
 # -------------------
-# All lists of four whose loss is within 5 % of the least, the best on top. Dark columns are in all
-# of them.
+# All lists of four columns whose loss is within 5 % of that of the best, which is on top. Dark
+# columns are in all of them.
 
 found = near_equal_lists(model, X, y, within=0.05)
 order = np.argsort(found.objectives, kind="stable")

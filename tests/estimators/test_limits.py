@@ -340,8 +340,8 @@ def test_questions_about_a_list_obey():
         for j in set(range(10)) - set(chosen.tolist())
         if obeys(np.append(chosen[chosen != i], j))
     }
-    stand_ins = replacements(model, X.values, y, n_best=10)
-    assert set(zip(stand_ins["column"], stand_ins["stand_in"], strict=True)) == expected
+    replaced = replacements(model, X.values, y, n_best=10)
+    assert set(zip(replaced["column"], replaced["replacement"], strict=True)) == expected
     assert 0 < len(expected) < 21
     others = near_equal_lists(model, X.values, y, within=100.0)
     assert others.complete

@@ -399,9 +399,9 @@ def test_questions_about_a_list_within_strata():
     # The objective after an exchange is that of a fit to the exchanged columns.
     first = table.iloc[0]
     columns = [j for j in np.flatnonzero(model.get_support()) if j != first["column"]]
-    exchanged = SparseAUCClassifier(3, 0.1, always_include=[*columns, int(first["stand_in"])]).fit(
-        X, positive, strata=sites
-    )
+    exchanged = SparseAUCClassifier(
+        3, 0.1, always_include=[*columns, int(first["replacement"])]
+    ).fit(X, positive, strata=sites)
     ridged = [one.objective_ + 0.1 * np.sum((one.coef_ * one.scale_) ** 2)
               for one in (exchanged, model)]  # fmt: skip
     assert ridged[0] - ridged[1] == pytest.approx(first["objective_change"])

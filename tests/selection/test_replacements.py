@@ -1,4 +1,4 @@
-"""Stand-ins for chosen columns against trying every exchange by hand."""
+"""Replacements for chosen columns against trying every exchange by hand."""
 
 import numpy as np
 import pandas as pd
@@ -60,14 +60,14 @@ def test_every_exchange_as_by_hand(seed, d, data):
     splits = list(StratifiedKFold(3).split(X, y))
     _, objective = naive_fit(X, y, chosen, alpha)
     for row in table.itertuples():
-        after = [*chosen[chosen != row.column], row.stand_in]
+        after = [*chosen[chosen != row.column], row.replacement]
         assert row.objective_change == pytest.approx(
             naive_fit(X, y, after, alpha)[1] - objective, abs=1e-10
         )
         changes = naive_auc_change(X, y, chosen, after, alpha, splits)
         assert row.auc_change == pytest.approx(changes.mean(), abs=1e-9)
         assert row.correlation == pytest.approx(
-            np.corrcoef(X[:, [row.column, row.stand_in]].T)[0, 1]
+            np.corrcoef(X[:, [row.column, row.replacement]].T)[0, 1]
         )
 
 
@@ -79,7 +79,7 @@ def test_changes_of_auc_and_their_error(outbreak):
     assert table["column"].tolist() == np.repeat(chosen, 2).tolist()
     splits = list(StratifiedKFold(4).split(X, y))
     for row in table.itertuples():
-        after = [*chosen[chosen != row.column], row.stand_in]
+        after = [*chosen[chosen != row.column], row.replacement]
         changes = naive_auc_change(X, y, chosen, after, 1.0, splits)
         assert row.auc_change == pytest.approx(changes.mean(), abs=1e-12)
         assert row.standard_error == pytest.approx(fold_standard_error(changes), abs=1e-12)
@@ -94,7 +94,7 @@ def test_a_copy_takes_the_place_for_nothing(outbreak):
     twice = np.column_stack([X, -3.0 * X[:, column]])
     model = SparseAUCClassifier(k=3).fit(twice, y)
     row = replacements(model, twice, y, n_best=1).set_index("column").loc[column]
-    assert row["stand_in"] == 9
+    assert row["replacement"] == 9
     assert row["correlation"] == pytest.approx(-1)
     assert row["auc_change"] == pytest.approx(0, abs=1e-12)
     assert row["objective_change"] == pytest.approx(0, abs=1e-12)
@@ -107,7 +107,7 @@ def test_names_sparse_tables_and_cross_validated_models(outbreak):
     model = SparseAUCClassifierCV(ks=[3], exclude=["gene 8"]).fit(frame, y)
     table = replacements(model, frame, y)
     assert set(table["column"]) == set(model.get_feature_names_out())
-    assert "gene 8" not in set(table["stand_in"])
+    assert "gene 8" not in set(table["replacement"])
     assert (table.groupby("column").size() == 5).all()
     plain = SparseAUCClassifier(k=3, alpha=model.alpha_).fit(X, y)
     pd.testing.assert_frame_equal(
@@ -115,13 +115,13 @@ def test_names_sparse_tables_and_cross_validated_models(outbreak):
     )
 
 
-def test_no_stand_in_where_all_are_chosen_or_constant(outbreak):
+def test_no_replacement_where_all_are_chosen_or_constant(outbreak):
     X, y = outbreak
     assert replacements(SparseAUCClassifier(k=9).fit(X, y), X, y).empty
     constant = np.column_stack([X[:, :2], np.ones(300)])
     table = replacements(SparseAUCClassifier(k=1).fit(constant, y), constant, y)
     assert len(table) == 1
-    assert 2 not in set(table["stand_in"])
+    assert 2 not in set(table["replacement"])
 
 
 def test_refusals(outbreak):

@@ -125,7 +125,7 @@ def test_replacements_and_near_equal_lists_obey():
         for j in set(range(12)) - set(chosen.tolist())
         if obeys([*chosen[chosen != i], j], families, 1)
     }
-    assert set(zip(table["column"], table["stand_in"], strict=True)) == expected
+    assert set(zip(table["column"], table["replacement"], strict=True)) == expected
     found = near_equal_lists(model, X, y, within=100.0)
     assert found.complete
     assert set(found.lists) == {c for c in combinations(range(12), 3) if obeys(c, families, 1)}

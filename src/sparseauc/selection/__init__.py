@@ -11,8 +11,8 @@ from .confidence import (
 )
 from .near_equal import NearEqualLists, near_equal_lists
 from .points import PointScore, point_score
+from .replacing import replacements
 from .stability import StabilityResult, stability_selection
-from .stand_ins import replacements
 from .table import column_table
 
 __all__ = [

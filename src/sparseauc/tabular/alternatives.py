@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..path.folds import Split, check_splits
 from ..selection._fitted_list import FittedList
 from ..selection.near_equal import NearEqualLists, lists_near, objective_of
-from ..selection.stand_ins import best_stand_ins, validated_aucs
+from ..selection.replacing import best_replacements, validated_aucs
 from ..strata import StrataWarning
 from .reading import Table
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 WITHIN = 0.02
 # Near-equal lists that are looked for, and shown; multiplications to settle all: 0.1 seconds.
 _MOST, _SHOWN, _OPERATIONS = 100, 10, 2e8
-# Stand-ins for each column, and for each of more than twenty.
-_STAND_INS, _STAND_INS_OF_MANY = 3, 1
+# Replacements for each column, and for each of more than twenty.
+_REPLACEMENTS, _REPLACEMENTS_OF_MANY = 3, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +95,8 @@ def find_alternatives(
         ]
         check_splits(splits, fitted.positive, None, fitted.strata)
         origins = np.array([one.column for one in table.inputs])
-        n_best = _STAND_INS if fitted.support.size <= 20 else _STAND_INS_OF_MANY
-        replacements = best_stand_ins(fitted, n_best, splits, origins)
+        n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
+        replacements = best_replacements(fitted, n_best, splits, origins)
         loss = objective_of(fitted, fitted.support)
         near = lists_near(fitted, WITHIN * (1 - loss) / loss, _MOST, _OPERATIONS)
     except ValueError:

@@ -361,7 +361,7 @@ def test_noise_is_called_noise():
     assert report.lead.endswith("Chance, which is 50 %, is not ruled out.")
 
 
-def test_stand_ins_and_other_lists(fixed, fixed_report):
+def test_replaced_and_other_lists(fixed, fixed_report):
     table, model = fixed.table, SparseAUCClassifier(k=3, alpha=1.0)
     X, folds = table.X, fixed.nested.folds
     names = table.columns.tolist()
@@ -376,7 +376,7 @@ def test_stand_ins_and_other_lists(fixed, fixed_report):
         return np.array(aucs)
 
     own = fixed.columns["column"].tolist()
-    shown = element(fixed_report, "stand-ins").frame
+    shown = element(fixed_report, "replacements").frame
     assert len(shown) == 9
     for row in shown.to_dict("records"):
         before, after = judged(own), judged([*(set(own) - {row["Column"]}), row["Replacement"]])
@@ -422,19 +422,19 @@ def test_other_lists_are_named_by_what_differs():
     assert shown["Gain"].min() >= 98 - 1e-6
 
 
-def test_a_level_is_no_stand_in_for_another():
+def test_a_level_is_no_replacement_for_another():
     table = make_table()
     inputs = tuple(Input(f"gene {j // 4}", level=str(j % 4)) for j in range(12))
     summary = fit_table(dataclasses.replace(table, inputs=inputs), FitSettings(k=3, alpha=1.0))
     found = summary.alternatives.replacements
     assert len(found) == 9
-    assert (found["column"].str[:6] != found["stand_in"].str[:6]).all()
+    assert (found["column"].str[:6] != found["replacement"].str[:6]).all()
 
 
 def test_nothing_to_exchange():
     summary = fit_table(make_table(d=3), FitSettings(k=3, alpha=1.0, stability_pairs=0))
     assert summary.alternatives is None
-    assert element(build_model_report(summary), "stand-ins") is None
+    assert element(build_model_report(summary), "replacements") is None
 
 
 def test_same_columns_ends_of_the_grid_and_warnings():

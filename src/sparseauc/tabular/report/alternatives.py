@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ...selection.near_equal import NearEqualLists
     from ..alternatives import Alternatives
 
-_STAND_INS = {
+_REPLACEMENTS = {
     "column": "Column",
-    "stand_in": "Replacement",
+    "replacement": "Replacement",
     "correlation": "Correlation",
     "auc": "AUC",
     "auc_change": "Change",
@@ -26,17 +26,17 @@ _STAND_INS = {
 
 def show_alternatives(found: Alternatives) -> list[Element]:
     """List replacements of each column, and other lists."""
-    stand_ins = Listing(
-        "stand-ins",
+    replaced = Listing(
+        "replacements",
         "Replacements",
         "If a column is not available: the best replacements. Change: of the AUC over the outer "
         "folds with the replacement and refitted coefficients, with its standard error. List and "
         "replacements were chosen on all rows: the AUCs are slightly optimistic, but comparable.",
-        found.replacements[list(_STAND_INS)].rename(columns=_STAND_INS),
+        found.replacements[list(_REPLACEMENTS)].rename(columns=_REPLACEMENTS),
         digits=3,
     )
     others = [] if len(found.near_equal.lists) < 2 else [_lists(found)]
-    return [stand_ins, Note(" ".join(_count(found.near_equal)), "finding"), *others]
+    return [replaced, Note(" ".join(_count(found.near_equal)), "finding"), *others]
 
 
 def _count(near: NearEqualLists) -> Iterable[str]:

@@ -40,12 +40,12 @@ def replacements(
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted, without ``groups``. Columns that it excludes are no stand-ins.
+        Fitted, without ``groups``. Columns that it excludes are no replacements.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit. Each counts once.
     y : array-like of shape (n,)
     n_best : int, default=5
-        Stand-ins for each column.
+        Replacements for each column.
     cv : int, splitter or iterable, optional
         As in scikit-learn. By default five stratified folds, repeated where rows are few.
     random_state : int, RandomState instance or None, default=0
@@ -56,9 +56,9 @@ def replacements(
     Returns
     -------
     pandas.DataFrame
-        A row for each chosen column and stand-in, the best stand-in first:
+        A row for each chosen column and replacement, the best replacement first:
 
-        - ``column``, ``stand_in``: names, or numbers if the model was fitted without names;
+        - ``column``, ``replacement``: names, or numbers if the model was fitted without names;
         - ``correlation``: of the two;
         - ``objective_change``: of the loss with ridge, on all rows;
         - ``auc``: mean over validation folds, with coefficients fitted to the training folds;
@@ -69,7 +69,7 @@ def replacements(
     -----
     Coefficients are those of the least loss with ridge, also where the model's are logistic.
     Validation rows are not used for coefficients, but all rows were used to choose the list and
-    the stand-ins. So ``auc`` is a little too good, for the list as for its variants.
+    the replacements. So ``auc`` is a little too good, for the list as for its variants.
 
     Examples
     --------
@@ -85,15 +85,15 @@ def replacements(
     fitted = FittedList.from_model(model, X, y, strata=strata)
     splits = make_splits(cv, fitted.X, fitted.positive, None, fitted.strata, random_state)
     check_splits(splits, fitted.positive, None, fitted.strata)
-    return best_stand_ins(fitted, n_best, splits)
+    return best_replacements(fitted, n_best, splits)
 
 
-def best_stand_ins(
+def best_replacements(
     fitted: FittedList, n_best: int, splits: list[Split], origins: npt.NDArray[Any] | None = None
 ) -> pd.DataFrame:
     """Do what :func:`replacements` does, for a list, rows and folds that were checked.
 
-    Columns of the same label in ``origins`` are had together or not at all, and so no stand-ins.
+    Columns of the same label in ``origins`` are had together or not at all, and so no replacements.
     """
     import pandas as pd
 
@@ -121,7 +121,7 @@ def best_stand_ins(
     return pd.DataFrame(
         {
             "column": fitted.names[leaving],
-            "stand_in": fitted.names[joining],
+            "replacement": fitted.names[joining],
             "correlation": [
                 np.asarray(np.corrcoef(values[:, np.searchsorted(used, pair)].T))[0, 1]
                 for pair in zip(leaving, joining, strict=True)
