@@ -277,13 +277,19 @@ def what_moves(found: Sequence[Effect]) -> str:
             f"None of {len(found)} measured effects is more than chance would make of so many at "
             "this number of draws (false discovery rate 5 %)."
         )
-    named = "; ".join(
-        f"{effect.switch.title}: {_in_words(effect)}"
-        for effect in sorted(clear, key=lambda e: -abs(e.change.mean))
-    )
+    by_size = sorted(clear, key=lambda e: -abs(e.change.mean))
+    largest: dict[tuple[str, str], Effect] = {}
+    for effect in by_size:
+        largest.setdefault((effect.switch.title, effect.method), effect)
+    named = {
+        title: [_in_words(e) for e in largest.values() if e.switch.title == title]
+        for title, _ in largest
+    }
     return (
-        f"More than chance would make of {len(found)} effects (false discovery rate 5 %), the "
-        f"largest first: {named}."
+        f"More than chance would make of {len(found)} effects of its switches (false discovery "
+        "rate 5 %) are, with the measure that each method changes most in, the largest first: "
+        + "; ".join(f"{title} ({', '.join(words)})" for title, words in named.items())
+        + "."
     )
 
 

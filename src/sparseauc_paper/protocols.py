@@ -8,19 +8,20 @@ the protocols with one switch turned, which tell what each slip is worth.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from .printed import read_lines
 
 Where = Literal["synthetic", "real"]
+_PLACES: tuple[Where, ...] = get_args(Where)
 HARD_THRESHOLDING = ("sht-auc", "sto-iht", "hsg-ht")
-BLOCKWISE = ("sht-auc", "sto-iht")
 SPAM = ("spam-l1", "spam-l2", "spam-l1l2")
-CONVEX = (*SPAM, "fsauc", "solam")
 
 
 @dataclass(frozen=True)
 class Switch:
-    """What is known of one way in which the published programs differ.
+    """What is known of one way in which the published programs differ: a line of ``switches.csv``.
 
     Attributes
     ----------
@@ -54,137 +55,52 @@ class Switch:
         """Its name in words."""
         return self.name.replace("_", " ")
 
+    @classmethod
+    def from_line(cls, name: str, description: str, numbers: str, *rest: str) -> Switch:
+        """Read a line of ``switches.csv``; spaces stand between the entries of a list."""
+        where, methods, after, published = rest
+        return cls(
+            name,
+            description,
+            discrepancies=tuple(map(int, numbers.split())),
+            where=tuple(place for place in _PLACES if place in where.split()),
+            methods=tuple(methods.split()),
+            after=after == "yes",
+            published=published == "yes",
+        )
+
     def touches(self, where: str, method: str) -> bool:
         """Whether it can change the numbers of this method in this experiment."""
         return where in self.where and (not self.methods or method in self.methods)
 
 
-def _switch(
-    description: str,
-    *discrepancies: int,
-    where: tuple[Where, ...] = ("synthetic", "real"),
-    methods: tuple[str, ...] = (),
-    after: bool = False,
-    published: bool = True,
-) -> Any:
-    return field(
-        default=False,
-        metadata={
-            "description": description,
-            "discrepancies": discrepancies,
-            "where": where,
-            "methods": methods,
-            "after": after,
-            "published": published,
-        },
-    )
-
-
 @dataclass(frozen=True)
 class Protocol:
-    """One switch for each slip; all are off by default."""
+    """One field for each switch, by its name; all are off by default."""
 
-    one_fewer: bool = _switch(
-        "the k-th largest entry is removed too: k − 1 columns are left, none at k = 1",
-        1, methods=HARD_THRESHOLDING,
-    )  # fmt: skip
-    ridge_while_tuning: bool = _switch(
-        "while SHT-AUC is tuned, w is divided by 1.1 after every step; not so in the final fit",
-        4, where=("synthetic",), methods=("sht-auc",),
-    )  # fmt: skip
-    keep_batch_size: bool = _switch(
-        "the final fit keeps the rows of a block, not the number of blocks that was tuned",
-        12, where=("synthetic",), methods=BLOCKWISE,
-    )  # fmt: skip
-    restart_batches: bool = _switch(
-        "HSG-HT begins again with its smallest batch in every epoch",
-        8, methods=("hsg-ht",),
-    )  # fmt: skip
-    last_iterate: bool = _switch(
-        "SPAM returns its last iterate, not the mean of all of them",
-        9, methods=SPAM,
-    )  # fmt: skip
-    fixed_order: bool = _switch(
-        "rows are visited, and dealt to blocks, in the order of the table, the same in every epoch",
-        10, methods=(*HARD_THRESHOLDING, *CONVEX),
-    )  # fmt: skip
-    independent_splits: bool = _switch(
-        "the five test parts of a trial are drawn independently and without regard to class: they "
-        "are no partition",
-        13, where=("synthetic",),
-    )  # fmt: skip
-    unstratified_tuning: bool = _switch(
-        "tuning folds are runs of neighbouring rows, whatever classes they hold",
-        13, where=("synthetic",),
-    )  # fmt: skip
-    scale_with_test_rows: bool = _switch(
-        "columns are z-scored over training and test rows together",
-        14, where=("synthetic",),
-    )  # fmt: skip
-    stop_rule: bool = _switch(
-        "SPAM and SOLAM end with the first epoch whose last single step moves the answer by no "
-        "more than 1e-4 of its length (1e-6 on the genes)",
-        25, methods=(*SPAM, "solam"),
-    )  # fmt: skip
-    clip_above_only: bool = _switch(
-        "SOLAM's a and b are kept below R, but not above −R",
-        26, methods=("solam",),
-    )  # fmt: skip
-    absolute_cut: bool = _switch(
-        "the columns of the convex methods are those with a coefficient of 0.001 or more, however "
-        "large the others are, rather than their k* largest",
-        15, where=("synthetic",), methods=CONVEX, after=True,
-    )  # fmt: skip
-    truncate_before_auc: bool = _switch(
-        "coefficients of the convex methods below 0.001 are zeroed before the test AUC is computed "
-        "(not while tuning)",
-        15, 24, where=("synthetic",), methods=CONVEX, after=True,
-    )  # fmt: skip
-    row_scaling_only: bool = _switch(
-        "genes are not z-scored; rows are scaled to unit length and nothing else",
-        14, where=("real",),
-    )  # fmt: skip
-    hold_out_fifty: bool = _switch(
-        "instead of five folds, 50 rows are drawn for training and the others tested, five times "
-        "the same ones, each time tuned on another 10 of the 50",
-        19, where=("real",),
-    )  # fmt: skip
-    permute_twice: bool = _switch(
-        "the split into training and test rows is permuted once more than the tuning folds, so "
-        "that these overlap the test rows (with the hold-out of 50)",
-        19, where=("real",),
-    )  # fmt: skip
-    untuned_batch_growth: bool = _switch(
-        "HSG-HT's first batch is not tuned: it holds all rows",
-        16, where=("real",), methods=("hsg-ht",),
-    )  # fmt: skip
-    best_k_on_test: bool = _switch(
-        "k is the one with the best mean test AUC, for the hard-thresholding methods",
-        19, where=("real",), methods=HARD_THRESHOLDING, after=True,
-    )  # fmt: skip
-    published_markers: bool = _switch(
-        "markers are counted with the columns of the published programs",
-        21, where=("real",), after=True,
-    )  # fmt: skip
-    automatic_step: bool = _switch(
-        "SHT-AUC adapts its step to the course of F, in place of the published constant "
-        "(on in neither protocol)",
-        2, 3, methods=("sht-auc",), published=False,
-    )  # fmt: skip
-    paper_step: bool = _switch(
-        "SHT-AUC's step is the paper's 1/ρ⁺, with the largest curvature of any block for ρ⁺ "
-        "(on in neither protocol)",
-        2, 3, methods=("sht-auc",), published=False,
-    )  # fmt: skip
-    paper_spam_steps: bool = _switch(
-        "SPAM's step is tuned over SOLAM's grid, as the text says (on in neither protocol)",
-        11, where=("synthetic",), methods=SPAM, published=False,
-    )  # fmt: skip
-    paper_gene_ranges: bool = _switch(
-        "SPAM's L1 penalty is tuned from 1e-5 to 0.07 and FSAUC's radius from 1e-5 to 1e4, as the "
-        "text says (on in neither protocol)",
-        20, where=("real",), methods=("spam-l1", "spam-l1l2", "fsauc"), published=False,
-    )  # fmt: skip
+    one_fewer: bool = False
+    ridge_while_tuning: bool = False
+    keep_batch_size: bool = False
+    restart_batches: bool = False
+    last_iterate: bool = False
+    fixed_order: bool = False
+    independent_splits: bool = False
+    unstratified_tuning: bool = False
+    scale_with_test_rows: bool = False
+    stop_rule: bool = False
+    clip_above_only: bool = False
+    absolute_cut: bool = False
+    truncate_before_auc: bool = False
+    row_scaling_only: bool = False
+    hold_out_fifty: bool = False
+    permute_twice: bool = False
+    untuned_batch_growth: bool = False
+    best_k_on_test: bool = False
+    published_markers: bool = False
+    automatic_step: bool = False
+    paper_step: bool = False
+    paper_spam_steps: bool = False
+    paper_gene_ranges: bool = False
 
     def switches_of(self, where: str, method: str) -> dict[str, bool]:
         """Return the switches that the fits of a method in an experiment depend on."""
@@ -195,7 +111,7 @@ class Protocol:
         }
 
 
-SWITCHES = tuple(Switch(name=f.name, **f.metadata) for f in fields(Protocol))
+SWITCHES = tuple(Switch.from_line(*line) for line in read_lines("switches.csv"))
 
 CORRECTED = Protocol()
 PUBLISHED = Protocol(**{s.name: s.published for s in SWITCHES})

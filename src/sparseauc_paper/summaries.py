@@ -231,12 +231,24 @@ def _comparison(
 
 
 def _values_of(values: Values) -> str:
-    """How many values there are behind an entry, where these are not as many as were asked for."""
-    counts = [mean_of(sample).n for sample in values.values()]
+    """How many values there are behind an entry, and which methods have fewer."""
+    counts: dict[str, list[int]] = {}
+    for (method, _), sample in values.items():
+        counts.setdefault(method, []).append(mean_of(sample).n)
     if not counts:
         return ""
+    most = max(map(max, counts.values()))
+    fewer = [
+        f"; of {METHODS[method].name} {_range(found)}"
+        for method, found in counts.items()
+        if min(found) < most
+    ]
+    return f" ({most} values an entry{''.join(fewer)})"
+
+
+def _range(counts: Sequence[int]) -> str:
     few, many = min(counts), max(counts)
-    return f" ({few} values an entry)" if few == many else f" ({few} to {many} values an entry)"
+    return str(few) if few == many else f"{few} to {many}"
 
 
 def _extent(trials: int, folds: int, what: str) -> str:
@@ -571,7 +583,8 @@ def figures_by_k(request: Request, protocol: str, outcomes: Outcomes) -> tuple[F
             "Share of the columns chosen that measure one of the paper's markers (a precision: the "
             f"paper's formula has a recall, its text and programs this). "
             f"{_real_extent(request, protocol)}; markers in the "
-            f"{'published' if PROTOCOLS[protocol].published_markers else 'corrected'} reading.",
+            f"{'published' if PROTOCOLS[protocol].published_markers else 'corrected'} reading. "
+            "Bands are one standard error.",
             shares,
         ),
     )
