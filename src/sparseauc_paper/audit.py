@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+import pandas as pd
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
@@ -167,8 +168,6 @@ def _together(samples: Iterable[Sample]) -> Sample:
 
 def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
     """Make the audit: all discrepancies, and for those with a switch what it does."""
-    import pandas as pd
-
     measured = effects(request, outcomes)
     clear = clear_effects(measured)
     lines = []
@@ -220,8 +219,6 @@ def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
 
 def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> Listing:
     """One line for each switch and method, a column for each measure."""
-    import pandas as pd
-
     where = found[0].where
     lines = []
     for switch, method in dict.fromkeys((e.switch, e.method) for e in found):
@@ -311,8 +308,6 @@ def impossible_jaccards() -> list[tuple[str, str, float, float]]:
 
 
 def _jaccard_audit() -> Listing:
-    import pandas as pd
-
     found = impossible_jaccards()
     total = sum(len(row) for row in printed.F1.values())
     return Listing(

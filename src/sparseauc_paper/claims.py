@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import isnan
 
 import numpy as np
+import pandas as pd
 
 from sparseauc.tabular.report.elements import Listing
 
@@ -79,8 +80,6 @@ def judge_claims(request: Request, outcomes: Outcomes) -> list[Claim]:
 
 def claims_listing(claims: Sequence[Claim], experiments: Collection[str]) -> Listing:
     """Make the table of claims for the front page; evidence that is shown there is a link."""
-    import pandas as pd
-
     return Listing(
         "claims",
         "The paper's claims",

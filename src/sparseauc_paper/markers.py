@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from sparseauc.datasets._markers import DatasetName, markers_of
 from sparseauc.tabular.report.elements import Listing
 
@@ -13,8 +15,6 @@ _NUMBERS: dict[DatasetName, tuple[str, str]] = {
 
 def marker_table(dataset: DatasetName) -> Listing:
     """List the markers of a data set with their columns, in both readings of the paper's table."""
-    import pandas as pd
-
     name, title = _NUMBERS[dataset]
     readings = [markers_of(dataset, reading) for reading in ("corrected", "published")]
     lines = [

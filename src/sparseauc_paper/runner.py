@@ -14,17 +14,10 @@ from typing import Any
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from sparseauc._optional import import_optional
+from sparseauc.cli._progress import progress
 
 from .methods import METHODS
 from .protocols import Protocol
@@ -135,24 +128,21 @@ def _telling(console: Console | None, total: int) -> Iterator[Callable[[int], No
     if console is None or total == 0:
         yield lambda _: None
         return
-    columns = (
-        TextColumn("tasks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.description}"),
-    )  # fmt: skip
     started = last = time.perf_counter()
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("", total=total)
+    done = 0
+    with progress(not console.is_terminal, "tasks") as show:
 
         def tell(failed: int) -> None:
-            nonlocal last
-            failures = f"{failed} failed" if failed else ""
-            progress.update(bar, advance=1, description=failures)
-            now, done = time.perf_counter(), int(progress.tasks[0].completed)
+            nonlocal done, last
+            done += 1
+            failures = f", {failed} failed" if failed else ""
+            show(f"{done} of {total} tasks{failures}", done, total)
+            now = time.perf_counter()
             if console.is_terminal or (now - last < _SECONDS_BETWEEN_LINES and done < total):
                 return
             last = now
             left = timedelta(seconds=round((total - done) * (now - started) / done))
-            console.print(f"{done} of {total} tasks, {left} left {failures}".rstrip())
+            console.print(f"{done} of {total} tasks{failures}, {left} left")
 
         yield tell
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
@@ -22,9 +23,6 @@ from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
 from .store import Outcome
 from .tasks import Task
 from .tuning import Floats
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Outcomes = Mapping[Task, Outcome]
 # Values by trial and test part, NaN for a task that failed; the samples of a method and a column.
@@ -221,15 +219,6 @@ def frame_of(
     return lines
 
 
-def _comparison(
-    name: str, title: str, caption: str, lines: Sequence[Mapping[str, Any]]
-) -> Comparison:
-    import pandas as pd
-
-    frame: pd.DataFrame = pd.DataFrame(list(lines))
-    return Comparison(name, title, caption, frame)
-
-
 def _values_of(values: Values) -> str:
     """How many values there are behind an entry, and which methods have fewer."""
     counts: dict[str, list[int]] = {}
@@ -260,12 +249,12 @@ def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table I under a protocol, beside the printed numbers."""
     values = table_values(request, protocol, "auc", outcomes)
     lines = frame_of(values, _AUC, printed.AUC, printed.SYNTHETIC, _sparsity_columns(request))
-    return _comparison(
+    return Comparison(
         _name("table1", request, protocol),
         f"Table I, {protocol} protocol",
         f"Test AUC at {plan.TABLE_RATIO:.0%} positives under {PROTOCOL_WORDS[protocol]}; "
         f"{_synthetic_extent(request, protocol)}{_values_of(values)}. {_ABOUT_DIFFERENCES}",
-        lines,
+        pd.DataFrame(lines),
     )
 
 
@@ -275,7 +264,7 @@ def table2(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     for group, table in (("F1", printed.F1), ("Jaccard", printed.JACCARD)):
         values = table_values(request, protocol, group.lower(), outcomes)
         lines += frame_of(values, group, table, printed.SYNTHETIC, _sparsity_columns(request))
-    return _comparison(
+    return Comparison(
         _name("table2", request, protocol),
         f"Table II, {protocol} protocol",
         f"Agreement of the columns chosen with the k* shifted ones, under "
@@ -287,7 +276,7 @@ def table2(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
             else "the k* largest, which tells them k*"
         )
         + f". {_ABOUT_DIFFERENCES}",
-        lines,
+        pd.DataFrame(lines),
     )
 
 
@@ -545,12 +534,12 @@ def table3(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
         if PROTOCOLS[protocol].best_k_on_test
         else "k is tuned on training rows like everything else"
     )
-    return _comparison(
+    return Comparison(
         _name("table3", request, protocol),
         f"Table III, {protocol} protocol",
         f"Test AUC on the gene data under {PROTOCOL_WORDS[protocol]}; {chosen}; "
         f"{_real_extent(request, protocol)}{_values_of(results.tuned)}. {_ABOUT_DIFFERENCES}",
-        lines,
+        pd.DataFrame(lines),
     )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -155,6 +156,39 @@ def test_a_dry_run_tells_tasks_and_hours_and_runs_nothing(run, tmp_path):
     assert "core-hours" in result.output
     assert "FSAUC: 12 tasks" in result.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_counts_what_the_store_lacks(run, tmp_path):
+    arguments = ["table1", "--methods", "mean-difference"]
+    before = run(*arguments, "--dry-run").output
+    assert run(*arguments, "--trials", 1).exit_code == 0
+    after = run(*arguments, "--dry-run").output
+    assert (before.split()[0], after.split()[0]) == ("8", "4")
+
+
+def test_the_page(run, tmp_path):
+    """The report as one Markdown file that Sphinx reads, made from the store alone."""
+    arguments = ["table1", "figure1", "--methods", "sht-auc"]
+    assert run(*arguments).exit_code == 0
+    page = tmp_path / "docs" / "results.md"
+    result = run(*arguments, "--stored-only", "--page", page)
+    assert result.exit_code == 0, result.output
+    assert result.output.split()[-1] == str(page)
+    text = page.read_text(encoding="utf-8")
+    assert "Yang" in text
+    assert "tasks: " in text
+    assert "command: sparseauc reproduce table1 figure1 --preset tiny" in text
+    assert str(tmp_path) not in text
+    for anchor in re.findall(r"\]\(#([\w-]+)\)", text):
+        assert f"\n({anchor})=\n" in text
+    linked = re.findall(r"\]\((results/[^)]+)\)", text)
+    assert {Path(name).suffix for name in linked} == {".png", ".csv"}
+    assert sorted(f"results/{p.name}" for p in (page.parent / "results").iterdir()) == sorted(
+        linked
+    )
+    assert all((page.parent / name).stat().st_size < 150_000 for name in linked)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    assert len(titles) == len(set(titles)), "headings once"
 
 
 def test_a_device_that_is_not_there_is_refused_before_anything_is_run(run, tmp_path):

@@ -58,6 +58,19 @@ def test_a_result_is_never_replaced_and_an_error_is(tmp_path):
         assert store.get([second])[second] == Outcome(result(3), None, 1.0)
 
 
+def test_a_file_from_before_devices_were_kept(tmp_path):
+    first, second = tasks()[:2]
+    with Store(tmp_path / "store.sqlite") as store:
+        store.add(first, Outcome(result(1), None, 1.0))
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+        connection.execute("ALTER TABLE tasks DROP COLUMN device")
+    for _ in range(2):
+        with Store(tmp_path / "store.sqlite") as store:
+            store.add(second, Outcome(result(2), None, 1.0, "a GPU"))
+            found = store.get([first, second])
+    assert [found[task].device for task in (first, second)] == [None, "a GPU"]
+
+
 def test_a_file_that_is_no_store(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but some words that are long enough to be read as a header")

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from sparseauc.tabular.report.elements import Element, Figure, Listing, Note, Panel, Section, Series
 
 from .constants import rows_needed
 from .measurements import EASY, PAPER, SHOWN_EPOCHS, grouped
 from .slips import SLIPS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Shares of positives whose runs are drawn: those of the paper's Figure 1.
 _DRAWN = (0.05, 0.25, 0.5)
@@ -65,7 +63,7 @@ def theory_section(ratios: Sequence[float], paper: Measurements, easy: Measureme
             "theory-slips",
             "Where the theory's statement and proof part ways",
             "Found by reading the proofs and checking each step with numbers.",
-            _frame([slip._asdict() for slip in SLIPS]),
+            pd.DataFrame([slip._asdict() for slip in SLIPS]),
         ),
     ]
     return Section("theory", "Theory: Theorems 1 and 2", elements)
@@ -194,7 +192,7 @@ def _listing_of_printed(ratios: Sequence[float]) -> Listing:
         f"Theorem 2 as printed, for the paper's task: {PAPER}",
         "Rows needed: from there on ρ⁻ is a bound. The last three columns are what it would be "
         "with more rows than that.",
-        _frame(rows),
+        pd.DataFrame(rows),
     )
 
 
@@ -363,15 +361,9 @@ def _means(
     results: Measurements, columns: Mapping[str, Callable[[Measurement], float]]
 ) -> pd.DataFrame:
     """Means over the tables of every ratio."""
-    return _frame(
+    return pd.DataFrame(
         [
             {"r": r, **{label: _mean(measured, value) for label, value in columns.items()}}
             for r, measured in sorted(results.items())
         ]
     )
-
-
-def _frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows)
