@@ -393,7 +393,7 @@ def figure1(request: Request, outcomes: Outcomes) -> list[Figure]:
         Figure(
             "figure1-objective",
             "What SHT-AUC minimises, in the same runs",
-            f"F, mean over k*; {_figure1_extent(request)}. The AUC settles long before F does.",
+            f"F, mean over k*; {_figure1_extent(request)}.",
             panels,
         )
     )
@@ -424,31 +424,30 @@ def _mean_steps(request: Request, outcomes: Outcomes, scale: Scale) -> str:
 def epochs_to(request: Request, outcomes: Outcomes, share: float) -> dict[tuple[str, float], float]:
     """Epochs until F has made a share of its way down, mean over k*, by step and ratio."""
 
-    def first(epochs: list[int], values: Floats) -> int:
+    def first(epochs: list[int], values: Floats) -> float:
         return epochs[int(np.argmax(values <= values[0] - share * (values[0] - values.min())))]
 
-    return _mean_epochs(request, outcomes, "objective", first)
+    return _over_supports(request, outcomes, "objective", first)
 
 
-def epochs_until_settled(
-    request: Request, outcomes: Outcomes, within: float
+def rise_after(request: Request, outcomes: Outcomes, epoch: int) -> dict[tuple[str, float], float]:
+    """Share of the rise in training AUC since the first epoch that comes after another one."""
+
+    def share(epochs: list[int], values: Floats) -> float:
+        place = int(np.searchsorted(epochs, epoch))
+        return float((values[-1] - values[place]) / (values[-1] - values[1]))
+
+    return _over_supports(request, outcomes, "auc", share)
+
+
+def _over_supports(
+    request: Request, outcomes: Outcomes, field: str, read: Callable[[list[int], Floats], float]
 ) -> dict[tuple[str, float], float]:
-    """Epoch from which the training AUC stays near its end, mean over k*, by step and ratio."""
-
-    def first(epochs: list[int], values: Floats) -> int:
-        away = np.flatnonzero(np.abs(values - values[-1]) > within * values[-1])
-        return epochs[int(away[-1]) + 1 if away.size else 0]
-
-    return _mean_epochs(request, outcomes, "auc", first)
-
-
-def _mean_epochs(
-    request: Request, outcomes: Outcomes, field: str, first: Callable[[list[int], Floats], int]
-) -> dict[tuple[str, float], float]:
-    needed: dict[tuple[str, float], list[int]] = {}
+    """Mean over k* of what is read off a course, by step and ratio."""
+    found: dict[tuple[str, float], list[float]] = {}
     for (_, ratio, scale), course in _courses(request, outcomes, field).items():
-        needed.setdefault((scale, ratio), []).append(first(*course))
-    return {place: float(np.mean(epochs)) for place, epochs in needed.items()}
+        found.setdefault((scale, ratio), []).append(read(*course))
+    return {place: float(np.mean(values)) for place, values in found.items()}
 
 
 # ------------------------------------------------------------------------------------- genes

@@ -12,6 +12,7 @@ from tiny import TINY
 from sparseauc.tabular.report.elements import Comparison, Figure, Note
 from sparseauc_paper import plan, printed
 from sparseauc_paper.audit import Effect, clear_effects, effects
+from sparseauc_paper.claims import judge_claims
 from sparseauc_paper.methods import METHODS, PAPER_METHODS
 from sparseauc_paper.plan import EXPERIMENTS, Request, find_experiments, tasks_of
 from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED, SWITCHES
@@ -27,6 +28,7 @@ from sparseauc_paper.summaries import (
     figures_by_k,
     mean_of,
     real_results,
+    rise_after,
     table1,
     table2,
     table3,
@@ -322,3 +324,21 @@ def test_shared_tasks_are_the_same_task():
         plan.table_tasks(request, "corrected").values()
     )
     assert PROTOCOLS["corrected"] is CORRECTED
+
+
+@pytest.mark.parametrize(("slow", "expected"), [(80.0, "holds"), (2.0, "does not hold")])
+def test_convergence_is_judged_by_what_is_still_to_come(slow, expected):
+    """At r = 0.5 training AUC has risen by epoch 10 of 20; at the other ratio it may rise on."""
+    preset = replace(TINY, figure1_ratios=(0.2, 0.5))
+    request = Request(preset, "corrected", (), seed=0, datasets=())
+    epochs = list(range(21))
+    outcomes = {}
+    for (_, ratio, *_), task in plan.figure1_tasks(request).items():
+        rise = -np.expm1(-np.array(epochs) / (2.0 if ratio == 0.5 else slow))
+        course = {"epochs": epochs, "auc": list(0.5 + 0.4 * rise), "objective": list(1 - rise)}
+        outcomes[task] = Outcome(course | {"step": 0.1}, None, 0.0)
+    last_three = rise_after(request, outcomes, 17)["published", 0.2]
+    by_hand = [np.exp(-t / slow) for t in (1, 17, 20)]
+    assert last_three == pytest.approx((by_hand[1] - by_hand[2]) / (by_hand[0] - by_hand[2]))
+    (claim,) = (c for c in judge_claims(request, outcomes) if "converges by epoch 10" in c.text)
+    assert claim.verdicts[""].startswith(f"{expected}: ")
