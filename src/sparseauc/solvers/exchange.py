@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from .._jit import kernel
+from .._jit import inlined_kernel, kernel
 from ..moments.gram import Gram
 
 Array = npt.NDArray[np.float64]
@@ -47,6 +47,8 @@ _COSTLY = 1e-4
 _TILE = 512
 # Updates after which everything is computed afresh.
 _REFACTORISE_AFTER = 100
+# No column or position. Numba compiles a kernel anew for each Python integer written in a call.
+_NONE = np.int64(-1)
 
 
 class State(NamedTuple):
@@ -155,8 +157,9 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     for low in range(0, d, _TILE):
         high = min(low + _TILE, d)
         m = high - low
-        r = residual[:m]
-        r[:] = row[low:high]
+        r, own = residual[:m], row[low:high]
+        for j in range(m):
+            r[j] = own[j]
         for p in range(k):
             t = T[p, low:high]
             factor = h[p]
@@ -188,7 +191,7 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     s.counts[0] = k + 1
 
 
-@kernel
+@inlined_kernel
 def _sweep_out(s, p):  # type: ignore[no-untyped-def]
     """The column at position ``p`` of the support leaves, by rank-one updates."""
     k, d = s.counts[0], s.g.size
@@ -199,6 +202,8 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
     column = np.empty(k)
     for o in range(k):
         column[o] = M[o, p]
+    # The last position takes the place that becomes free.
+    last = k - 1
     for low in range(0, d, _TILE):
         high = min(low + _TILE, d)
         m = high - low
@@ -212,22 +217,22 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
                 factor = column[o] * inverse
                 for j in range(m):
                     t[j] -= factor * gone[j]
+        final = T[last, low:high]
+        for j in range(m):
+            gone[j] = final[j]
     for o in range(k):
         if o != p:
             w[o] -= column[o] * w_i * inverse
             for e in range(k):
                 if e != p:
                     M[o, e] -= column[o] * column[e] * inverse
-            T[o, i] = -column[o] * inverse
+            T[p if o == last else o, i] = -column[o] * inverse
     s.q[i] = inverse
     s.g[i] = -w_i * inverse
     s.room[s.family[i]] += 1
-    # The last position takes the place that became free.
-    last = k - 1
     if p != last:
         s.support[p] = s.support[last]
         w[p] = w[last]
-        T[p] = T[last]
         for o in range(k):
             M[p, o] = M[last, o]
         for o in range(k):
@@ -241,15 +246,18 @@ def refactorise(s):  # type: ignore[no-untyped-def]
 
     The members join an empty support, the one of which most is left first.
     """
-    members = s.support[: s.counts[0]].copy()
-    s.counts[:] = 0
-    for column in members:
-        s.room[s.family[column]] += 1
-    s.g[:] = s.delta
-    s.q[:] = s.whole
-    for k in range(members.size):
+    size = s.counts[0]
+    members = np.empty(size, np.int64)
+    for p in range(size):
+        members[p] = s.support[p]
+        s.room[s.family[members[p]]] += 1
+    s.counts[0] = s.counts[1] = 0
+    for j in range(s.g.size):
+        s.g[j] = s.delta[j]
+        s.q[j] = s.whole[j]
+    for k in range(size):
         best = k
-        for p in range(k + 1, members.size):
+        for p in range(k + 1, size):
             a, b = members[p], members[best]
             if s.q[a] * s.whole[b] > s.q[b] * s.whole[a]:
                 best = p
@@ -258,48 +266,66 @@ def refactorise(s):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def exchange(s, position, column):  # type: ignore[no-untyped-def]
+    """Remove the column at a position of the support, then add one; −1 for none of either."""
+    if position >= 0:
+        costly = s.M[position, position] * s.whole[s.support[position]] * _COSTLY > 1
+        _sweep_out(s, position)
+        s.counts[1] += 1
+        if costly:
+            refactorise(s)
+    if column >= 0:
+        costly = s.q[column] < _COSTLY * s.whole[column]
+        _sweep_in(s, column)
+        s.counts[1] += 1
+        if costly or s.counts[1] >= _REFACTORISE_AFTER:
+            refactorise(s)
+
+
+@inlined_kernel
 def join(s, column):  # type: ignore[no-untyped-def]
     """Add a column."""
-    costly = s.q[column] < _COSTLY * s.whole[column]
-    _sweep_in(s, column)
-    s.counts[1] += 1
-    if costly or s.counts[1] >= _REFACTORISE_AFTER:
-        refactorise(s)
+    exchange(s, _NONE, column)
 
 
-@kernel
+@inlined_kernel
 def leave(s, position):  # type: ignore[no-untyped-def]
     """Remove the column at a position of the support."""
-    costly = s.M[position, position] * s.whole[s.support[position]] * _COSTLY > 1
-    _sweep_out(s, position)
-    s.counts[1] += 1
-    if costly:
-        refactorise(s)
+    exchange(s, position, _NONE)
 
 
-@kernel
+@inlined_kernel
+def _position(s, column):  # type: ignore[no-untyped-def]
+    """Position of a column in the support; −1 if it is not there."""
+    position = _NONE
+    for p in range(s.counts[0]):
+        if s.support[p] == column:
+            position = p
+    return position
+
+
+@inlined_kernel
 def remove(s, column):  # type: ignore[no-untyped-def]
     """Remove a column."""
-    for position in range(s.counts[0]):
-        if s.support[position] == column:
-            leave(s, position)
-            return
+    exchange(s, _position(s, column), _NONE)
 
 
-@kernel
+@inlined_kernel
 def move_to(s, target):  # type: ignore[no-untyped-def]
     """Make ``target`` the support, exchanging only what differs."""
-    wanted = np.zeros(s.g.size, np.bool_)
-    wanted[target] = True
-    for column in np.sort(s.support[: s.counts[0]]):
-        if not wanted[column]:
-            remove(s, column)
+    d = s.g.size
+    wanted = np.zeros(d, np.bool_)
+    for column in target:
+        wanted[column] = True
+    for j in range(d):
+        if s.q[j] == np.inf and not wanted[j]:
+            remove(s, j)
     for column in target:
         if s.q[column] != np.inf:
             join(s, column)
 
 
-@kernel
+@inlined_kernel
 def explained(s):  # type: ignore[no-untyped-def]
     """What the support takes off the objective, which is 1 without columns: −δ·w."""
     total = 0.0
@@ -308,29 +334,27 @@ def explained(s):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel
+@inlined_kernel
 def least_gain(total, tolerance, least):  # type: ignore[no-untyped-def]
     """What a change must gain, given what is explained; less is rounding."""
-    if 1.0 - total < tolerance:
-        return np.inf
-    return max(MIN_RELATIVE_GAIN * total, least)
+    return np.inf if 1.0 - total < tolerance else max(MIN_RELATIVE_GAIN * total, least)
 
 
-@kernel
+@inlined_kernel
 def depends(s):  # type: ignore[no-untyped-def]
     """Whether next to nothing is left of a member after the others explain it: 1/M_ii."""
+    dependent = False
     if s.may_depend:
         for p in range(s.counts[0]):
-            if s.M[p, p] * s.tolerance * s.whole[s.support[p]] > 1.0:
-                return True
-    return False
+            dependent |= s.M[p, p] * s.tolerance * s.whole[s.support[p]] > 1.0
+    return dependent
 
 
-@kernel
+@inlined_kernel
 def best_join(s):  # type: ignore[no-untyped-def]
     """Column that lowers the objective most by joining; −1 if none can."""
     best = 0.0
-    winner = -1
+    winner = _NONE
     for j in range(s.g.size):
         # Compared without dividing; the first of equal gains wins.
         if s.q[j] > s.floor[j] and s.g[j] * s.g[j] > best * s.q[j] and s.room[s.family[j]] > 0:
@@ -339,11 +363,11 @@ def best_join(s):  # type: ignore[no-untyped-def]
     return winner
 
 
-@kernel
+@inlined_kernel
 def best_leave(s):  # type: ignore[no-untyped-def]
     """Position of the column that costs least to do without; −1 if all are fixed."""
     best = np.inf
-    winner = -1
+    winner = _NONE
     for p in range(s.counts[0]):
         cost = s.w[p] * s.w[p] / s.M[p, p]
         if not s.fixed[s.support[p]] and (
@@ -354,13 +378,13 @@ def best_leave(s):  # type: ignore[no-untyped-def]
     return winner
 
 
-@kernel
+@inlined_kernel
 def best_exchange(s, least):  # type: ignore[no-untyped-def]
     """Position and column of the best exchange; −1 if none lowers the objective by ``least``."""
     d = s.g.size
     best = -least
-    best_p = -1
-    best_j = -1
+    best_p = _NONE
+    best_j = _NONE
     for low in range(0, d, _TILE):
         high = min(low + _TILE, d)
         m = high - low
@@ -394,56 +418,29 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def grow(s):  # type: ignore[no-untyped-def]
-    """Add the column that helps most; False when none is left that adds anything."""
-    least = least_gain(explained(s), s.tolerance, s.least)
-    floor = s.floor.copy()
-    grown = False
-    while not grown:
-        column = best_join(s)
-        if column < 0 or s.g[column] ** 2 <= least * s.q[column]:
-            break
-        join(s, column)
-        grown = not depends(s)
-        if not grown:
-            # Not again until another column has joined.
-            remove(s, column)
-            s.floor[column] = np.inf
-    s.floor[:] = floor
-    return grown
-
-
-@kernel
-def shrink(s):  # type: ignore[no-untyped-def]
-    """Remove the column that helps least; False when all that are left are fixed."""
-    position = best_leave(s)
-    if position < 0:
-        return False
-    leave(s, position)
-    return True
-
-
-@kernel
 def settle(s):  # type: ignore[no-untyped-def]
-    """Exchange columns until no single exchange lowers the objective."""
+    """Exchange columns until no single exchange lowers the objective; what is then explained."""
     before = explained(s)
     floor = s.floor.copy()
+    barred = False
     while True:
         position, column = best_exchange(s, least_gain(before, s.tolerance, s.least))
         if position < 0:
             break
         left = s.support[position]
-        leave(s, position)
-        join(s, column)
+        exchange(s, position, column)
         after = explained(s)
         if depends(s) or not after > before:
             # What the formula promised was rounding. It may promise forever.
-            remove(s, column)
-            join(s, left)
+            exchange(s, _position(s, column), left)
             s.floor[column] = np.inf
+            barred = True
         else:
             before = after
-    s.floor[:] = floor
+    if barred:
+        for j in range(floor.size):
+            s.floor[j] = floor[j]
+    return before
 
 
 class Found(NamedTuple):
@@ -472,97 +469,160 @@ def nothing_found(k_max: int) -> Found:
     return Found(np.full(k_max + 1, -np.inf), supports, flags[0], flags[1])
 
 
-@kernel
-def offer(s, found):  # type: ignore[no-untyped-def]
-    """Settle, and keep the support if it beats the one known of its size."""
-    settle(s)
-    k, total = s.counts[0], explained(s)
-    known = found.explained[k]
-    if known == -np.inf or total > known + least_gain(total, s.tolerance, s.least):
-        found.explained[k] = total
-        found.supports[k, :k] = np.sort(s.support[:k])
-        found.grow[k] = True
-        found.shrink[k] = True
-        return True
-    return False
+@inlined_kernel
+def _grow(s):  # type: ignore[no-untyped-def]
+    """Add the column that helps most; False when none is left that adds anything."""
+    least = least_gain(explained(s), s.tolerance, s.least)
+    floor = s.floor.copy()
+    grown = False
+    barred = False
+    while not grown:
+        column = best_join(s)
+        if column < 0 or s.g[column] ** 2 <= least * s.q[column]:
+            break
+        join(s, column)
+        grown = not depends(s)
+        if not grown:
+            # Not again until another column has joined.
+            remove(s, column)
+            s.floor[column] = np.inf
+            barred = True
+    if barred:
+        for j in range(floor.size):
+            s.floor[j] = floor[j]
+    return grown
 
 
-@kernel
+@inlined_kernel
 def _is_known(s, found):  # type: ignore[no-untyped-def]
     """Whether the support is the best known of its size."""
     k = s.counts[0]
-    if found.explained[k] == -np.inf:
-        return False
-    return np.all(s.q[found.supports[k, :k]] == np.inf)
+    known = found.explained[k] > -np.inf
+    if known:
+        for p in range(k):
+            known &= s.q[found.supports[k, p]] == np.inf
+    return known
 
 
 @kernel
-def sweep(s, found, lowest, top):  # type: ignore[no-untyped-def]
-    """Grow and shrink the best supports of ``lowest`` to ``top`` columns until none improves."""
-    improved = True
-    while improved:
-        improved = False
-        for k in range(lowest, top):
-            if found.grow[k]:
-                found.grow[k] = False
-                move_to(s, found.supports[k, :k])
-                if grow(s) and not _is_known(s, found):
-                    improved |= offer(s, found)
-        for k in range(top, lowest, -1):
-            if found.shrink[k]:
-                found.shrink[k] = False
-                move_to(s, found.supports[k, :k])
-                if shrink(s) and not _is_known(s, found):
-                    improved |= offer(s, found)
+def _visit(s, found, start, size, without):  # type: ignore[no-untyped-def]
+    """Grow or shrink a support, settle it, and keep it if it beats the one known of its size.
 
-
-@kernel
-def settle_known(s, found, least):  # type: ignore[no-untyped-def]
-    """Exchange columns of supports of ``least`` columns or more, as after columns were added."""
-    for k in range(least, found.explained.size):
-        if found.explained[k] > -np.inf:
-            move_to(s, found.supports[k, :k])
-            offer(s, found)
-
-
-@kernel
-def kick(s, found, k):  # type: ignore[no-untyped-def]
-    """Do without each member of the best support of k columns in turn, until the others settle.
-
-    This leads out of supports that only a double exchange would improve.
+    Parameters
+    ----------
+    start : int64 ndarray
+        The support to start from.
+    size : int
+        The size to reach, a column at a time.
+    without : int
+        Column of ``start`` to do without until the others have settled; −1 for none.
     """
-    improved = False
-    if found.explained[k] == -np.inf:
-        return False
-    for column in found.supports[k, :k].copy():
-        move_to(s, found.supports[k, :k])
-        if s.fixed[column] or s.q[column] != np.inf:
-            continue
-        remove(s, column)
-        floor = s.floor[column]
-        s.floor[column] = np.inf
-        if grow(s):
+    move_to(s, start)
+    floor = 0.0
+    if without >= 0:
+        remove(s, without)
+        floor = s.floor[without]
+        s.floor[without] = np.inf
+    while s.counts[0] < size:
+        if not _grow(s):
+            break
+    while s.counts[0] > size:
+        position = best_leave(s)
+        if position < 0:
+            break
+        leave(s, position)
+    k = s.counts[0]
+    if without >= 0:
+        if k == size:
             settle(s)
-        s.floor[column] = floor
-        if s.counts[0] == k:
-            improved |= offer(s, found)
-    return improved
+        s.floor[without] = floor
+        if k < size:
+            return False
+    elif start.size != size and _is_known(s, found):
+        return False
+    total = settle(s)
+    if found.explained[k] > -np.inf and not (
+        total > found.explained[k] + least_gain(total, s.tolerance, s.least)
+    ):
+        return False
+    found.explained[k] = total
+    found.grow[k] = found.shrink[k] = True
+    p = 0
+    for j in range(s.q.size):
+        if s.q[j] == np.inf:
+            found.supports[k, p] = j
+            p += 1
+    return True
 
 
 @kernel
-def eliminate(s, found, lowest, top):  # type: ignore[no-untyped-def]
-    """Grow to ``top`` columns at once, then drop one after the other, with exchanges at each stop.
+def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
+    """Grow and shrink the best supports of up to ``top`` columns until none improves.
 
-    A second line of search, which does not start from what was found so far.
+    Parameters
+    ----------
+    changed : int
+        Supports of so many columns or more are settled first, as after columns were added.
+    stops : int64 ndarray
+        How to search on where growing and shrinking end. 0: grow to ``top`` columns at once, then
+        drop one after the other, with exchanges at each stop; a line of search that does not start
+        from what was found. k: do without each member of the best support of k columns in turn,
+        which leads out of supports that only a double exchange would improve.
+
+    Returns
+    -------
+    int
+        Size of the smallest support: the number of fixed columns that count.
     """
-    improved = False
-    move_to(s, found.supports[lowest, :lowest])
-    while s.counts[0] < top and grow(s):
-        pass
+    if s.counts[0] == 0:
+        for column in range(s.g.size):
+            if s.fixed[column] and s.q[column] > s.floor[column]:
+                join(s, column)
+                if depends(s):
+                    remove(s, column)
+    lowest = np.int64(0)
+    for p in range(s.counts[0]):
+        lowest += s.fixed[s.support[p]]
+    if found.explained[lowest] == -np.inf:
+        _visit(s, found, s.support[:lowest].copy(), lowest, _NONE)
+    for k in range(changed, found.explained.size):
+        if found.explained[k] > -np.inf:
+            found.grow[k] = found.shrink[k] = True
+            _visit(s, found, found.supports[k, :k].copy(), k, _NONE)
+    turn = 0
     while True:
-        improved |= offer(s, found)
-        if s.counts[0] <= lowest or not shrink(s):
-            return improved
+        improved = True
+        while improved:
+            improved = False
+            for k in range(lowest, top):
+                if found.grow[k]:
+                    found.grow[k] = False
+                    improved |= _visit(s, found, found.supports[k, :k].copy(), k + 1, _NONE)
+            for k in range(top, lowest, -1):
+                if found.shrink[k]:
+                    found.shrink[k] = False
+                    improved |= _visit(s, found, found.supports[k, :k].copy(), k - 1, _NONE)
+        while not improved and turn < stops.size:
+            k = stops[turn]
+            if k == 0:
+                size = top
+                start = found.supports[lowest, :lowest].copy()
+                while size >= lowest:
+                    improved |= _visit(s, found, start, size, _NONE)
+                    size = s.counts[0] - 1
+                    start = s.support[: size + 1].copy()
+                turn += 1
+            else:
+                for column in found.supports[k, :k].copy():
+                    start = found.supports[k, :k].copy()
+                    member = False
+                    for other in start:
+                        member |= other == column
+                    if member and k >= lowest and not s.fixed[column]:
+                        improved |= _visit(s, found, start, k, column)
+                turn += not improved
+        if not improved:
+            return lowest
 
 
 class Solution(NamedTuple):

@@ -37,17 +37,10 @@ from .exchange import (
     Solution,
     State,
     dependence_tolerance,
-    depends,
-    eliminate,
-    join,
-    kick,
     make_state,
     nothing_found,
-    offer,
-    remove,
-    settle_known,
+    search,
     solve_on,
-    sweep,
 )
 from .restrictions import Restrictions
 
@@ -439,44 +432,32 @@ class _Search:
             gram, self._alpha, ceiling + 1, fixed, self._excluded[self._W],
             self._restrictions.families_of(self._W), self._restrictions.max_per_family,
         )  # fmt: skip
-        found = nothing_found(ceiling)
-        for column in np.flatnonzero(fixed).tolist():
-            if state.q[column] > state.floor[column]:
-                join(state, column)
-                if depends(state):
-                    remove(state, column)
-        self.lowest = int(state.counts[0])
-        earlier = self._found
-        if earlier is None:
-            offer(state, found)
-        else:
+        found, earlier = nothing_found(ceiling), self._found
+        changed = top + 1
+        if earlier is not None:
             # Go on from what was found up to a lower ceiling, or among fewer columns.
             known = earlier.explained.size
             found.explained[:known] = earlier.explained
             found.supports[:known, : known - 1] = earlier.supports
             found.grow[:known], found.shrink[:known] = earlier.grow, earlier.shrink
-            if self._W.size > self._n_settled:
-                found.grow[least:known] = found.shrink[least:known] = (
-                    earlier.explained[least:] > -np.inf
-                )
-                settle_known(state, found, least)
-        self._n_settled = self._W.size
-        sweep(state, found, self.lowest, top)
+            if d > self._n_settled:
+                changed = least
+        self._n_settled = d
+        self.lowest = search(state, found, changed, top, np.empty(0, np.int64))
         self._state, self._found = state, found
         return found
 
     def _escape(self, ceiling: int) -> bool:
         """Search further from where single exchanges end; say whether anything was bettered."""
-        state, found, lowest = self._state, self._found, self.lowest
+        state, found = self._state, self._found
         assert state is not None
         assert found is not None
         top = min(ceiling, self._W.size)
         before = found.explained.copy()
-        if eliminate(state, found, lowest, top):
-            sweep(state, found, lowest, top)
-        for size in (2 * ceiling // 3, ceiling // 2, 2 * ceiling // 5) if ceiling <= _HIGH else ():
-            while size >= lowest and kick(state, found, size):
-                sweep(state, found, lowest, top)
+        stops = [0, 2 * ceiling // 3, ceiling // 2, 2 * ceiling // 5]
+        if ceiling > _HIGH:
+            stops = stops[:1]
+        search(state, found, top + 1, top, np.array(stops))
         return bool((found.explained > before).any())
 
     def _widen(self, ceiling: int) -> None:
