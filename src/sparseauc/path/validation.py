@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._jit import kernel
+from .._jit import inlined_kernel, kernel
 from ..chunks import Chunks, Pass
 from ..moments import Moments
 from ..strata import stratum_shares
@@ -356,16 +356,14 @@ def _score(by_column, starts, columns, values, middle, scores):  # type: ignore[
                     out[i] += value * column[i]
 
 
-@kernel
+@inlined_kernel
 def _bucket(score, low, per_unit, buckets):  # type: ignore[no-untyped-def]
     """Number of the equally wide interval a score falls into; ascending with the score."""
     place = (score - low) * per_unit
-    if not place > 0.0:
-        return 0
-    return np.int64(min(place, buckets - 1.0))
+    return np.int64(min(place, buckets - 1.0)) if place > 0.0 else 0
 
 
-@kernel
+@inlined_kernel
 def _bucket_starts(ascending, low, per_unit, starts):  # type: ignore[no-untyped-def]
     """How many of the ascending numbers lie in the buckets before each."""
     buckets = starts.size - 1
@@ -376,7 +374,7 @@ def _bucket_starts(ascending, low, per_unit, starts):  # type: ignore[no-untyped
         starts[b + 1] += starts[b]
 
 
-@kernel
+@inlined_kernel
 def _below(ascending, first, last, score):  # type: ignore[no-untyped-def]
     """How many of the ascending numbers are less than the score, from ``first`` to ``last``."""
     while first < last:
@@ -388,7 +386,7 @@ def _below(ascending, first, last, score):  # type: ignore[no-untyped-def]
     return first
 
 
-@kernel
+@inlined_kernel
 def _not_above(ascending, first, last, score):  # type: ignore[no-untyped-def]
     """How many of the ascending numbers are not greater than the score."""
     while first < last:
@@ -400,7 +398,7 @@ def _not_above(ascending, first, last, score):  # type: ignore[no-untyped-def]
     return first
 
 
-@kernel
+@inlined_kernel
 def _look_up_table(ascending):  # type: ignore[no-untyped-def]
     """Buckets that make a search among the ascending numbers short."""
     low = ascending[0]

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
-from .._jit import kernel
+from .._jit import inlined_kernel, kernel
 from ..solvers.exchange import dependence_tolerance, solve_on
 from ..solvers.working_set import KnownH
 from ._fitted_list import Array, FittedList, Indices, exchange_table
@@ -177,11 +177,12 @@ def _all_lists(
     P = gram.block(columns, columns) + fitted.alpha * np.eye(columns.size)
     least = max(float(np.linalg.eigvalsh(P)[0]) - _ROUNDING * columns.size, 0.0)
     floor = dependence_tolerance(gram.precision) * P.diagonal()
+    blocks, vectors = np.empty((k + 1, *P.shape)), np.empty((k + 1, columns.size))
+    blocks[0], vectors[0] = P, gram.delta[columns]
     found = np.empty((most + 1, k), np.int64)
     count = _enumerate(
-        P, gram.delta[columns], floor, fixed.size, k, cutoff + _ROUNDING, least, found,
-        float(operations),
-    )  # fmt: skip
+        blocks, vectors, floor, fixed.size, cutoff + _ROUNDING, least, found, float(operations)
+    )
     if not 0 <= count <= most:
         return None
     supports = [np.sort(columns[row]) for row in found[:count]]
@@ -189,17 +190,17 @@ def _all_lists(
 
 
 @kernel
-def _enumerate(P, delta, floor, n_fixed, k, cutoff, least, found, operations):  # type: ignore[no-untyped-def]
+def _enumerate(blocks, vectors, floor, n_fixed, cutoff, least, found, operations):  # type: ignore[no-untyped-def]
     """Write all lists of k columns, the first ``n_fixed`` among them, that reach a cutoff.
 
-    Returns their number, which ends at that of the rows of ``found``; −1 if it takes too long.
+    ``blocks`` and ``vectors`` have room for H + alpha I and δ, which come first, and for what each
+    number of chosen columns leaves of them. Returns the number of lists, which ends at that of the
+    rows of ``found``; −1 if it takes too long.
     """
-    m = delta.size
-    blocks, vectors = np.empty((k + 1, m, m)), np.empty((k + 1, m))
+    k, m = found.shape[1], floor.size
     objective = np.ones(k + 1)
-    blocks[0] = P
-    vectors[0] = delta
     chosen = np.full(k + 1, -1, np.int64)
+    rest, u = np.empty((m, m)), np.empty(m)
     depth = 0
     count = 0
     while depth >= 0:
@@ -209,19 +210,19 @@ def _enumerate(P, delta, floor, n_fixed, k, cutoff, least, found, operations):  
             depth -= 1
             continue
         B, v = blocks[depth], vectors[depth]
-        r = k - depth
         if depth >= n_fixed:
             # What the columns from j on can do at most; later ones can do no more.
-            size = m - j
-            operations -= size**3 / 3.0 + 1000.0
+            operations -= (m - j) ** 3 / 3.0 + 1000.0
             if operations < 0:
                 return -1
-            rest = B[j:, j:].copy()
-            definite = True
-            for i in range(size):
-                definite &= rest[i, i] > floor[j + i]
-            if definite and size > 0:
-                low = _largest_gain(rest, v[j:], r, least)
+            definite = j < m
+            for i in range(j, m):
+                definite &= B[i, i] > floor[i]
+                u[i] = v[i]
+                for h in range(j, i + 1):
+                    rest[i, h] = B[i, h]
+            if definite:
+                low = _largest_gain(rest, u, j, k - depth, least)
                 if objective[depth] - low > cutoff:
                     depth -= 1
                     continue
@@ -230,7 +231,8 @@ def _enumerate(P, delta, floor, n_fixed, k, cutoff, least, found, operations):  
         now = objective[depth] - v[j] * v[j] / B[j, j]
         if depth == k - 1:
             if now <= cutoff:
-                found[count] = chosen[:k]
+                for i in range(k):
+                    found[count, i] = chosen[i]
                 count += 1
                 if count == found.shape[0]:
                     return count
@@ -246,30 +248,38 @@ def _enumerate(P, delta, floor, n_fixed, k, cutoff, least, found, operations):  
     return count
 
 
-@kernel
-def _largest_gain(B, v, r, least):  # type: ignore[no-untyped-def]
-    """Most by which r columns can lower the objective; infinity where B is not definite."""
-    m = v.size
+@inlined_kernel
+def _largest_gain(B, u, first, r, least):  # type: ignore[no-untyped-def]
+    """Most by which r columns from the first on can lower the objective; B and u are used up.
+
+    Infinity where B, of which the lower half is read, is not definite.
+    """
+    m = u.size
     # B = LDLᵀ, in place, and u = −B⁻¹v along with it.
-    u = v.copy()
-    for i in range(m):
+    gain = 0.0
+    for i in range(first, m):
         if B[i, i] <= 0.0:
-            return np.inf
+            gain = np.inf
+            break
         for j in range(i + 1, m):
             share = B[j, i] / B[i, i]
             u[j] -= share * u[i]
             for h in range(j, m):
                 B[h, j] -= share * B[h, i]
-    gain = 0.0
-    for i in range(m):
         gain += u[i] * u[i] / B[i, i]
         u[i] = -u[i] / B[i, i]
-    for i in range(m - 1, -1, -1):
-        for j in range(i + 1, m):
-            u[i] -= B[j, i] / B[i, i] * u[j]
-    if r < m:
-        squares = np.sort(u * u)
-        gain -= least * squares[: m - r].sum()
+    if gain < np.inf:
+        for i in range(m - 1, first - 1, -1):
+            for j in range(i + 1, m):
+                u[i] -= B[j, i] / B[i, i] * u[j]
+        for _ in range(min(r, m - first)):
+            largest = first
+            for i in range(first, m):
+                if abs(u[i]) > abs(u[largest]):
+                    largest = i
+            u[largest] = 0.0
+        for i in range(first, m):
+            gain -= least * u[i] * u[i]
     return gain
 
 
