@@ -119,6 +119,16 @@ def test_comparison_in_markdown():
     assert lines[-1].startswith("Mean ± standard error; ★ marks the best")
 
 
+def test_a_mean_over_fewer_values_is_not_called_the_best():
+    cells = example_cells().query("column == 'k* = 80' and group == 'AUC'").set_index("method")
+    cells.loc[["SHT-AUC", "StoIHT"], "mean"] = [0.99, 0.98]
+    for n, best in ((25, "SHT-AUC"), (10, "StoIHT")):
+        cells.loc["SHT-AUC", ["n", "failed"]] = [n, 0]
+        text = to_markdown(Comparison("t", "T", "C", cells.reset_index()))
+        (line,) = (line for line in text.splitlines() if "**★" in line)
+        assert line.startswith(f"| {best} |")
+
+
 def test_markdown_shows_text_as_it_is():
     text = to_markdown(listing(**{"a|b": ["<b>*x*</b>\nnext", "c_d"]}))
     assert text.splitlines()[4:] == [

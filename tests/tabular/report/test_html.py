@@ -212,7 +212,7 @@ def test_comparison_shows_mean_error_printed_value_and_difference():
             "★best: 0.900 ± 0.020 printed 0.551 +2.3 SE 2 of 10 failed",
             "– not printed 10 of 10 failed",
         ],
-        ["new not in the paper", "★best: 0.900", "0.650 ± 0.010"],
+        ["new not in the paper", "0.900", "0.650 ± 0.010"],  # of one value alone
     ]
     far = [e["text"] for e in outline.all("span") if "far" in e["attrs"].get("class", "").split()]
     assert far == ["+2.3 SE"]

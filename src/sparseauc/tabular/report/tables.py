@@ -91,7 +91,10 @@ def grid(comparison: Comparison) -> Grid:
         cells = {
             (str(line["method"]), str(line["column"])): line for line in part.to_dict("records")
         }
-        best = _winners(part, "mean", comparison.higher_is_better)
+        # A mean over fewer values is of other data: it cannot be called the best.
+        tried = part["n"] + part["failed"]
+        complete = part[tried == tried.groupby(part["column"]).transform("max")]
+        best = _winners(complete, "mean", comparison.higher_is_better)
         best_printed = _winners(part, "printed", comparison.higher_is_better)
         in_paper = {str(line["method"]): bool(line["in_paper"]) for line in cells.values()}
         rows = [
@@ -243,7 +246,10 @@ def key(table: Grid, far: str) -> Iterable[str]:
 
     ``far`` says how differences beyond the limit are set, such as "in italics".
     """
-    yield "Mean ± standard error; ★ marks the best mean of each column."
+    yield (
+        "Mean ± standard error; ★ marks the best mean of each column, of those with the most "
+        "values."
+    )
     if table.has_printed:
         yield (
             "Beneath: the printed value ± its standard deviation (☆ the best), and our "
