@@ -8,6 +8,7 @@ those of the solvers in ``sparseauc.baselines`` but for rounding, which steps fa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
@@ -348,29 +349,32 @@ class Schedule(NamedTuple):
     shrink: float
 
 
-def _fit_sht_auc(training: Training, points: Sequence[Point]) -> Floats:
+def _fit_blockwise(
+    step_of: Callable[[Training, RowBlocks], dict[str, Any]],
+    training: Training,
+    points: Sequence[Point],
+    *,
+    logistic: bool,
+) -> Floats:
+    """SHT-AUC, or StoIHT with the logistic loss."""
+
     def schedule(family: Family) -> Schedule:
         rng = training.rng(family.point)
         blocks = family.deal(training, rng)
-        step, ridge = (sht_auc_step(training, blocks).get(name, 0.0) for name in _STEP_AND_RIDGE)
-        rows, sizes = _draw_blocks(training, blocks, rng)
-        scales = np.array(training.objective.block_scales(len(blocks)))
+        given = step_of(training, blocks)
+        step, ridge = given["step_sizes"], given.get("ridges", 0.0)
+        orders = [visiting_order(len(blocks), "replacement", rng) for _ in range(training.epochs)]
+        visits = np.concatenate(orders)
+        parts = [blocks.rows[start:stop] for start, stop in pairwise(blocks.starts)]
+        rows = np.concatenate([parts[i] for i in visits])
+        scales = [len(blocks) / training.positive.size] * 2
+        if not logistic:
+            scales = list(training.objective.block_scales(len(blocks)))
         rates = step * np.where(training.positive[rows], *scales)
+        sizes = np.diff(blocks.starts)[visits]
         return Schedule(rows, rates, sizes, step, 1.0 / (1.0 + step * ridge))
 
-    return _fit_hard(training, points, schedule, logistic=False)
-
-
-def _fit_sto_iht(training: Training, points: Sequence[Point]) -> Floats:
-    def schedule(family: Family) -> Schedule:
-        rng = training.rng(family.point)
-        blocks = family.deal(training, rng)
-        step = sto_iht_step(training, blocks)["step_sizes"]
-        rows, sizes = _draw_blocks(training, blocks, rng)
-        rates = np.full(rows.size, step * len(blocks) / training.positive.size)
-        return Schedule(rows, rates, sizes, step, 1.0)
-
-    return _fit_hard(training, points, schedule, logistic=True)
+    return _fit_hard(training, points, schedule, logistic=logistic)
 
 
 def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
@@ -389,19 +393,6 @@ def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
         return Schedule(np.concatenate(rows), rates, all_sizes, HSG_HT_STEP, 1.0)
 
     return _fit_hard(training, points, schedule, logistic=True)
-
-
-_STEP_AND_RIDGE = ("step_sizes", "ridges")
-
-
-def _draw_blocks(
-    training: Training, blocks: RowBlocks, rng: np.random.Generator
-) -> tuple[Indices, Indices]:
-    """Rows of the blocks that all epochs visit, and the blocks' sizes."""
-    orders = [visiting_order(len(blocks), "replacement", rng) for _ in range(training.epochs)]
-    visits = np.concatenate(orders)
-    parts = [blocks.rows[start:stop] for start, stop in pairwise(blocks.starts)]
-    return np.concatenate([parts[i] for i in visits]), np.diff(blocks.starts)[visits]
 
 
 def _fit_hard(
@@ -508,8 +499,8 @@ def _keep_largest(v, k):  # type: ignore[no-untyped-def]
 
 
 FITS: Mapping[str, Fit] = {
-    "sht-auc": _fit_sht_auc,
-    "sto-iht": _fit_sto_iht,
+    "sht-auc": partial(_fit_blockwise, sht_auc_step, logistic=False),
+    "sto-iht": partial(_fit_blockwise, sto_iht_step, logistic=True),
     "hsg-ht": _fit_hsg_ht,
     "spam-l1": _fit_spam,
     "spam-l2": _fit_spam,

@@ -339,7 +339,7 @@ def _series(
     ratios = sorted(results)
     values = [[value(m) for m in results[r]] for r in ratios]
     error = None
-    if len(values[0]) > 1:
+    if min(map(len, values)) > 1:
         error = [float(np.std(v, ddof=1)) / math.sqrt(len(v)) for v in values]
     return Series(label, ratios, [float(np.mean(v)) for v in values], error, style=style)
 
@@ -363,7 +363,8 @@ def _means(
     """Means over the tables of every ratio."""
     return pd.DataFrame(
         [
-            {"r": r, **{label: _mean(measured, value) for label, value in columns.items()}}
+            {"r": r, "tables": len(measured)}
+            | {label: _mean(measured, value) for label, value in columns.items()}
             for r, measured in sorted(results.items())
         ]
     )
