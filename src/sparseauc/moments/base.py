@@ -62,6 +62,9 @@ class NotGathered(Exception):
     def __or__(self, other: NotGathered) -> NotGathered:
         return NotGathered(self.rows | other.rows, self.block | other.block)
 
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.block)
+
 
 class Quadratic(ABC):
     """A loss that is quadratic in the coefficients: F(w) = 1 + 2 w·δ + wᵀHw.

@@ -153,16 +153,15 @@ class GatheredMoments:
         together = np.concatenate([self._block.columns, block])
         wanted = [(rows, None), (block, together)]
         found = self._chunks.run(_Products(self._cells, wanted, means), *self._known)
-        products = [[[to_host(total) for total in side] for side in part] for part in found]
         if rows.size:
-            self._rows.add(rows, [[s[0] for s in part] for part in products])
+            self._rows.add(rows, [[side[0] for side in part] for part in found])
         if block.size:
-            self._block.add(block, [[s[1] for s in part] for part in products])
+            self._block.add(block, [[to_host(side[1]) for side in part] for part in found])
 
     def products(self, parts: Sequence[int], columns: Indices, mean: Array, side: int) -> Array:
         """Σ w (x_c − mean_c)(x − mean) over one class of several parts, of shape (q, d)."""
-        if not self._rows.has(columns):
-            raise NotGathered(rows=columns.tolist())
+        if missing := set(columns.tolist()) - self._rows.place.keys():
+            raise NotGathered(rows=missing)
         return self._summed(self._rows, parts, columns, _EVERYWHERE, mean, side)
 
     def block(
@@ -179,23 +178,22 @@ class GatheredMoments:
         self, gathered: _GatheredRows | _GatheredBlock, parts: Sequence[int], columns: Indices,
         others: Any, mean: Array, side: int,
     ) -> Array:  # fmt: skip
-        total: Array | None = None
-        for number in parts:
-            part = self.parts[number].negative if side else self.parts[number].positive
-            if part.weight == 0:
-                continue
-            gap = part.mean - mean
-            products = gathered.take(number, side, columns, others)
-            if gap.any():
-                products += np.outer(part.weight * gap[columns], gap[others])
-            total = products if total is None else np.add(total, products, out=total)
-        if total is None:
+        sides = {n: self.parts[n].negative if side else self.parts[n].positive for n in parts}
+        sides = {number: part for number, part in sides.items() if part.weight > 0}
+        if not sides:
             return np.zeros((columns.size, mean[others].size))
+        total = gathered.sum_over(list(sides), side, columns, others)
+        gaps = np.array([part.mean - mean for part in sides.values()])
+        if gaps.any():
+            weights = np.array([part.weight for part in sides.values()])
+            total += (weights[:, None] * gaps[:, columns]).T @ gaps[:, others]
         return total
 
 
 class _GatheredRows:
     """Products of some columns with all, in each class (positive, negative) of every part.
+
+    Those of tensors stay on their device: only sums are copied from it.
 
     Attributes
     ----------
@@ -205,9 +203,9 @@ class _GatheredRows:
 
     def __init__(self) -> None:
         self.place: dict[int, tuple[int, int]] = {}
-        self._passes: list[list[list[Array]]] = []
+        self._passes: list[list[list[Any]]] = []
 
-    def add(self, columns: Indices, products: list[list[Array]]) -> None:
+    def add(self, columns: Indices, products: list[list[Any]]) -> None:
         """Add what a pass has gathered, ``products[part][class]`` of shape (columns, d)."""
         number = len(self._passes)
         self.place |= {column: (number, i) for i, column in enumerate(columns.tolist())}
@@ -217,14 +215,16 @@ class _GatheredRows:
         """Whether all these columns were gathered."""
         return all(column in self.place for column in columns.tolist())
 
-    def take(self, number: int, side: int, columns: Indices, others: Any) -> Array:
-        """Products of one part and class, of some columns with others."""
-        kept = [one[number][side] for one in self._passes]
-        taken = np.empty((columns.size, kept[0][:0, others].shape[1]))
-        for row, column in zip(taken, columns.tolist(), strict=True):
-            at, i = self.place[column]
-            row[:] = kept[at][i, others]
-        return taken
+    def sum_over(self, parts: list[int], side: int, columns: Indices, others: Any) -> Array:
+        """Products of one class over some parts, of some columns with others."""
+        places = np.array([self.place[column] for column in columns.tolist()]).reshape(-1, 2)
+        summed = np.empty((columns.size, self._passes[0][0][0][:0, others].shape[1]))
+        for at in np.unique(places[:, 0]).tolist():
+            chosen = places[:, 0] == at
+            index = places[chosen, 1]
+            where = (index, others) if isinstance(others, slice) else np.ix_(index, others)
+            summed[chosen] = to_host(_sum(self._passes[at][n][side][where] for n in parts))
+        return summed
 
 
 class _GatheredBlock:
@@ -252,10 +252,19 @@ class _GatheredBlock:
         """Whether all these columns were gathered."""
         return all(column in self._place for column in columns.tolist())
 
-    def take(self, number: int, side: int, columns: Indices, others: Indices) -> Array:
-        """Products of one part and class, of some columns with others."""
+    def sum_over(self, parts: list[int], side: int, columns: Indices, others: Indices) -> Array:
+        """Products of one class over some parts, of some columns with others."""
         first, second = ([self._place[j] for j in some.tolist()] for some in (columns, others))
-        return self._products[number][side][np.ix_(first, second)]
+        at = np.ix_(first, second)
+        return np.asarray(_sum(self._products[number][side][at] for number in parts))
+
+
+def _sum(arrays: Iterator[Any]) -> Any:
+    """Add up arrays or tensors in place of the first."""
+    total = next(arrays)
+    for array in arrays:
+        total += array
+    return total
 
 
 class ChunkedMoments(Moments):

@@ -252,7 +252,7 @@ def find_paths(
         for result in found:
             if isinstance(result, NotGathered):
                 missing |= result
-        if not (missing.rows or missing.block):
+        if not missing:
             return list(found)
         assert gathered is not None
         gathered.gather(missing)

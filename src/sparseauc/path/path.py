@@ -135,7 +135,7 @@ class PathSearch:
                     self._found[alpha] = self._solve(alpha)
                 except NotGathered as more:
                     missing |= more
-        if missing.rows or missing.block:
+        if missing:
             raise missing
         solutions = [self._found[alpha] for alpha in alphas.tolist()]
         budgets = self._restrictions.budgets

@@ -96,6 +96,8 @@ class KnownH:
         self._columns = np.empty(0, np.int64)
         self._block = np.empty((0, 0))
         self._place = np.full(gram.n_features, -1, np.int64)
+        # What checks found, for searches that begin again when more of H was gathered.
+        self.checks: dict[tuple[Any, ...], Indices] = {}
 
     def fetch(self, columns: Indices) -> None:
         """Compute the rows of some columns that are not known yet."""
@@ -174,7 +176,7 @@ def exchange_path(
         supports += search.settle(sizes, ceiling)
         if search.exhausted:
             break
-    if search.missing.rows:
+    if search.missing:
         raise search.missing
     supports = search.replace_by_first_of_equals(supports[: k_max + 1 - search.lowest])
     path = [search.solve(support) for support in supports]
@@ -391,9 +393,7 @@ class _Search:
             within = [k for k in sizes if found.explained[min(k, ceiling)] > -np.inf]
             supports = [self._W[found.supports[k, :k]] for k in within if k >= self.lowest]
             self.exhausted = not within or within[-1] < sizes[-1]
-            helpful = self._check(found, supports)
-            if helpful.size:
-                self._add(helpful)
+            if self._take_in_helpful(found, supports):
                 found = self._sweep(ceiling, sizes[0])
             elif finished or not self._escape(ceiling):
                 break
@@ -401,26 +401,40 @@ class _Search:
                 finished = True
         return [np.sort(support) for support in supports]
 
-    def _check(self, found: Found, supports: list[Indices]) -> Indices:
-        """Columns outside the working set that would better what was found."""
+    def _take_in_helpful(self, found: Found, supports: list[Indices]) -> bool:
+        """Take in columns that would better what was found; say whether there are any."""
         if self._whole:
-            return np.empty(0, np.int64)
+            return False
         # What no column outside helped once, none helps later: the working set only grows.
         unchecked = [A for A in supports if A.tobytes() not in self._checked]
         if self.exhausted:
             last = int(np.flatnonzero(found.explained > -np.inf)[-1])
             unchecked.append(self._W[found.supports[last, :last]])
         if not unchecked:
-            return np.empty(0, np.int64)
+            return False
         try:
-            helpful = self._find_helpful(unchecked, joins=self.exhausted)
-            if helpful.size == 0:
+            helpful = self._find_helpful(unchecked)
+            if helpful.size:
+                self._add(helpful)
+            else:
                 self._checked |= {A.tobytes() for A in unchecked}
-            return helpful
+            return helpful.size > 0
         except NotGathered as missing:
             # Go on as if nothing helped, to learn what else will be asked for.
             self.missing |= missing
-            return np.empty(0, np.int64)
+            known = [A for A in unchecked if missing.rows.isdisjoint(A.tolist())]
+            if missing.rows and known:
+                likely = self._find_helpful(known).tolist()
+                self.missing |= NotGathered(likely, [*self._W.tolist(), *likely])
+            return False
+
+    def _find_helpful(self, supports: list[Indices]) -> Indices:
+        """Columns outside the working set that would better a support, most helpful first."""
+        columns = self._W.tobytes(), *(A.tobytes() for A in supports)
+        question = self._alpha, self.exhausted, columns
+        if question not in self._known.checks:
+            self._known.checks[question] = self._compare_gains(supports, joins=self.exhausted)
+        return self._known.checks[question]
 
     def _sweep(self, ceiling: int, least: int) -> Found:
         """Search within the working set; supports of fewer than ``least`` columns are settled."""
@@ -489,7 +503,7 @@ class _Search:
             block = self._gram.block(support, support)
         return solve_on(block, self._gram.delta[support], support, self._alpha)
 
-    def _find_helpful(self, supports: list[Indices], *, joins: bool) -> Indices:
+    def _compare_gains(self, supports: list[Indices], *, joins: bool) -> Indices:
         """Columns outside the working set that would better a support, most helpful first.
 
         Parameters
