@@ -214,7 +214,7 @@ QUICK = replace(
             "xi": powers(10, -3, 1, 2), "l1": powers(10, -5, -1, 2), "l2": powers(10, -5, -1, 2)
         },
         "solam": {"xi": (1, 10, 100), "radius": powers(10, -1, 5, 2)},
-        "fsauc": {"radius": powers(10, 0, 4, 2), "eta": powers(2, -10, 6, 4)},
+        "fsauc": {"radius": powers(10, 0, 4, 2), "eta": powers(2, -6, 6, 6)},
         "sparse-auc": {},
         "mean-difference": {"k": _COUNTS},
         "shrunken-centroid": {"k": _COUNTS},
