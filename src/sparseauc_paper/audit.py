@@ -261,7 +261,7 @@ def _summary(
 
 def _in_words(effect: Effect) -> str:
     name = METHODS[effect.method].name
-    return f"{name} {shown(effect.change)} {effect.measure} ({effect.where})"
+    return f"{name} {shown(effect.change)} {effect.measure} on {effect.where} data"
 
 
 def what_moves(found: Sequence[Effect]) -> str:

@@ -289,16 +289,18 @@ def estimate_seconds(task: Task) -> float:
     return _SECONDS[method][place] * share
 
 
-_WITHOUT_METHOD = {"convergence": "Figure 1", "theory": "theory"}
+def subject(task: Task) -> str:
+    """What a task is about: its method, or what has none."""
+    without_method = {"convergence": "Figure 1", "theory": "theory"}
+    return without_method.get(task.kind) or METHODS[task.settings["method"]].name
 
 
 def describe_cost(tasks: Sequence[Task]) -> str:
     """Say how many tasks there are and how long they take, in all and for each method."""
     parts: dict[str, tuple[int, float]] = {}
     for task in tasks:
-        name = _WITHOUT_METHOD.get(task.kind) or METHODS[task.settings["method"]].name
-        count, seconds = parts.get(name, (0, 0.0))
-        parts[name] = count + 1, seconds + estimate_seconds(task)
+        count, seconds = parts.get(subject(task), (0, 0.0))
+        parts[subject(task)] = count + 1, seconds + estimate_seconds(task)
     total = sum(seconds for _, seconds in parts.values())
     lines = [f"{len(tasks)} tasks, about {total / 3600:.1f} core-hours:"]
     for name, (count, seconds) in sorted(parts.items(), key=lambda part: -part[1][1]):

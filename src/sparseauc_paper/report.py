@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +23,7 @@ from .methods import METHODS, PAPER_METHODS
 from .plan import Request
 from .protocols import PROTOCOLS
 from .summaries import FEWEST, Outcomes, mean_of, shown, table_values
+from .tasks import Task
 from .theory.measurements import SETTINGS
 from .theory.section import theory_section
 from .theory.slips import SLIPS
@@ -72,7 +74,8 @@ def make_report(
             sections.append(_theory(request, outcomes))
         elif elements := builders[name]():
             sections.append(Section(f"the-{name}", _HEADINGS[name], elements))
-    return Report(TITLE, _lead(request, outcomes), sections, dict(facts))
+    tasks = dict.fromkeys(plan.tasks_of(request, experiments))
+    return Report(TITLE, _lead(request, tasks, outcomes), sections, dict(facts))
 
 
 # What a section shows; its tables and figures have the paper's numbers in their titles.
@@ -90,7 +93,7 @@ _HEADINGS = {
 }
 
 
-def _lead(request: Request, outcomes: Outcomes) -> str:
+def _lead(request: Request, tasks: Collection[Task], outcomes: Outcomes) -> str:
     preset = request.preset
     text = (
         f"{CITATION}.\n\nIts experiments were run again with its methods implemented anew: as its "
@@ -101,6 +104,14 @@ def _lead(request: Request, outcomes: Outcomes) -> str:
         "The paper's tables are compared number by number; of its figures only pictures exist, so "
         "they are drawn anew and not compared. The numbers of every figure stand beside it as CSV."
     )
+    wanted = Counter(map(plan.subject, tasks))
+    missing = Counter(plan.subject(task) for task in tasks if task not in outcomes)
+    if missing:
+        parts = [f"{count} of {wanted[name]} tasks of {name}" for name, count in missing.items()]
+        text += (
+            f"\n\nNot run: {', '.join(parts)}. Entries that rest on fewer values for it say so. "
+            "The command below goes on from what is there."
+        )
     if preset.name != "paper":
         text += (
             "\n\nGrids are coarser and trials fewer than in the paper: single numbers are rough. "
@@ -276,7 +287,7 @@ def _work(outcomes: Outcomes) -> str:
     return f"{len(outcomes)} tasks: {'; '.join(parts)}" if parts else "no task"
 
 
-def facts_of(command: str, seed: int, outcomes: Outcomes, n_tasks: int) -> dict[str, str]:
+def facts_of(command: str, seed: int, outcomes: Outcomes) -> dict[str, str]:
     """How the report was made."""
     data = {
         str(task.settings["dataset"]): str(task.settings["data"])
@@ -287,7 +298,6 @@ def facts_of(command: str, seed: int, outcomes: Outcomes, n_tasks: int) -> dict[
     return {
         "command": command,
         "seed": str(seed),
-        "tasks": f"{len(outcomes)} of {n_tasks}",
         "data": ", ".join(f"{name} (SHA-256 {digest}…)" for name, digest in data.items())
         or "simulated only",
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",

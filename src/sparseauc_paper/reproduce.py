@@ -121,7 +121,7 @@ def run_reproduce(
         request,
         names,
         outcomes,
-        facts=facts_of(command, seed, outcomes, len(tasks)),
+        facts=facts_of(command, seed, outcomes),
         missing_data=missing,
     )
     from sparseauc.tabular.report import write_report

@@ -23,6 +23,7 @@ from sparseauc.tabular.report import (
     Report,
     Section,
     Series,
+    drawing,
     write_page,
     write_report,
 )
@@ -299,3 +300,21 @@ def test_the_papers_methods_are_told_from_others_in_markdown():
     marked = set(re.findall(r"^\| (.+?)(?: \*\(not in the paper\)\*)? \|.*$", text, re.MULTILINE))
     assert set(PAPER) <= marked
     assert text.count("*(not in the paper)*") == 8
+
+
+def test_a_legend_stays_within_its_picture():
+    """Seven labels in six columns stand two in the first column and one in each of the others."""
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.lines import Line2D
+
+    labels = [
+        "printed, n = 1000: no bound", "printed, n = 10⁸", "measured, worst columns found",
+        "measured, random columns", "1: Theorem 1 is silent above", "contraction of a step",
+        "measured, certain",
+    ]  # fmt: skip
+    canvas = Canvas(figsize=(12.6, 4.0))
+    legend = canvas.legend(
+        [Line2D([], [])] * len(labels), labels, ncols=drawing._columns_that_fit(labels, 12.6),
+        fontsize=8.5, handlelength=2.6, columnspacing=1.4,
+    )  # fmt: skip
+    assert legend.get_window_extent().width <= 12.6 * canvas.dpi

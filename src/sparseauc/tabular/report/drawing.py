@@ -317,8 +317,8 @@ def _columns_that_fit(labels: list[str], width: float) -> int:
     # By the eye: an average letter, and what stands before and after it.
     inches = [0.075 * len(label) + 0.62 for label in labels]
     for count in range(len(labels), 1, -1):
-        rows = math.ceil(len(labels) / count)
-        if sum(max(inches[a : a + rows]) for a in range(0, len(labels), rows)) <= width:
+        # As matplotlib fills them: the first columns have one label more than the others.
+        if sum(part.max() for part in np.array_split(inches, count)) <= width:
             return count
     return 1
 
