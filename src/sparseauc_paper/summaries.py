@@ -431,11 +431,15 @@ def epochs_to(request: Request, outcomes: Outcomes, share: float) -> dict[tuple[
 
 
 def rise_after(request: Request, outcomes: Outcomes, epoch: int) -> dict[tuple[str, float], float]:
-    """Share of the rise in training AUC since the first epoch that comes after another one."""
+    """Share of the rise in training AUC since the first epoch that comes after another one.
+
+    0 where it does not rise.
+    """
 
     def share(epochs: list[int], values: Floats) -> float:
-        place = int(np.searchsorted(epochs, epoch))
-        return float((values[-1] - values[place]) / (values[-1] - values[1]))
+        place = min(int(np.searchsorted(epochs, epoch)), len(epochs) - 1)
+        rise = values[-1] - values[1]
+        return float((values[-1] - values[place]) / rise) if rise > 0 else 0.0
 
     return _over_supports(request, outcomes, "auc", share)
 

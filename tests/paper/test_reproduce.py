@@ -176,7 +176,7 @@ def test_the_page(run, tmp_path):
     assert result.output.split()[-1] == str(page)
     text = page.read_text(encoding="utf-8")
     assert "Yang" in text
-    assert "tasks: " in text
+    assert re.search(r"\b\d+ tasks: \d+ on processor cores, in [\d.]+ core-hours", text)
     assert "command: sparseauc reproduce table1 figure1 --preset tiny" in text
     assert str(tmp_path) not in text
     for anchor in re.findall(r"\]\(#([\w-]+)\)", text):
