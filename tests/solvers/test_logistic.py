@@ -23,15 +23,17 @@ def oracle(X, positive, weight, ridge):
 @settings(max_examples=40)
 @given(
     st.integers(4, 60), st.integers(1, 5), st.floats(-3, 3), st.sampled_from([0.1, 0.001]),
-    st.booleans(), st.integers(0, 1000),
+    st.booleans(), st.booleans(), st.integers(0, 1000),
 )  # fmt: skip
-def test_scores_are_those_of_scikit_learn(n, k, exponent, ridge, weighted, seed):
+def test_scores_are_those_of_scikit_learn(n, k, exponent, ridge, weighted, started, seed):
     random = np.random.default_rng(seed)
     X = 10.0**exponent * (random.normal(size=(n, k)) + random.normal(size=k))
     positive = X @ random.normal(size=k) / 10.0**exponent + random.normal(size=n) > 0
     positive[:2] = True, False
     weight = random.uniform(0.1, 3.0, n) if weighted else None
-    coef, intercept = logistic_regression(X, positive, weight, ridge=ridge)
+    # Wherever the search starts, it ends at the minimum.
+    start = (random.normal(size=k) / 10.0**exponent, random.normal()) if started else None
+    coef, intercept = logistic_regression(X, positive, weight, ridge=ridge, start=start)
     np.testing.assert_allclose(
         X @ coef + intercept, oracle(X, positive, weight, ridge), rtol=1e-6, atol=1e-6
     )

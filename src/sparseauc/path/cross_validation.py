@@ -186,19 +186,24 @@ def _with_logistic_coefficients(
     By ridge first, then in the order of the lists.
     """
     rows = np.flatnonzero(weight)
-    training, counts = values[rows], weight[rows]
-    fitted: dict[tuple[float, bytes], Array] = {}
-    models = [(ridge, columns) for ridge in _LOGISTIC_RIDGES.tolist() for columns in lists]
-    coefs = []
-    for ridge, columns in models:
-        key = ridge, columns.tobytes()
-        if key not in fitted:
-            chosen = training[:, np.searchsorted(used, columns)]
-            fitted[key] = logistic_regression(
-                chosen, positive[rows], counts, ridge=ridge, signs=restrictions.signs_of(columns)
-            )[0]
-        coefs.append(fitted[key])
-    return Models.from_lists([columns for _, columns in models], coefs, moments)
+    training, counts, target = values[rows], weight[rows], positive[rows]
+    coefs: list[Array] = []
+    for ridge in _LOGISTIC_RIDGES.tolist():
+        # A list differs little from the one before it, and so do its coefficients.
+        last, intercept = np.zeros(used.size), 0.0
+        for number, columns in enumerate(lists):
+            place = np.searchsorted(used, columns)
+            if number and np.array_equal(columns, lists[number - 1]):
+                coefs.append(coefs[-1])
+                continue
+            coef, intercept = logistic_regression(
+                training[:, place], target, counts, ridge=ridge,
+                signs=restrictions.signs_of(columns), start=(last[place], intercept),
+            )  # fmt: skip
+            last[:] = 0.0
+            last[place] = coef
+            coefs.append(coef)
+    return Models.from_lists([*lists] * _LOGISTIC_RIDGES.size, coefs, moments)
 
 
 def training_moments(

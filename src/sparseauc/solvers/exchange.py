@@ -584,11 +584,11 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
     for p in range(s.counts[0]):
         lowest += s.fixed[s.support[p]]
     if found.explained[lowest] == -np.inf:
-        _visit(s, found, s.support[:lowest].copy(), lowest, _NONE)
+        _visit(s, found, s.support[:lowest], lowest, _NONE)
     for k in range(changed, found.explained.size):
         if found.explained[k] > -np.inf:
             found.grow[k] = found.shrink[k] = True
-            _visit(s, found, found.supports[k, :k].copy(), k, _NONE)
+            _visit(s, found, found.supports[k, :k], k, _NONE)
     turn = 0
     while True:
         improved = True
@@ -597,28 +597,29 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
             for k in range(lowest, top):
                 if found.grow[k]:
                     found.grow[k] = False
-                    improved |= _visit(s, found, found.supports[k, :k].copy(), k + 1, _NONE)
+                    improved |= _visit(s, found, found.supports[k, :k], k + 1, _NONE)
             for k in range(top, lowest, -1):
                 if found.shrink[k]:
                     found.shrink[k] = False
-                    improved |= _visit(s, found, found.supports[k, :k].copy(), k - 1, _NONE)
+                    improved |= _visit(s, found, found.supports[k, :k], k - 1, _NONE)
         while not improved and turn < stops.size:
             k = stops[turn]
             if k == 0:
                 size = top
-                start = found.supports[lowest, :lowest].copy()
+                start = found.supports[lowest, :lowest]
                 while size >= lowest:
                     improved |= _visit(s, found, start, size, _NONE)
                     size = s.counts[0] - 1
-                    start = s.support[: size + 1].copy()
+                    start = s.support[: size + 1]
                 turn += 1
             else:
-                for column in found.supports[k, :k].copy():
-                    start = found.supports[k, :k].copy()
+                start = found.supports[k, :k]
+                members = start.copy() if found.explained[k] > -np.inf else start[:0].copy()
+                for column in members:
                     member = False
                     for other in start:
                         member |= other == column
-                    if member and k >= lowest and not s.fixed[column]:
+                    if member and not s.fixed[column]:
                         improved |= _visit(s, found, start, k, column)
                 turn += not improved
         if not improved:

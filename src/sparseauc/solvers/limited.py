@@ -171,7 +171,8 @@ def minimise_signed(P, delta, sign, floor):  # type: ignore[no-untyped-def]
                     if share < step:
                         step, first = share, i
             if first < 0:
-                w[:] = z
+                for i in range(k):
+                    w[i] = z[i]
                 break
             for i in range(k):
                 w[i] += step * (z[i] - w[i])

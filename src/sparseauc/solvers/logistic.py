@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg.lapack import dposv
 from scipy.special import expit, logit
 
 from .limited import minimise_signed
@@ -22,6 +23,7 @@ def logistic_regression(
     *,
     ridge: float = 5e-3,
     signs: npt.NDArray[np.int64] | None = None,
+    start: tuple[Array, float] | None = None,
 ) -> tuple[Array, float]:
     """Fit a logistic regression with a light ridge.
 
@@ -40,6 +42,8 @@ def logistic_regression(
         With a ridge of 0 there is no finite answer where a line separates targets of 0 and 1.
     signs : ndarray of int64 of shape (k,), optional
         1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any.
+    start : tuple of ndarray and float, optional
+        Coefficients of the right signs and an intercept that may be near the answer.
 
     Returns
     -------
@@ -79,6 +83,13 @@ def logistic_regression(
     parameters[k] = logit(share @ target)
     scores = np.full(n, parameters[k])
     loss = loss_of(parameters, scores)
+    if start is not None:
+        given = start[0] * size
+        trial = np.append(given * deviation, start[1] + given @ mean)
+        trial_scores = rows @ trial
+        trial_loss = loss_of(trial, trial_scores)
+        if trial_loss < loss:
+            parameters, scores, loss = trial, trial_scores, trial_loss
     for _ in range(_MOST_STEPS):
         probability = expit(scores)
         gradient = rows.T @ (share * (probability - target)) + penalty * parameters
@@ -92,7 +103,9 @@ def logistic_regression(
             )[0]
             step = parameters - towards
         else:
-            step = np.linalg.solve(curvature, gradient)
+            _, step, failed = dposv(curvature, gradient)
+            if failed:
+                step = np.linalg.solve(curvature, gradient)
         decrement = float(step @ gradient)
         if decrement <= _TOLERANCE * loss:
             parameters = parameters - step  # so close, a step squares the error
