@@ -66,13 +66,19 @@ class TorchModels(Models):
         dtype = getattr(torch, objective.dtype.name)
         self.w = torch.zeros((g, d), dtype=dtype, device=objective.device)
         self.intercept = torch.zeros(g, dtype=dtype, device=objective.device)
+        self._steps = np.empty(0)
+        self._rates: Any = None
+        self._double_steps: Any = None
         self._list_columns()
 
     def run(self, drawn: Indices, steps: Array, decays: Array, shrinks: Array) -> None:
         """Visit the blocks ``drawn``."""
         torch = self._torch
-        step = self._send(steps)[:, None]
-        rates, double_steps = step * self._scales, 2 * step
+        if not np.array_equal(steps, self._steps):
+            self._steps = steps.copy()
+            step = self._send(steps)[:, None]
+            self._rates, self._double_steps = step * self._scales, 2 * step
+        rates, double_steps = self._rates, self._double_steps
         decay = None if (decays == 1).all() else self._send(decays)[:, None]
         shrink = None if (shrinks == 1).all() else self._send(shrinks)[:, None]
         means = self._objective.means
@@ -214,6 +220,7 @@ class TorchDescent:
     def __init__(self, objective: DeviceObjective, blocks: RowBlocks, k: int) -> None:
         self._objective, self._blocks = objective, blocks
         self._models = TorchModels(objective, blocks, np.array([k]), "auc")
+        self._w = self._models.first_model()
 
     @property
     def n_blocks(self) -> int:
@@ -226,14 +233,16 @@ class TorchDescent:
         nbytes = 8 * self._objective.dtype.itemsize * self._objective.n_features
         with explain_out_of_memory("a step of SHT-AUC", nbytes):
             self._models.run(drawn, step * one, one, one)
-            return bool(np.isfinite(self._models.first_model().values).all())
+            self._w = self._models.first_model()
+            return bool(np.isfinite(self._w.values).all())
 
     def point(self) -> Point:
-        """Copy the iterate to the host."""
-        return Point(self._models.first_model())
+        """Give the iterate, on the host."""
+        return Point(self._w)
 
     def move_to(self, point: Point) -> None:
         """Go on from another iterate."""
         w = np.zeros((1, self._objective.n_features), self._objective.dtype)
         w[0, point.w.support] = point.w.values
         self._models.start_from(w)
+        self._w = point.w
