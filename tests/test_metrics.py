@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
-from sklearn.metrics import f1_score, jaccard_score, precision_score, recall_score, roc_auc_score
+from sklearn.metrics import f1_score, jaccard_score, roc_auc_score
 
 from sparseauc.metrics import (
     AUCInterval,
@@ -22,8 +22,6 @@ from sparseauc.metrics import (
     stratified_auc,
     support_f1,
     support_jaccard,
-    support_precision,
-    support_recall,
 )
 
 # ------------------------------------------------------------------------------ naive versions
@@ -467,8 +465,8 @@ def test_results_are_frozen():
 # ------------------------------------------------------------------------------------- supports
 
 
-SUPPORT_METRICS = [support_precision, support_recall, support_f1, support_jaccard]
-ORACLES = [precision_score, recall_score, f1_score, jaccard_score]
+SUPPORT_METRICS = [support_f1, support_jaccard]
+ORACLES = [f1_score, jaccard_score]
 
 mask_pairs = st.integers(1, 12).flatmap(
     lambda d: st.tuples(*[st.lists(st.booleans(), min_size=d, max_size=d)] * 2)
@@ -507,8 +505,6 @@ def test_jaccard_follows_from_f1(masks):
 
 def test_supports_by_hand():
     selected, relevant = [1, 5, 7], [5, 7, 8, 9]
-    assert support_precision(selected, relevant) == 2 / 3
-    assert support_recall(selected, relevant) == 2 / 4
     assert support_f1(selected, relevant) == 4 / 7
     assert support_jaccard(selected, relevant) == 2 / 5
 

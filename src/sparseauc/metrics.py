@@ -29,95 +29,42 @@ __all__ = [
     "stratified_auc",
     "support_f1",
     "support_jaccard",
-    "support_precision",
-    "support_recall",
 ]
 
 
 # ------------------------------------------------------------------------------------ supports
 
 
-def support_precision(selected: ArrayLike, relevant: ArrayLike) -> float:
-    """Share of the selected columns that are relevant.
-
-    Parameters
-    ----------
-    selected, relevant : array-like
-        Each a support, in any of three forms: integer column indices, a boolean mask, or a
-        float coefficient vector, shape (d,) or (1, d), whose non-zeros are the support.
-
-    Returns
-    -------
-    float
-        Between 0 and 1. 0/0 counts as 0.0 in all the support metrics, as it does in
-        scikit-learn: with nothing selected the precision is 0.0, even if nothing is relevant.
-
-    Raises
-    ------
-    ValueError
-        For repeated, negative or out-of-range indices, NaN coefficients, or masks and vectors
-        of different lengths.
-
-    Examples
-    --------
-    >>> support_precision([0.0, 1.5, -2.0, 0.3], relevant=[1, 2])
-    0.6666666666666666
-    """
-    common, n_selected, _ = _overlap(selected, relevant, "relevant")
-    return _ratio(common, n_selected)
-
-
-def support_recall(selected: ArrayLike, relevant: ArrayLike) -> float:
-    """Share of the relevant columns that were selected.
-
-    Parameters
-    ----------
-    selected, relevant : array-like
-        Indices, boolean mask or coefficients; see :func:`support_precision`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 0.0 when nothing is relevant.
-    """
-    common, _, n_relevant = _overlap(selected, relevant, "relevant")
-    return _ratio(common, n_relevant)
-
-
 def support_f1(selected: ArrayLike, relevant: ArrayLike) -> float:
-    """Harmonic mean of support precision and recall, 2|S∩R| / (|S| + |R|).
+    """F1 score of a selection of columns, 2|S∩R| / (|S| + |R|).
 
     Parameters
     ----------
     selected, relevant : array-like
-        Indices, boolean mask or coefficients; see :func:`support_precision`.
+        Each a support, in any of three forms: integer column indices, a boolean mask, or a float
+        coefficient vector, shape (d,) or (1, d), whose non-zeros are the support.
 
     Returns
     -------
     float
         Between 0 and 1; 0.0 when both supports are empty.
+
+    Examples
+    --------
+    >>> support_f1([0.0, 1.5, -2.0, 0.3], relevant=[1, 2])
+    0.8
     """
-    common, n_selected, n_relevant = _overlap(selected, relevant, "relevant")
+    common, n_selected, n_relevant = _overlap(selected, relevant)
     return _ratio(2 * common, n_selected + n_relevant)
 
 
 def support_jaccard(selected: ArrayLike, relevant: ArrayLike) -> float:
-    """Jaccard index of two supports, |S∩R| / |S∪R|.
+    """Jaccard index of two supports, |S∩R| / |S∪R|; parameters as for :func:`support_f1`.
 
-    For a single pair of supports it is F1 / (2 − F1), so the two rank solutions alike; their
-    averages over several runs need not.
-
-    Parameters
-    ----------
-    selected, relevant : array-like
-        Indices, boolean mask or coefficients; see :func:`support_precision`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; 0.0 when both supports are empty.
+    For a single pair of supports it is F1 / (2 − F1), so both rank solutions alike; their averages
+    over several runs need not.
     """
-    common, n_selected, n_relevant = _overlap(selected, relevant, "relevant")
+    common, n_selected, n_relevant = _overlap(selected, relevant)
     return _ratio(common, n_selected + n_relevant - common)
 
 
@@ -125,17 +72,17 @@ def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _overlap(selected: ArrayLike, other: ArrayLike, other_name: str) -> tuple[int, int, int]:
+def _overlap(selected: ArrayLike, relevant: ArrayLike) -> tuple[int, int, int]:
     """Sizes of the intersection and of each of two supports."""
     chosen, chosen_width = _support(selected, "selected")
-    target, target_width = _support(other, other_name)
+    target, target_width = _support(relevant, "relevant")
     if chosen_width is None:
-        _check_within(chosen, "selected", target_width, other_name)
+        _check_within(chosen, "selected", target_width, "relevant")
     elif target_width is None:
-        _check_within(target, other_name, chosen_width, "selected")
+        _check_within(target, "relevant", chosen_width, "selected")
     elif chosen_width != target_width:
         raise ValueError(
-            f"selected describes {chosen_width} columns and {other_name} {target_width}; "
+            f"selected describes {chosen_width} columns and relevant {target_width}; "
             "masks and coefficient vectors must have the same length."
         )
     common = np.intersect1d(chosen, target, assume_unique=True)
@@ -211,17 +158,6 @@ def auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None =
     float
         Between 0 and 1; 0.5 is chance.
 
-    Raises
-    ------
-    ValueError
-        If the labels do not form two classes, lengths differ, a score or weight is not finite,
-        or a weight is negative or a class weighs nothing.
-
-    See Also
-    --------
-    fast_auc : The same without the checks, for inner loops.
-    auc_confidence_interval : The AUC with its uncertainty.
-
     Examples
     --------
     >>> auc(["no", "no", "yes", "yes"], [0.1, 0.4, 0.4, 0.8])
@@ -244,22 +180,16 @@ def fast_auc(
     Parameters
     ----------
     scores : ndarray of shape (n,)
-        Real scores without NaN.
+        Without NaN.
     positive : ndarray of bool of shape (n,)
-        True where the row is positive; both classes must occur.
+        Both classes must occur.
     sample_weight : ndarray of shape (n,), optional
         Non-negative weights, not all zero in either class.
 
-    Returns
-    -------
-    float
-        The same value as :func:`auc`.
-
     Notes
     -----
-    Each class is sorted and the smaller one looked up in the larger. That is quicker than one
-    sort of all rows when positives are few, and ascending look-ups stay in cache when they are
-    not. Without weights the count is an integer, so the only rounding is one division.
+    Each class is sorted and the smaller one looked up in the larger, which is quicker than one sort
+    of all rows when positives are few. Without weights the only rounding is one division.
     """
     negative = ~positive
     swapped = 2 * np.count_nonzero(positive) > positive.size
@@ -313,14 +243,11 @@ class AUCInterval:
 
     Attributes
     ----------
-    auc : float
-        The area under the ROC curve.
-    low, high : float
-        Ends of the interval, always within [0, 1].
+    auc, low, high : float
+        The AUC, and the ends of the interval, within [0, 1].
     standard_error : float
         DeLong standard error of ``auc``.
     confidence : float
-        The level asked for.
     """
 
     auc: float
@@ -337,7 +264,6 @@ class DeLongTest:
     Attributes
     ----------
     auc_a, auc_b : float
-        The AUC of each score.
     difference : float
         ``auc_a - auc_b``.
     standard_error : float
@@ -373,25 +299,15 @@ def auc_confidence_interval(
     Returns
     -------
     AUCInterval
-        With attributes ``auc``, ``low``, ``high``, ``standard_error`` and ``confidence``.
-
-    Raises
-    ------
-    ValueError
-        As :func:`auc` does, and if a class has a single row, whose variance is undefined.
 
     Notes
     -----
     The variance is that of DeLong, DeLong and Clarke-Pearson (1988). The interval is symmetric
     in log(AUC / (1 − AUC)), where the estimate is nearer normal than on its own scale.
 
-    The variance is zero only when all pairs agree: all ordered rightly (AUC 1), all wrongly
-    (AUC 0), or all tied (every score equal, AUC 1/2). A zero-width interval would claim
-    certainty from, perhaps, four rows; the interval returned is instead the exact one of
-    Clopper and Pearson for m successes in m trials. The rows contain m = min(n₊, n₋) disjoint,
-    hence independent, pairs. Had an outcome probability p, all m would show it with probability
-    pᵐ, so p is at least (half the error rate)^(1/m). Overlapping pairs are ignored, which makes
-    the bound conservative.
+    If all pairs agree (AUC 0 or 1, or all scores equal), the variance is zero. The interval is then
+    the exact one of Clopper and Pearson for m successes in m trials, with m = min(n₊, n₋), the
+    number of disjoint and so independent pairs.
     """
     positive, classes = _check_labels(y_true)
     _check_two_rows_each(positive, classes)
@@ -452,8 +368,8 @@ def stratified_auc(
 ) -> StratifiedAUC:
     """AUC within strata: only pairs of a positive and a negative of the same stratum count.
 
-    Sites, batches, donors, matched sets, users: a score that only tells them apart has an AUC of
-    one half within them, whatever its AUC over all rows.
+    Strata are sites, batches, donors, matched sets or users. A score that only tells them apart has
+    an AUC of one half within them, whatever its AUC over all rows.
 
     Parameters
     ----------
@@ -471,17 +387,14 @@ def stratified_auc(
     Returns
     -------
     StratifiedAUC
-        With attributes ``auc``, ``low``, ``high``, ``standard_error``, and by stratum ``strata``,
-        ``shares``, ``aucs``, ``n_positive`` and ``n_negative``.
 
     Notes
     -----
-    Strata are independent: the variance is Σ π_s² V_s with the variance of DeLong, DeLong and
-    Clarke-Pearson (1988) in each. It is undefined where a class has a single row, as in matched
-    sets, and zero where all pairs of a stratum agree: such strata count by how they vary about
-    their mean, and one alone by the largest variance that its AUC could have. The interval is
-    symmetric in log(AUC / (1 − AUC)); where all pairs agree, it is exact for as many disjoint pairs
-    as there are within strata, as for :func:`auc_confidence_interval`.
+    Strata are independent: the variance is Σ π_s² V_s with DeLong's variance in each. It is
+    undefined where a class has a single row, as in matched sets, and zero where all pairs of a
+    stratum agree. Such strata contribute the variance of their AUCs about their mean, and one alone
+    the largest variance that its AUC could have. The interval is that of
+    :func:`auc_confidence_interval`.
 
     Examples
     --------
@@ -532,24 +445,14 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> De
     Returns
     -------
     DeLongTest
-        With attributes ``auc_a``, ``auc_b``, ``difference``, ``standard_error``, ``statistic``
-        and ``pvalue``.
-
-    Raises
-    ------
-    ValueError
-        As :func:`auc` does, and if a class has a single row, whose variance is undefined.
 
     Notes
     -----
-    The paired test of DeLong, DeLong and Clarke-Pearson (1988): normal, two-sided. Scores that
-    rank the rows alike give difference 0, statistic 0 and p-value 1. Scores that were fitted to
-    these very rows, or of which one model contains the other, break its assumptions.
+    The paired test of DeLong, DeLong and Clarke-Pearson (1988), normal and two-sided. It is not
+    valid for scores that were fitted to these rows, or if one model contains the other.
 
-    Should the difference be non-zero and its estimated variance zero (say, one score separates
-    the classes and the other reverses them), the statistic is infinite but the p-value is not
-    put at zero: it is Hoeffding's bound 2 exp(−m·difference²/2), with m = min(n₊, n₋) disjoint
-    pairs, which holds at any sample size.
+    If the difference is not zero but its estimated variance is, the statistic is infinite and the
+    p-value is Hoeffding's bound 2 exp(−m·difference²/2), with m = min(n₊, n₋) disjoint pairs.
     """
     positive, classes = _check_labels(y_true)
     _check_two_rows_each(positive, classes)
@@ -577,8 +480,7 @@ def _pair_counts(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Twice the negatives below each positive and the positives above each negative.
 
-    Divided by 2n₋ and 2n₊ these are DeLong's structural components. Left undivided they are
-    integers, so that equal components are equal to the last bit.
+    These are DeLong's structural components times 2n₋ and 2n₊, which makes them integers.
     """
     positives, negatives = scores[positive], scores[~positive]
     above = _twice_below(positives, np.sort(negatives))

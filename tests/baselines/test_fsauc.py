@@ -288,7 +288,7 @@ def test_stops_when_the_answer_moves_little():
 
 def test_weights_are_refused():
     X, y = problem(12, 30, 4)
-    with pytest.raises(ValueError, match=r"FSAUC .* defines no sample weights"):
+    with pytest.raises(ValueError, match=r"FSAUC defines no sample weights"):
         fsauc(AUCObjective(X, y, np.arange(1.0, 31.0)))
 
 

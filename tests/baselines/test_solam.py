@@ -227,7 +227,7 @@ def test_stops_when_the_answer_moves_little_and_reports_every_epoch():
 
 def test_weights_are_refused():
     X, y = problem(12, 30, 4)
-    with pytest.raises(ValueError, match=r"SOLAM .* defines no sample weights"):
+    with pytest.raises(ValueError, match=r"SOLAM defines no sample weights"):
         solam(AUCObjective(X, y, np.arange(1.0, 31.0)))
 
 

@@ -1,10 +1,9 @@
-"""What the methods that take one row at a time share: rows as vectors, class sums, their epochs."""
+"""What the methods that take one row at a time share: rows in kernels, class sums, epochs."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,6 @@ from ..solvers._epochs import Callback, Epoch, SolverResult, divergence_error, r
 
 Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-
 
 # ------------------------------------------------------------------------------ inside kernels
 
@@ -52,6 +50,9 @@ def dot(x, w):  # type: ignore[no-untyped-def]
     return total
 
 
+# --------------------------------------------------------------------------------------- arrays
+
+
 def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Floats:
     """Zeros that begin with a cache line, so that no vector load of a sweep straddles two."""
     n_bytes = size * np.dtype(dtype).itemsize
@@ -77,18 +78,15 @@ def row_norms(table: Table) -> Doubles:
     return np.sqrt(sums) * largest
 
 
-def find_max_norm(max_norm: float | Literal["auto"], objective: AUCObjective) -> float:
+def find_max_norm(max_norm: float | Literal["auto"], table: Table) -> float:
     """κ as given, or the norm of the longest row."""
     if isinstance(max_norm, str):
-        return float(row_norms(objective.table).max()) or 1.0
+        return float(row_norms(table).max()) or 1.0
     return float(max_norm)
 
 
-# ---------------------------------------------------------------------------------- class sums
-
-
 class ClassSums(NamedTuple):
-    """Sum of the rows of each class and their number, known or gathered as rows come.
+    """Sum of the rows of each class and their number, known in advance or gathered as rows come.
 
     Attributes
     ----------
@@ -109,18 +107,16 @@ class ClassSums(NamedTuple):
     @classmethod
     def from_objective(cls, objective: AUCObjective) -> ClassSums:
         """Sums over all rows, each times its weight."""
-        weights = objective.moments.weights
-        positive, negative = (
-            mean * weight for mean, weight in zip(objective.moments.means, weights, strict=True)
-        )
-        return cls(positive, negative, np.array(weights))
+        positive, negative = objective.moments.weights
+        mean_positive, mean_negative = objective.moments.means
+        counts = np.array([positive, negative])
+        return cls(mean_positive * positive, mean_negative * negative, counts)
 
     def add(self, table: Table, rows: Indices, positive: Mask) -> None:
-        """Take in these rows."""
-        for place, (total, members) in enumerate(
-            ((self.positive, rows[positive[rows]]), (self.negative, rows[~positive[rows]]))
-        ):
-            accumulate_rows(table, members, np.ones(members.size), total)
+        """Add these rows."""
+        for place, mask in enumerate((positive[rows], ~positive[rows])):
+            members = rows[mask]
+            accumulate_rows(table, members, np.ones(members.size), self[place])
             self.counts[place] += members.size
 
     @property
@@ -134,7 +130,7 @@ class ClassSums(NamedTuple):
 
 
 class RowState(ABC):
-    """A method between two rows: feed it rows in as many parts as they come in.
+    """A method between two rows; rows may come in any number of parts.
 
     Attributes
     ----------
@@ -142,13 +138,22 @@ class RowState(ABC):
         The present iterate.
     """
 
+    method: ClassVar[str]
+    takes_weights: ClassVar[bool] = False
+
     w: Floats
     sums: ClassSums
+    step_size: float
 
     @property
     @abstractmethod
     def coef(self) -> Floats:
         """The answer so far."""
+
+    @property
+    @abstractmethod
+    def step(self) -> float:
+        """The step taken last."""
 
     @property
     def means(self) -> tuple[Floats, Floats]:
@@ -165,47 +170,33 @@ class RowState(ABC):
         self.advance(table, np.arange(mask.size), mask)
         return self
 
+    def run(
+        self,
+        objective: AUCObjective,
+        *,
+        max_epochs: int = 50,
+        tol: float = 1e-4,
+        shuffle: bool = True,
+        callback: Callback | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> SolverResult:
+        """Visit every row once an epoch; the parameters are those of ``sht_auc``."""
+        if objective.weight.size and not self.takes_weights:
+            raise ValueError(
+                f"{self.method} defines no sample weights: leave them out, or use SPAM"
+            )
+        rng = np.random.default_rng() if rng is None else rng
+        rows = objective.rows.counted
 
-# -------------------------------------------------------------------------------------- epochs
+        def run_epoch(number: int) -> Epoch:
+            order = rng.permutation(rows) if shuffle else rows
+            self.advance(objective.table, order, objective.positive)
+            w = SparseVector.from_dense(self.coef)
+            if not np.isfinite(w.values).all():
+                raise divergence_error(self.method, number, self.step_size)
+            return Epoch(w, self.step)
 
-
-def run_rows(
-    objective: AUCObjective,
-    method: str,
-    advance: Callable[[Indices], Epoch],
-    *,
-    start: Floats,
-    step_size: float,
-    max_epochs: int,
-    tol: float,
-    shuffle: bool,
-    callback: Callback | None,
-    rng: np.random.Generator | None,
-) -> SolverResult:
-    """Run epochs that visit every row that counts once, in order or in a fresh random order."""
-    rng = np.random.default_rng() if rng is None else rng
-    rows = objective.rows.counted
-
-    def run_epoch(number: int) -> Epoch:
-        epoch = advance(rng.permutation(rows) if shuffle else rows)
-        if not np.isfinite(epoch.w.values).all():
-            raise divergence_error(method, number, step_size)
-        return epoch
-
-    return run_epochs(
-        objective,
-        run_epoch,
-        start=SparseVector.from_dense(start),
-        max_epochs=max_epochs,
-        tol=tol,
-        callback=callback,
-    )
-
-
-def refuse_weights(objective: AUCObjective, method: str) -> None:
-    """Refuse sample weights, which a method with a running share of positives does not define."""
-    if objective.weight.size:
-        raise ValueError(
-            f"{method} estimates the share of positives as rows come and defines no sample "
-            "weights: leave them out, or use SPAM"
+        start = SparseVector.from_dense(self.w)
+        return run_epochs(
+            objective, run_epoch, start=start, max_epochs=max_epochs, tol=tol, callback=callback
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -15,14 +15,14 @@ from ..estimators._stochastic import StochasticClassifier
 from ..objective import AUCObjective, Floats
 from ..rows import Table, as_table
 from ..solvers import SolverResult
-from ._online import Doubles, RowState, row_norms
+from ._online import RowState, row_norms
 
 
 class OnlineClassifier(StochasticClassifier):
     """A convex method that takes one row at a time.
 
-    A subclass also provides ``_new_state``, and has the parameters ``step_size`` and
-    ``zero_threshold``.
+    A subclass has a ``_state_type``, provides its ``_settings``, and has the parameters
+    ``step_size`` and ``zero_threshold``.
     """
 
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
@@ -30,22 +30,19 @@ class OnlineClassifier(StochasticClassifier):
         "zero_threshold": [Interval(Real, 0, None, closed="left")],
     }
 
+    _state_type: ClassVar[Callable[..., RowState]]
+    # Whether ``partial_fit`` continues what ``fit`` began.
+    _continues: ClassVar[bool] = False
     step_size: float | Literal["auto"]
     zero_threshold: float
 
-    @abstractmethod
-    def _new_state(
-        self, n_features: int, dtype: npt.DTypeLike, step_size: float, longest: float
-    ) -> RowState:
-        """Begin a stream, of whose first rows the longest has this norm."""
-
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Go on with more rows, one step on each, in order.
+        """Continue with more rows, one step on each, in order.
 
-        Class means, and the share of positives, are those of the rows seen so far. Feeding a table
-        in parts gives the same as feeding it whole, but for parameters set to ``"auto"``, which
-        follow from the rows of the first call. A later ``fit`` begins afresh.
+        Class means, and the share of positives, are those of the rows seen so far. Rows given in
+        parts give the same result as rows given at once, except that parameters set to ``"auto"``
+        depend on the rows of the first call. A later ``fit`` starts anew.
 
         Parameters
         ----------
@@ -61,9 +58,9 @@ class OnlineClassifier(StochasticClassifier):
         first = not hasattr(self, "_stream")
         X, positive = self._check_more_rows(X, y, classes, first=first)
         if first:
-            table = as_table(X)
-            longest = float(row_norms(table).max())
-            self._stream = self._new_state(X.shape[1], X.dtype, self._step(table), longest)
+            rng = np.random.default_rng(self._seeds()[1])
+            settings = self._settings(as_table(X), rng)
+            self._stream = self._state_type(X.shape[1], X.dtype, **settings)
             self.n_iter_ = 1
         # A stream keeps the type of its first rows.
         X = X.astype(self._stream.coef.dtype, copy=False)
@@ -72,19 +69,33 @@ class OnlineClassifier(StochasticClassifier):
         return self._set_fitted(self._cut(self._stream.coef), *means)
 
     def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
-        result = self._run(objective, **common)
+        settings = self._settings(objective.table, common["rng"])
+        start = common.pop("start")
+        state = self._state_type(objective.n_features, objective.dtype, start=start, **settings)
+        result = state.run(objective, **common)
+        if self._continues:
+            self._stream = state
         coef = self._cut(result.dense(objective.n_features))
         support = np.flatnonzero(coef)
         return result._replace(support=support, values=coef[support])
 
     @abstractmethod
-    def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
-        """Call the solver."""
+    def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:
+        """Parameters of the state; those set to "auto" depend on these rows."""
 
     def _step(self, table: Table) -> float:
-        """``step_size``, or one that suits the length of the rows."""
-        step = self.step_size
-        return _safe_step(row_norms(table)) if isinstance(step, str) else float(step)
+        """``step_size``, or one over the mean squared length of the rows.
+
+        With that step, a row changes its own score by about one.
+        """
+        if not isinstance(self.step_size, str):
+            return float(self.step_size)
+        norms = row_norms(table)
+        longest = float(norms.max(initial=0.0))
+        if longest == 0.0:
+            return 1.0
+        # In units of the longest, so that squares stay in range.
+        return 1.0 / float(np.mean((norms / longest) ** 2)) / longest / longest
 
     def _cut(self, coef: Floats) -> Floats:
         coef[np.abs(coef) < self.zero_threshold] = 0
@@ -108,12 +119,3 @@ class UnweightedClassifier(OnlineClassifier):
         """
         fitted: Self = super().fit(X, y)
         return fitted
-
-
-def _safe_step(norms: Doubles) -> float:
-    """One over the mean squared length of the rows: a row then moves its own score by about one."""
-    longest = float(norms.max(initial=0.0))
-    if longest == 0.0:
-        return 1.0
-    # In units of the longest, so that squares stay in range.
-    return 1.0 / float(np.mean((norms / longest) ** 2)) / longest / longest

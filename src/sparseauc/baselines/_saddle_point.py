@@ -6,7 +6,7 @@ With p the share of positives, p(1 − p)·F(w) is the mean over rows of
     p(w·x − b)² + 2p(1 + α) w·x − p(1 − p)α²                 on a negative row
 
 at its minimum over a and b and its maximum over α, up to a constant. They are reached at a = w·x̄₊,
-b = w·x̄₋ and α = w·(x̄₋ − x̄₊), so that the means need not be known.
+b = w·x̄₋ and α = w·(x̄₋ − x̄₊), so the means need not be known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._jit import kernel
 def saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignore[no-untyped-def]
     """Descend in (w, a, b) and ascend in α along *half* the gradient at a row with this score.
 
-    Half, because that is FSAUC's gradient; SOLAM's step γ on the whole is the step 2γ here.
+    FSAUC defines its gradient so; SOLAM's step γ along the whole gradient is the step 2γ here.
     Returns the factor ``move`` of w ← w − move·x, and a, b and α before any projection.
     """
     if is_positive:

@@ -17,7 +17,7 @@ as the saddle point in v = (w, a, b) and α of ``_saddle_point``, in stages of e
         halve ρ;  set D and η for the next stage
     Output:   w̄ of the last stage
 
-Use it as the convex baseline with a constraint on ‖w‖₁. Its answer is a mean of iterates and so is
+Use it as the convex baseline with a constraint on ‖w‖₁. The answer is a mean of iterates and thus
 seldom sparse. On a dense row a step costs some five sweeps, and as many more as the L1 projection
 takes. On a CSR row it costs O(non-zeros) while w is inside the ball, and O(d) on its surface.
 """
@@ -25,27 +25,18 @@ takes. On a CSR row it costs O(non-zeros) while w is inside the ball, and O(d) o
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..objective import AUCObjective, Floats, Indices
 from ..projections import project_l1_ball
 from ..rows import CSR, Table
-from ..solvers._epochs import Callback, Epoch, SolverResult
+from ..solvers._epochs import SolverResult
 from ._fsauc_csr import descend_csr_rows
 from ._fsauc_dense import descend_rows
-from ._online import (
-    ClassSums,
-    Doubles,
-    Mask,
-    RowState,
-    aligned_zeros,
-    find_max_norm,
-    refuse_weights,
-    run_rows,
-)
+from ._online import ClassSums, Doubles, Mask, RowState, aligned_zeros, find_max_norm
 from .solam import SOLAMClassifier
 
 # The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is used of it.
@@ -146,24 +137,19 @@ def count_stages(n_samples: int) -> int:
 
 
 class FSAUCState(RowState):
-    """FSAUC between two rows: feed it rows in as many parts as they come in.
+    """FSAUC between two rows.
 
-    Minimises p(1 − p)·F(w) over ‖w‖₁ ≤ R as the module says. All rows belong to one stage until
-    ``next_stage`` is called: a stream has no length from which stages could be planned.
+    A stream has no length from which stages could be planned: all its rows belong to one stage.
 
     Parameters
     ----------
     n_features : int
     dtype : dtype
         Of the rows and of the coefficients.
-    radius : float
-        R.
-    step_size : float
-        η of the first stage.
-    max_norm : float
-        κ.
+    radius, step_size, max_norm : float
+        R, η of the first stage, and κ.
     start : array-like of shape (d,), optional
-        w̄ of the first stage, brought into the ball; zero by default.
+        w̄ of the first stage, projected on the ball; zero by default.
 
     Attributes
     ----------
@@ -177,6 +163,8 @@ class FSAUCState(RowState):
         Of all rows taken.
     """
 
+    method = "FSAUC"
+
     def __init__(
         self,
         n_features: int,
@@ -187,17 +175,17 @@ class FSAUCState(RowState):
         max_norm: float,
         start: npt.ArrayLike | None = None,
     ) -> None:
-        self.radius, self.max_norm = float(radius), float(max_norm)
+        self.step_size = float(step_size)
         self.w = aligned_zeros(n_features, dtype)
         if start is not None:
-            self.w[:] = project_l1_ball(start, self.radius)
+            self.w[:] = project_l1_ball(start, float(radius))
         self.point = np.zeros(3)
         self.seen = np.zeros(2, np.int64)
         self.sums = ClassSums.none(n_features)
         self._total = aligned_zeros(n_features, np.float64)
         self._point_total = np.zeros(2)
-        self._n_iterates = 0
-        self._begin(FSAUCBounds.first(self.radius, self.max_norm, float(step_size)))
+        self._stages_left, self._rows_per_stage = 1, math.inf
+        self._begin(FSAUCBounds.first(float(radius), float(max_norm), self.step_size))
 
     def _begin(self, bounds: FSAUCBounds) -> None:
         """Begin a stage at the present point."""
@@ -226,15 +214,22 @@ class FSAUCState(RowState):
         return self._stage.step
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
-        """Take one step on each of these rows."""
+        """Take one step on each of these rows, as long as there are stages left."""
         descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
-        run = _Run(self.seen, self.w, self.point, self._total, self._point_total)
-        descend(table, rows, positive, self._stage, run)
-        self._n_iterates += rows.size
-        self.sums.add(table, rows, positive)
+        while rows.size and self._stages_left:
+            n_part = int(min(rows.size, self._rows_per_stage - self._n_iterates))
+            part, rows = rows[:n_part], rows[n_part:]
+            run = _Run(self.seen, self.w, self.point, self._total, self._point_total)
+            descend(table, part, positive, self._stage, run)
+            self._n_iterates += n_part
+            self.sums.add(table, part, positive)
+            if self._n_iterates == self._rows_per_stage:
+                self._stages_left -= 1
+                if self._stages_left:
+                    self._end_stage()
 
-    def next_stage(self) -> None:
-        """End a stage: go to its mean and set radii and step of the next one of the same length."""
+    def _end_stage(self) -> None:
+        """Go to the mean of a stage, and set radii and step of the next one of the same length."""
         n = self._n_iterates
         mean_positive, mean_negative = self.sums.means
         mean = self._total / n
@@ -243,6 +238,13 @@ class FSAUCState(RowState):
         self.point[2] = mean @ (mean_negative - mean_positive)
         self._begin(self._bounds.next(n, self.seen[0] / self.seen[1]))
 
+    def run(self, objective: AUCObjective, *, max_epochs: int = 50, **epochs: Any) -> SolverResult:
+        """Divide all rows of all epochs into stages; those left over are left out at the end."""
+        n_rows = max_epochs * objective.n_rows
+        self._stages_left = count_stages(n_rows)
+        self._rows_per_stage = n_rows // self._stages_left
+        return super().run(objective, max_epochs=max_epochs, **epochs)
+
 
 def fsauc(
     objective: AUCObjective,
@@ -250,65 +252,34 @@ def fsauc(
     radius: float = 1.0,
     step_size: float = 0.1,
     max_norm: float | Literal["auto"] = "auto",
-    max_epochs: int = 50,
-    tol: float = 1e-4,
-    shuffle: bool = True,
     start: npt.ArrayLike | None = None,
-    callback: Callback | None = None,
-    rng: np.random.Generator | None = None,
+    **epochs: Any,
 ) -> SolverResult:
     """Minimise p(1 − p)·F(w) over the ball ‖w‖₁ ≤ R by FSAUC.
 
     Parameters
     ----------
     objective : AUCObjective
-        The data, without sample weights: the method estimates p as rows come and defines none.
-    radius, step_size, max_norm, tol, shuffle
-        As for :class:`sparseauc.FSAUCClassifier`; here η is given, and ``tol=0`` never stops.
-    max_epochs : int, default=50
-        Passes over the rows. T = ``max_epochs``·n is divided into stages, so fewer epochs are not
-        the beginning of more; what does not divide is left out of the last epoch.
+        The data, without sample weights.
+    radius, step_size, max_norm
+        As for :class:`sparseauc.FSAUCClassifier`, with ``step_size`` a number.
     start : array-like of shape (d,), optional
         w̄ before the first stage.
-    callback : callable, optional
-        Called with an ``EpochRecord`` after each epoch, that is, after every n rows; returning
-        True ends the run. What it sees is the mean of the present stage's iterates so far, or,
-        where a stage has just ended, that stage's mean.
-    rng : numpy.random.Generator, optional
-        Source of the random orders.
+    **epochs
+        ``max_epochs``, ``tol``, ``shuffle``, ``callback`` and ``rng``, as in
+        :func:`sparseauc.solvers.sht_auc`. All ``max_epochs``·n rows are divided into stages, so
+        fewer epochs are not the beginning of more. A callback sees the mean of the present stage's
+        iterates so far or, where a stage has just ended, that stage's mean.
 
     Returns
     -------
     SolverResult
-        With that same answer if the run ends early, and the last stage's mean if it does not.
     """
-    refuse_weights(objective, "FSAUC")
     state = FSAUCState(
         objective.n_features, objective.dtype, radius=radius, step_size=step_size,
-        max_norm=find_max_norm(max_norm, objective), start=start,
+        max_norm=find_max_norm(max_norm, objective.table), start=start,
     )  # fmt: skip
-    n_samples = max_epochs * objective.n_rows
-    stages_left = count_stages(n_samples)
-    per_stage = n_samples // stages_left
-    rows_left = per_stage
-
-    def advance(rows: Indices) -> Epoch:
-        nonlocal stages_left, rows_left
-        while rows.size and stages_left:
-            part, rows = rows[:rows_left], rows[rows_left:]
-            state.advance(objective.table, part, objective.positive)
-            rows_left -= part.size
-            if rows_left == 0:
-                stages_left -= 1
-                rows_left = per_stage
-                if stages_left:
-                    state.next_stage()
-        return Epoch(SparseVector.from_dense(state.coef), state.step)
-
-    return run_rows(
-        objective, "FSAUC", advance, start=state.w, step_size=step_size, max_epochs=max_epochs,
-        tol=tol, shuffle=shuffle, callback=callback, rng=rng,
-    )  # fmt: skip
+    return state.run(objective, **epochs)
 
 
 class FSAUCClassifier(SOLAMClassifier):
@@ -340,5 +311,4 @@ class FSAUCClassifier(SOLAMClassifier):
     O(1/n)-convergence rate", ICML 2018.
     """
 
-    _solver = staticmethod(fsauc)
     _state_type = FSAUCState

@@ -11,18 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import repeat
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ..blocks import RowBlocks
-from ..estimators._stochastic import StochasticClassifier
 from ..objective import AUCObjective
-from ..solvers._epochs import Callback, SolverResult
-from .sto_iht import LogisticDescent, descend_in_epochs
+from ..solvers._epochs import SolverResult
+from .sto_iht import LogisticClassifier, LogisticDescent, descend_in_epochs
 
 
 def growing_batches(
@@ -68,26 +67,21 @@ def hsg_ht(
     initial_batch_size: float = 1.0,
     growth: float = 1.033,
     restart_batches: bool = False,
-    max_epochs: int = 50,
-    tol: float = 1e-4,
     shuffle: bool = True,
     start: npt.ArrayLike | None = None,
-    callback: Callback | None = None,
     rng: np.random.Generator | None = None,
+    **epochs: Any,
 ) -> SolverResult:
     """Minimise the logistic loss with at most k non-zeros, by batches that grow.
 
     Parameters
     ----------
     objective : AUCObjective
-        The data; the loss minimised is the logistic one.
-    k : int
-        Largest number of non-zeros; the intercept does not count.
-    step_size, alpha, initial_batch_size, growth, restart_batches, shuffle
+    k, step_size, alpha, initial_batch_size, growth, restart_batches, shuffle
         As for :class:`sparseauc.HSGHTClassifier`. Batches that restart also leave up to a batch of
         rows out at the end of an epoch, as the published program does.
-    max_epochs, tol, start, callback, rng
-        As in :func:`sparseauc.solvers.sht_auc`.
+    start, rng, **epochs
+        As in :func:`sparseauc.solvers.sto_iht`.
 
     Returns
     -------
@@ -97,13 +91,13 @@ def hsg_ht(
     rng = np.random.default_rng() if rng is None else rng
     rows = objective.rows.counted
     n = rows.size
-    epochs = batches_of_epochs(n, initial_batch_size, growth, restart=restart_batches)
+    batches = batches_of_epochs(n, initial_batch_size, growth, restart=restart_batches)
     nothing = RowBlocks(rows[:0], np.zeros(1, np.int64))
     descent = LogisticDescent(objective, min(k, objective.n_features), alpha, nothing, np.empty(0))
 
     def run_blocks(step: float) -> bool:
         order = rng.permutation(rows) if shuffle else rows
-        starts = next(epochs)
+        starts = next(batches)
         if objective.weight.size:
             sizes = np.add.reduceat(objective.weight[order[: starts[-1]]], starts[:-1])
         else:
@@ -112,12 +106,11 @@ def hsg_ht(
         return descent.run(np.arange(descent.n_blocks), step)
 
     return descend_in_epochs(
-        "HSG-HT", descent, run_blocks, start=start, step_size=step_size, max_epochs=max_epochs,
-        tol=tol, callback=callback,
-    )  # fmt: skip
+        "HSG-HT", descent, run_blocks, start=start, step_size=step_size, **epochs
+    )
 
 
-class HSGHTClassifier(StochasticClassifier):
+class HSGHTClassifier(LogisticClassifier):
     """Classify with at most k columns: StoIHT with batches that grow from one row to all.
 
     Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k; batch t
@@ -125,20 +118,15 @@ class HSGHTClassifier(StochasticClassifier):
 
     Parameters
     ----------
-    k : int, default=10
-        Largest number of columns. More than there are keeps all, with a warning.
-    step_size : float or "auto", default="auto"
-        Step on the mean logistic gradient of a batch. ``"auto"`` follows the course of the loss and
-        ends at the best iterate seen.
-    alpha : float, default=0.0
-        Ridge.
+    k, step_size, alpha
+        As for :class:`StoIHTClassifier`.
     initial_batch_size : float, default=1.0
         τ, rows of the first batch.
     growth : float, default=1.033
         ζ, factor from batch to batch.
     restart_batches : bool, default=False
-        Begin again with the smallest batch in every epoch, as the program published with SHT-AUC
-        does; the method itself goes on growing.
+        Start again with the smallest batch in every epoch, as the program published with SHT-AUC
+        does.
     shuffle : bool, default=True
         Take the rows in a fresh random order every epoch; otherwise in the given order.
     max_epochs, tol, warm_start, record_history, random_state, verbose
@@ -155,16 +143,12 @@ class HSGHTClassifier(StochasticClassifier):
     Neural Information Processing Systems, 2018.
     """
 
-    _parameter_constraints = StochasticClassifier._parameter_constraints | {
-        "k": [Interval(Integral, 1, None, closed="left")],
-        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+    _parameter_constraints = LogisticClassifier._parameter_constraints | {
         "initial_batch_size": [Interval(Real, 1, None, closed="left")],
         "growth": [Interval(Real, 1, None, closed="neither")],
         "restart_batches": ["boolean"],
     }
-
-    _descends_from_zero = False
+    _solver = staticmethod(hsg_ht)
 
     def __init__(
         self,
@@ -193,17 +177,3 @@ class HSGHTClassifier(StochasticClassifier):
         self.initial_batch_size = initial_batch_size
         self.growth = growth
         self.restart_batches = restart_batches
-
-    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
-        result = hsg_ht(
-            objective,
-            self._columns_to_keep(self.k, objective.n_features),
-            step_size=self.step_size,
-            alpha=self.alpha,
-            initial_batch_size=self.initial_batch_size,
-            growth=self.growth,
-            restart_batches=self.restart_batches,
-            **common,
-        )
-        self.logistic_intercept_ = result.intercept
-        return result

@@ -4,10 +4,9 @@
 
     score(x) = Σ_j z_j x_j / s_j   over the k columns with the largest |z_j|
 
-Use it first. It needs one look at each column, has nothing to tune but k, and on independent normal
-columns nothing linear beats it: with S₊ + S₋ diagonal, z_j/s_j is the direction of the largest AUC,
-and |z_j| orders the columns by the AUC each reaches alone, Φ(|z_j|/√2). What it cannot see is that
-columns are correlated.
+It needs one look at each column and has nothing to tune but k. On independent normal columns no
+linear score beats it: with S₊ + S₋ diagonal, z_j/s_j is the direction of the largest AUC, and |z_j|
+orders the columns by the AUC each reaches alone, Φ(|z_j|/√2).
 """
 
 from __future__ import annotations
@@ -33,23 +32,11 @@ _SEPARATED = 1e3
 
 
 def standardised_differences(moments: Moments) -> Array:
-    """Difference of the class means in units of the deviation within classes, column by column.
+    """Difference of the class means, column by column, in standard deviations within classes.
 
-    The variance within classes is the plain mean of the two class variances, however rare one class
-    is: that is what the objective, S₊ + S₋, and the AUC of two normal classes know. An average
-    weighted by rows would nearly be the variance of the common class.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of the data, or a summary.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Positive where the positives have the larger mean, 0 for a constant column, and at most
-        1000 in magnitude: so a column that separates the classes without any deviation within them
-        has a finite value, and no other column has a larger one.
+    The variance within classes is the mean of the two class variances, however rare a class is. A
+    constant column has 0. Values are cut at ±1000, so that a column which is constant within each
+    class, but with different means, has a finite value that no other column exceeds.
     """
     check_deviations(moments)
     # x/0 is infinite and 0/0 a constant column.
@@ -68,16 +55,15 @@ def mean_difference(moments: Moments, k: int) -> SparseVector:
     Parameters
     ----------
     moments : Moments
-        Of the data, or a summary: no columns of H are needed.
+        Of the data, or a summary.
     k : int
-        Largest number of columns. Among equal differences the smaller column number wins; columns
-        whose class means agree, constant ones among them, are never chosen.
+        Largest number of columns. Among equal differences the smaller index wins; columns with
+        equal class means, such as constant ones, are never chosen.
 
     Returns
     -------
     SparseVector
-        The columns, ascending, and their coefficients (x̄₊ − x̄₋)_j / s_j². Where the means are more
-        than 1000 deviations apart, s_j is a thousandth of their distance.
+        The columns, ascending, and their coefficients z_j/s_j.
 
     Examples
     --------
@@ -101,10 +87,9 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
 
         score(x) = Σ_j z_j x_j / s_j   over the k columns with the largest |z_j|.
 
-    This is the baseline: it has nothing to tune but k, and on independent columns nothing beats it.
-    (For normal columns this is exact: z_j/s_j is then the linear score with the largest AUC, and
-    |z_j| orders columns by their AUC alone, Φ(|z_j|/√2).) Use it first, and a joint method if
-    columns are correlated. The result does not depend on the scale of the columns.
+    On independent normal columns no linear score has a larger AUC; on correlated columns a joint
+    method such as :class:`SparseAUCClassifier` does better. The result does not depend on the scale
+    of the columns.
 
     Parameters
     ----------
@@ -125,21 +110,12 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
     feature_names_in_ : ndarray of str
         Only when X has string column names.
 
-    See Also
-    --------
-    sparseauc.solvers.mean_difference : The same from moments, which may have been merged.
-
     Notes
     -----
-    Both class variances weigh the same in s_j, however rare a class is, as they do in the AUC.
-
-    A column that is constant within each class, but with different means, separates them
-    perfectly. Its z would be infinite; |z_j| is cut at 1000, far beyond what any overlap allows.
-
-    Among equal |z_j| the smaller index wins. Columns with equal class means, such as constant ones,
-    are never chosen, so fewer than k may be returned.
-
-    Sample weights count as repetitions of rows, exactly.
+    Both class variances weigh the same in s_j, as they do in the AUC. |z_j| is cut at 1000, for
+    columns that are constant within each class. Among equal |z_j| the smaller index wins. Columns
+    with equal class means, such as constant ones, are never chosen, so the list may be shorter than
+    k. Sample weights count as repetitions of rows.
 
     Examples
     --------

@@ -29,14 +29,11 @@ from numba.extending import register_jitable
 from sklearn.utils._param_validation import Interval
 
 from .._jit import REORDER, kernel
-from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..objective import AUCObjective, Floats, Indices
 from ..rows import Table, add_rows
-from ..solvers._epochs import Callback, Epoch, SolverResult, run_epochs
-from ._online import RowState
+from ..solvers._epochs import SolverResult
+from ._online import Doubles, Mask, RowState
 from ._online_classifier import UnweightedClassifier
-
-Doubles = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 # Rows between two looks at w: an overflow or an interruption waits no longer than that, and no
 # more random vectors are drawn at a time.
@@ -199,9 +196,7 @@ def _descend_rows(table, rows, positive, step_size, alpha, memory, draws, w):  #
 
 
 class OPAUCState(RowState):
-    """OPAUC between two rows: feed it rows in as many parts as they come in.
-
-    Minimises F(w) + alpha‖w‖² as the module says.
+    """OPAUC between two rows.
 
     Parameters
     ----------
@@ -224,6 +219,9 @@ class OPAUCState(RowState):
     step : float
         The step size used last.
     """
+
+    method = "OPAUC"
+    step: float = 0.0
 
     def __init__(
         self,
@@ -286,31 +284,6 @@ class OPAUCState(RowState):
         draws: Floats = self._rng.standard_normal((n_rows, self._rank))
         return (draws / math.sqrt(max(self._rank, 1))).astype(self.w.dtype)
 
-    def run(
-        self,
-        objective: AUCObjective,
-        *,
-        max_epochs: int,
-        tol: float,
-        shuffle: bool,
-        callback: Callback | None,
-        rng: np.random.Generator,
-    ) -> SolverResult:
-        """Read a whole table, ``max_epochs`` times; the arguments are those of :func:`opauc`."""
-        if objective.weight.size:
-            raise ValueError("OPAUC defines no sample weights: leave them out, or repeat rows")
-        rows = np.arange(objective.n_rows)
-
-        def run_epoch(_: int) -> Epoch:
-            order = rng.permutation(rows) if shuffle else rows
-            self.advance(objective.table, order, objective.positive)
-            return Epoch(SparseVector.from_dense(self.w), self.step)
-
-        return run_epochs(
-            objective, run_epoch, start=SparseVector.from_dense(self.w), max_epochs=max_epochs,
-            tol=tol, callback=callback,
-        )  # fmt: skip
-
 
 def opauc(
     objective: AUCObjective,
@@ -319,27 +292,27 @@ def opauc(
     alpha: float = 1e-4,
     rank: int = 50,
     exact_limit: int = 5000,
-    max_epochs: int = 1,
-    tol: float = 1e-4,
-    shuffle: bool = True,
     start: npt.ArrayLike | None = None,
-    callback: Callback | None = None,
+    max_epochs: int = 1,
     rng: np.random.Generator | None = None,
+    **epochs: Any,
 ) -> SolverResult:
     """Minimise F(w) + alpha‖w‖² row by row, in one pass.
 
     Parameters
     ----------
     objective : AUCObjective
-        The data, without sample weights: the method defines none.
-    step_size, alpha, rank, exact_limit, max_epochs, tol, shuffle
+        The data, without sample weights.
+    step_size, alpha, rank, exact_limit
         As for :class:`sparseauc.OPAUCClassifier`.
     start : array-like of shape (d,), optional
         The first w, zero by default.
-    callback : callable, optional
-        Called with an ``EpochRecord`` after each epoch; returning True ends the run.
+    max_epochs : int, default=1
+        Passes over the rows.
     rng : numpy.random.Generator, optional
         Source of the random orders and of the sketches.
+    **epochs
+        ``tol``, ``shuffle`` and ``callback``, as in :func:`sparseauc.solvers.sht_auc`.
 
     Returns
     -------
@@ -365,9 +338,7 @@ def opauc(
         objective.n_features, objective.dtype, step_size=step_size, alpha=alpha, rank=rank,
         exact_limit=exact_limit, start=start, rng=rng.spawn(1)[0],
     )  # fmt: skip
-    return state.run(
-        objective, max_epochs=max_epochs, tol=tol, shuffle=shuffle, callback=callback, rng=rng
-    )
+    return state.run(objective, max_epochs=max_epochs, rng=rng, **epochs)
 
 
 class OPAUCClassifier(UnweightedClassifier):
@@ -451,6 +422,8 @@ class OPAUCClassifier(UnweightedClassifier):
         "rank": [Interval(Integral, 1, None, closed="left")],
         "exact_limit": [Interval(Integral, 0, None, closed="left")],
     }
+    _state_type = OPAUCState
+    _continues = True
 
     def __init__(
         self,
@@ -478,34 +451,11 @@ class OPAUCClassifier(UnweightedClassifier):
         self.exact_limit = exact_limit
         self.zero_threshold = zero_threshold
 
-    def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
-        rng, start = arguments["rng"], arguments.pop("start")
-        # Kept, so that ``partial_fit`` goes on with the means and covariances.
-        self._stream = self._begin(objective.n_features, objective.dtype, rng, start)
-        return self._stream.run(objective, **arguments)
-
     @property
     def _descends_from_zero(self) -> bool:  # type: ignore[override]
         # The automatic step may end a little above 1 where there is nothing to learn.
         return self.step_size != "auto"
 
-    def _new_state(
-        self,
-        n_features: int,
-        dtype: npt.DTypeLike,
-        step_size: float,  # noqa: ARG002
-        longest: float,  # noqa: ARG002
-    ) -> OPAUCState:
-        return self._begin(n_features, dtype, np.random.default_rng(self._seeds()[1]), None)
-
-    def _begin(
-        self,
-        n_features: int,
-        dtype: npt.DTypeLike,
-        rng: np.random.Generator,
-        start: Floats | None,
-    ) -> OPAUCState:
-        return OPAUCState(
-            n_features, dtype, step_size=self.step_size, alpha=self.alpha, rank=self.rank,
-            exact_limit=self.exact_limit, start=start, rng=rng.spawn(1)[0],
-        )  # fmt: skip
+    def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
+        names = ("step_size", "alpha", "rank", "exact_limit")
+        return {"rng": rng.spawn(1)[0], **{name: getattr(self, name) for name in names}}

@@ -13,9 +13,9 @@ as the saddle point in (w, a, b) and α of ``_saddle_point``:
         project:  ‖w‖₂ ≤ R,  |a| ≤ Rκ,  |b| ≤ Rκ,  |α| ≤ 2Rκ
     Output:   Σ γ_t w_{t−1} / Σ γ_t
 
-Use it as a convex baseline that needs no knowledge of the classes in advance. R must not be less
-than the norm of the wanted w, and is also where w begins: much too large an R takes long to forget.
-A step costs two sweeps over a dense row, and O(non-zeros) on a CSR row. The answer is dense.
+R must be at least the norm of the wanted w. It is also where w begins, so with much too large an R
+the method needs many rows. A step costs two sweeps over a dense row, and O(non-zeros) on a CSR row.
+The answer is dense.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._jit import kernel, reordering_kernel
-from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..objective import AUCObjective, Floats, Indices
 from ..projections import project_l2_ball
 from ..rows import CSR, Table
-from ..solvers._epochs import Callback, Epoch, SolverResult
+from ..solvers._epochs import SolverResult
 from ._online import (
     ClassSums,
     Doubles,
@@ -43,8 +43,6 @@ from ._online import (
     dense_row,
     dot,
     find_max_norm,
-    refuse_weights,
-    run_rows,
 )
 from ._online_classifier import UnweightedClassifier
 from ._saddle_point import clip, saddle_point_step
@@ -205,23 +203,17 @@ def _csr_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
 
 
 class SOLAMState(RowState):
-    """SOLAM between two rows: feed it rows in as many parts as they come in.
-
-    Minimises p(1 − p)·F(w) over ‖w‖₂ ≤ R as the module says.
+    """SOLAM between two rows.
 
     Parameters
     ----------
     n_features : int
     dtype : dtype
         Of the rows and of the coefficients.
-    radius : float
-        R.
-    step_size : float
-        ξ in γ_t = ξ/√t.
-    max_norm : float
-        κ.
+    radius, step_size, max_norm : float
+        R, ξ and κ.
     start : array-like of shape (d,), optional
-        w_0, brought into the ball; R/√d everywhere by default.
+        w_0, projected on the ball; R/√d everywhere by default.
 
     Attributes
     ----------
@@ -232,8 +224,10 @@ class SOLAMState(RowState):
     seen : ndarray of shape (2,)
         Positives, and rows, taken so far.
     sums : ClassSums
-        Of the rows given to ``partial_fit``. The method does not use them; a threshold will.
+        Of the rows given to ``partial_fit``: the method does without, a threshold needs them.
     """
+
+    method = "SOLAM"
 
     def __init__(
         self,
@@ -274,10 +268,9 @@ class SOLAMState(RowState):
 
     def partial_fit(self, table: Table, positive: npt.ArrayLike) -> Self:
         """Take one step on each row, in order."""
-        super().partial_fit(table, positive)
         mask = np.asarray(positive, np.bool_)
         self.sums.add(table, np.arange(mask.size), mask)
-        return self
+        return super().partial_fit(table, mask)
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
         """Take one step on each of these rows."""
@@ -294,46 +287,32 @@ def solam(
     radius: float = 1.0,
     step_size: float = 1.0,
     max_norm: float | Literal["auto"] = "auto",
-    max_epochs: int = 50,
-    tol: float = 1e-4,
-    shuffle: bool = True,
     start: npt.ArrayLike | None = None,
-    callback: Callback | None = None,
-    rng: np.random.Generator | None = None,
+    **epochs: Any,
 ) -> SolverResult:
     """Minimise p(1 − p)·F(w) over the ball ‖w‖₂ ≤ R by SOLAM.
 
     Parameters
     ----------
     objective : AUCObjective
-        The data, without sample weights: the method estimates p as rows come and defines none.
-    radius, step_size, max_norm, max_epochs, tol, shuffle
-        As for :class:`sparseauc.SOLAMClassifier`; here ξ is given, and ``tol=0`` never stops.
+        The data, without sample weights.
+    radius, step_size, max_norm
+        As for :class:`sparseauc.SOLAMClassifier`, with ``step_size`` a number.
     start : array-like of shape (d,), optional
-        w_0, in place of R/√d everywhere.
-    callback : callable, optional
-        Called with an ``EpochRecord`` after each epoch; returning True ends the run.
-    rng : numpy.random.Generator, optional
-        Source of the random orders.
+        w_0; R/√d everywhere by default.
+    **epochs
+        ``max_epochs``, ``tol``, ``shuffle``, ``callback`` and ``rng``, as in
+        :func:`sparseauc.solvers.sht_auc`.
 
     Returns
     -------
     SolverResult
     """
-    refuse_weights(objective, "SOLAM")
     state = SOLAMState(
         objective.n_features, objective.dtype, radius=radius, step_size=step_size,
-        max_norm=find_max_norm(max_norm, objective), start=start,
+        max_norm=find_max_norm(max_norm, objective.table), start=start,
     )  # fmt: skip
-
-    def advance(rows: Indices) -> Epoch:
-        state.advance(objective.table, rows, objective.positive)
-        return Epoch(SparseVector.from_dense(state.coef), state.step)
-
-    return run_rows(
-        objective, "SOLAM", advance, start=state.w, step_size=step_size, max_epochs=max_epochs,
-        tol=tol, shuffle=shuffle, callback=callback, rng=rng,
-    )  # fmt: skip
+    return state.run(objective, **epochs)
 
 
 class SOLAMClassifier(UnweightedClassifier):
@@ -371,7 +350,6 @@ class SOLAMClassifier(UnweightedClassifier):
     }
 
     _descends_from_zero = False
-    _solver: ClassVar[Callable[..., SolverResult]] = staticmethod(solam)
     _state_type: ClassVar[Callable[..., RowState]] = SOLAMState
 
     def __init__(
@@ -398,19 +376,6 @@ class SOLAMClassifier(UnweightedClassifier):
         self.step_size = step_size
         self.zero_threshold = zero_threshold
 
-    def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
-        return type(self)._solver(
-            objective,
-            radius=self.radius,
-            step_size=self._step(objective.table),
-            max_norm=self.max_norm,
-            **arguments,
-        )
-
-    def _new_state(
-        self, n_features: int, dtype: npt.DTypeLike, step_size: float, longest: float
-    ) -> RowState:
-        norm = longest if isinstance(self.max_norm, str) else float(self.max_norm)
-        return self._state_type(
-            n_features, dtype, radius=self.radius, step_size=step_size, max_norm=norm
-        )
+    def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
+        max_norm = find_max_norm(self.max_norm, table)
+        return {"radius": self.radius, "max_norm": max_norm, "step_size": self._step(table)}

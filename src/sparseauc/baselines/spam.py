@@ -32,33 +32,29 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..objective import AUCObjective, Floats, Indices
 from ..rows import CSR, Table, read_only
-from ..solvers._epochs import Callback, Epoch, SolverResult
-from ._online import ClassSums, Doubles, Mask, RowState, aligned_zeros, run_rows
+from ..solvers._epochs import SolverResult
+from ._online import ClassSums, Doubles, Mask, RowState, aligned_zeros
 from ._online_classifier import OnlineClassifier
 from ._spam_csr import descend_csr_rows
 from ._spam_dense import SPAMRun, descend_pairs, descend_rows, products_with_sums
 
 
 class SPAMState(RowState):
-    """SPAM between two rows: feed it rows in as many parts as they come in.
-
-    Minimises r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2‖w‖² as the module says.
+    """SPAM between two rows.
 
     Parameters
     ----------
     n_features : int
     dtype : dtype
         Of the rows and of the coefficients.
-    l1, l2 : float
-        β₁ and β₂.
-    step_size : float
-        ξ in η_t = ξ/√t.
+    l1, l2, step_size : float
+        β₁, β₂ and ξ.
     average : bool
         Whether the answer is the mean of all iterates or the last.
     sums : ClassSums, optional
-        Sums of all rows to come, known in advance. Without, they are gathered as rows come.
+        Sums of all rows to come, if known in advance; otherwise gathered as rows come.
     start : array-like of shape (d,), optional
         w_0, zero by default.
 
@@ -70,6 +66,9 @@ class SPAMState(RowState):
         w_t.
     sums : ClassSums
     """
+
+    method = "SPAM"
+    takes_weights = True
 
     def __init__(
         self,
@@ -95,6 +94,9 @@ class SPAMState(RowState):
         self._gathers = sums is None
         # Σ w_t; in double precision, as it grows with every row.
         self._total = aligned_zeros(n_features if average else 0, np.float64)
+        self._weight: Doubles = np.empty(0)
+        # Products of each row with the class sums, where steps are taken in pairs.
+        self._products: Doubles | None = None
 
     @property
     def coef(self) -> Floats:
@@ -109,31 +111,34 @@ class SPAMState(RowState):
         """The step η_t taken last."""
         return self.step_size / math.sqrt(max(self.t, 1))
 
-    def advance(
-        self,
-        table: Table,
-        rows: Indices,
-        positive: Mask,
-        weight: Doubles | None = None,
-        products: Doubles | None = None,
-    ) -> None:
+    def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
         """Take one step on each of these rows.
 
         Where class sums are gathered as rows come, the row itself counts among them, and until both
-        classes have been seen w only shrinks. ``products`` are those of ``products_with_sums``.
+        classes have been seen w only shrinks.
         """
-        weight = np.empty(0) if weight is None else weight
         run = SPAMRun(
             self.sums, self._gathers, self.l1, self.l2, self.step_size, self.w, self._total
         )
-        if products is not None:
+        if self._products is not None:
             even = rows.size - rows.size % 2
-            descend_pairs(table, rows[:even], positive, weight, products, run, self.t)
+            descend_pairs(table, rows[:even], positive, self._weight, self._products, run, self.t)
             self.t += even
             rows = rows[even:]
         descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
-        descend(table, rows, positive, weight, run, self.t)
+        descend(table, rows, positive, self._weight, run, self.t)
         self.t += rows.size
+
+    def run(self, objective: AUCObjective, **epochs: Any) -> SolverResult:
+        """Visit every row once an epoch, with the class means of all rows."""
+        self.sums, self._gathers = ClassSums.from_objective(objective), False
+        if objective.weight.size:
+            mean = objective.weight[objective.rows.counted].mean()
+            self._weight = read_only(objective.weight / mean)
+        if self.l1 == 0.0 and not isinstance(objective.table, CSR):
+            self._products = np.empty((objective.n_rows, 2))
+            products_with_sums(objective.table, self.sums, self._products)
+        return super().run(objective, **epochs)
 
 
 def spam(
@@ -143,12 +148,8 @@ def spam(
     l2: float = 0.0,
     step_size: float = 1.0,
     average: bool = True,
-    max_epochs: int = 50,
-    tol: float = 1e-4,
-    shuffle: bool = True,
     start: npt.ArrayLike | None = None,
-    callback: Callback | None = None,
-    rng: np.random.Generator | None = None,
+    **epochs: Any,
 ) -> SolverResult:
     """Minimise r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2‖w‖² by stochastic proximal steps.
 
@@ -159,14 +160,13 @@ def spam(
         by its weight over the mean weight, and rows of weight zero are left out.
     l1, l2 : float, default=0.0
         β₁ and β₂.
-    step_size, average, max_epochs, tol, shuffle
-        As for :class:`sparseauc.SPAMClassifier`; here ξ is always given, and ``tol=0`` never stops.
+    step_size, average
+        As for :class:`sparseauc.SPAMClassifier`, with ``step_size`` a number.
     start : array-like of shape (d,), optional
         w_0.
-    callback : callable, optional
-        Called with an ``EpochRecord`` after each epoch; returning True ends the run.
-    rng : numpy.random.Generator, optional
-        Source of the random orders.
+    **epochs
+        ``max_epochs``, ``tol``, ``shuffle``, ``callback`` and ``rng``, as in
+        :func:`sparseauc.solvers.sht_auc`.
 
     Returns
     -------
@@ -174,24 +174,9 @@ def spam(
     """
     state = SPAMState(
         objective.n_features, objective.dtype, l1=l1, l2=l2, step_size=step_size, average=average,
-        sums=ClassSums.from_objective(objective), start=start,
+        start=start,
     )  # fmt: skip
-    weight = objective.weight
-    if weight.size:
-        weight = read_only(weight / weight[objective.rows.counted].mean())
-    products = None
-    if l1 == 0.0 and not isinstance(objective.table, CSR):
-        products = np.empty((objective.n_rows, 2))
-        products_with_sums(objective.table, state.sums, products)
-
-    def advance(rows: Indices) -> Epoch:
-        state.advance(objective.table, rows, objective.positive, weight, products)
-        return Epoch(SparseVector.from_dense(state.coef), state.step)
-
-    return run_rows(
-        objective, "SPAM", advance, start=state.w, step_size=step_size, max_epochs=max_epochs,
-        tol=tol, shuffle=shuffle, callback=callback, rng=rng,
-    )  # fmt: skip
+    return state.run(objective, **epochs)
 
 
 class SPAMClassifier(OnlineClassifier):
@@ -236,6 +221,7 @@ class SPAMClassifier(OnlineClassifier):
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "average": ["boolean"],
     }
+    _state_type = SPAMState
 
     def __init__(
         self,
@@ -265,22 +251,11 @@ class SPAMClassifier(OnlineClassifier):
         self.average = average
         self.zero_threshold = zero_threshold
 
-    @property
-    def _betas(self) -> tuple[float, float]:
+    def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         share = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]
-        return self.alpha * share, self.alpha * (1.0 - share)
-
-    def _run(self, objective: AUCObjective, **arguments: Any) -> SolverResult:
-        l1, l2 = self._betas
-        step = self._step(objective.table)
-        return spam(objective, l1=l1, l2=l2, step_size=step, average=self.average, **arguments)
-
-    def _new_state(
-        self,
-        n_features: int,
-        dtype: npt.DTypeLike,
-        step_size: float,
-        longest: float,  # noqa: ARG002
-    ) -> RowState:
-        l1, l2 = self._betas
-        return SPAMState(n_features, dtype, l1=l1, l2=l2, step_size=step_size, average=self.average)
+        return {
+            "l1": self.alpha * share,
+            "l2": self.alpha * (1.0 - share),
+            "step_size": self._step(table),
+            "average": self.average,
+        }

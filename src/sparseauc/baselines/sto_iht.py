@@ -5,13 +5,11 @@
     w_{t+1} = H_k(w_t − γ ∇f_{B_i}(w_t)),   i drawn from [m] at random
 
 The intercept c takes the same steps and is never thresholded (Nguyen, Needell and Woolf, 2017).
-Use it as a baseline, or when probabilities matter more than the ranking.
 
-Centre the columns on the rows it is fitted to. The intercept starts at 0 and takes many steps to
-absorb an offset; until then columns that are off centre are chosen by noise. Scaled by the mean of
-all rows, test rows included, its F1 of the chosen columns falls from .35 to .22 in the paper's
-simulation; centred on the training rows it finds columns nearly as well as SHT-AUC, which needs no
-centring.
+Centre the columns on the training rows. The intercept starts at 0 and takes many steps to absorb an
+offset; until then columns that are not centred are chosen by noise. In the paper's simulation, with
+columns centred on all rows, test rows included, the F1 of the chosen columns falls from .35 to .22;
+centred on the training rows it is nearly that of SHT-AUC, which needs no centring.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +38,7 @@ from ..objective.thresholding import (
 )
 from ..projections import top_k
 from ..rows import accumulate_rows, add_rows, score_rows
-from ..solvers._epochs import Callback, SolverResult
+from ..solvers._epochs import SolverResult
 from ..solvers._hard_thresholding import threshold_in_epochs
 
 
@@ -187,28 +185,23 @@ def sto_iht(
     batch_size: int = 64,
     step_size: float | Literal["auto"] = "auto",
     alpha: float = 0.0,
-    max_epochs: int = 50,
-    tol: float = 1e-4,
     block_order: BlockOrder = "replacement",
     shuffle: bool = True,
     start: npt.ArrayLike | None = None,
-    callback: Callback | None = None,
     rng: np.random.Generator | None = None,
+    **epochs: Any,
 ) -> SolverResult:
     """Minimise the logistic loss with at most k non-zeros by stochastic hard thresholding.
 
     Parameters
     ----------
     objective : AUCObjective
-        The data; the loss minimised is the logistic one.
-    k : int
-        Largest number of non-zeros; the intercept does not count.
-    batch_size, max_epochs, tol, block_order, shuffle, start, callback, rng
+    k, step_size, alpha
+        As for :class:`sparseauc.StoIHTClassifier`.
+    batch_size, block_order, shuffle, start
         As in :func:`sparseauc.solvers.sht_auc`.
-    step_size : float or "auto", default="auto"
-        γ on the mean logistic gradient of a block. ``"auto"`` follows the course of the loss.
-    alpha : float, default=0.0
-        Ridge.
+    **epochs
+        ``max_epochs``, ``tol`` and ``callback``, as there.
 
     Returns
     -------
@@ -226,45 +219,70 @@ def sto_iht(
         return descent.run(visiting_order(descent.n_blocks, block_order, rng), step)
 
     return descend_in_epochs(
-        "StoIHT", descent, run_blocks, start=start, step_size=step_size, max_epochs=max_epochs,
-        tol=tol, callback=callback,
-    )  # fmt: skip
+        "StoIHT", descent, run_blocks, start=start, step_size=step_size, **epochs
+    )
 
 
-class StoIHTClassifier(StochasticClassifier):
+class LogisticClassifier(StochasticClassifier):
+    """A classifier with at most k columns, fitted with the logistic loss.
+
+    A subclass has the parameters of its ``_solver``, besides those of all stochastic classifiers.
+    """
+
+    _parameter_constraints = StochasticClassifier._parameter_constraints | {
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+    }
+
+    _descends_from_zero = False
+    _solver: ClassVar[Callable[..., SolverResult]]
+
+    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
+        settings = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name not in StochasticClassifier._parameter_constraints
+        }
+        settings["k"] = self._columns_to_keep(self.k, objective.n_features)
+        result = type(self)._solver(objective, **settings, **common)
+        self.logistic_intercept_ = result.intercept
+        return result
+
+
+class StoIHTClassifier(LogisticClassifier):
     """Classify with at most k columns: the logistic loss by stochastic hard thresholding.
 
-    Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k. It is
-    SHT-AUC's iteration with another loss, and the paper's first baseline of that kind.
+    Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k. This is
+    SHT-AUC's iteration with another loss.
 
     Parameters
     ----------
     k : int, default=10
-        Largest number of columns. More than there are keeps all, with a warning.
+        Largest number of columns. If X has fewer, all are kept, with a warning.
     step_size : float or "auto", default="auto"
-        γ on the mean logistic gradient of a block. ``"auto"`` follows the course of the loss and
-        ends at the best iterate seen.
+        γ on the mean logistic gradient of a block. ``"auto"`` adapts it to the loss after every
+        epoch and returns the best iterate.
     alpha : float, default=0.0
         Ridge.
-    batch_size, block_order, shuffle, max_epochs, tol
+    batch_size, block_order, shuffle, max_epochs, tol, warm_start, record_history
         As for :class:`SHTAUCClassifier`.
-    warm_start, record_history, random_state, verbose
+    random_state, verbose
         As for :class:`SHTAUCClassifier`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features_in_)
     intercept_ : ndarray of shape (1,)
-        Minus the score midway between the class means, as for the other classifiers here: the
-        intercept trained with the logistic loss would predict the larger class nearly always when
-        the other is rare.
+        Minus the score midway between the class means, as for the other classifiers here. With
+        rare positives, the intercept of the logistic loss would nearly always predict the others.
     logistic_intercept_ : float
-        The intercept trained with the logistic loss: 1/(1 + exp(−x·coef − logistic_intercept)) is
-        the modelled probability of ``classes_[1]``.
+        The intercept of the logistic loss: 1/(1 + exp(−x·coef − logistic_intercept)) is the
+        modelled probability of ``classes_[1]``.
     classes_ : ndarray of shape (2,)
     n_iter_ : int
     history_ : dict of str to list
-        ``objective`` is F, the pairwise loss, so that methods compare.
+        ``objective`` is F, the pairwise loss, so that methods can be compared.
     objective_ : float
         F at ``coef_``.
 
@@ -274,15 +292,11 @@ class StoIHTClassifier(StochasticClassifier):
     algorithms with sparse constraints", IEEE Transactions on Information Theory, 2017.
     """
 
-    _parameter_constraints = StochasticClassifier._parameter_constraints | {
-        "k": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints = LogisticClassifier._parameter_constraints | {
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
     }
-
-    _descends_from_zero = False
+    _solver = staticmethod(sto_iht)
 
     def __init__(
         self,
@@ -309,16 +323,3 @@ class StoIHTClassifier(StochasticClassifier):
         self.step_size = step_size
         self.alpha = alpha
         self.block_order = block_order
-
-    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
-        result = sto_iht(
-            objective,
-            self._columns_to_keep(self.k, objective.n_features),
-            batch_size=self.batch_size,
-            step_size=self.step_size,
-            alpha=self.alpha,
-            block_order=self.block_order,
-            **common,
-        )
-        self.logistic_intercept_ = result.intercept
-        return result

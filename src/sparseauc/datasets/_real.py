@@ -65,16 +65,6 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
 
     It is `data_home` if given, else the environment variable ``SPARSEAUC_DATA`` if set and not
     empty, else ``~/.cache/sparseauc``. The folder is not created.
-
-    Parameters
-    ----------
-    data_home : path-like or None, default=None
-        An explicit folder; ``~`` is expanded.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
     """
     chosen = data_home or os.environ.get(ENVIRONMENT_VARIABLE) or "~/.cache/sparseauc"
     return Path(chosen).expanduser()
@@ -112,7 +102,6 @@ def load_colon(
     -------
     sklearn.utils.Bunch or tuple
         data : ndarray of shape (62, 2000), or DataFrame
-            The table.
         target : ndarray of shape (62,), int64, or Series
             +1 for tumour, -1 for normal.
         target_names : ndarray of str
@@ -127,21 +116,9 @@ def load_colon(
             Their columns together, sorted, each once.
         scale : str
             What the numbers are: raw intensities, or how they were transformed.
-        filename : str
-            Where the file is, or would be.
+        filename, DESCR : str
         frame : DataFrame or None
             Data and target together, with ``as_frame=True``.
-        DESCR : str
-            Description.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is absent and ``download=False``.
-    OSError
-        If the file is absent and cannot be downloaded.
-    ValueError
-        If the file is damaged, or is not this table.
     """
     return _load(_COLON, data_home, markers, return_X_y, as_frame, download)
 
@@ -166,13 +143,9 @@ def load_leukemia(
     data_home : path-like or None, default=None
         Folder of ``leukemia.npz``; see `get_data_home`.
     markers : {"corrected", "published"}, default="corrected"
-        Reading of the paper's Table IV: 38 columns, or the 37 which the authors' scripts count.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` alone.
-    as_frame : bool, default=False
-        Return pandas objects; needs pandas.
-    download : bool, default=True
-        Download the table if the file is absent.
+        Reading of the paper's Table IV: 48 columns, or the 37 which the authors' scripts count.
+    return_X_y, as_frame, download
+        As for `load_colon`.
 
     Returns
     -------
@@ -183,15 +156,6 @@ def load_leukemia(
         original_split : ndarray of str or None
             "train" (38 rows) or "test" (34), as Golub et al. used them; None where the copy
             does not tell.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is absent and ``download=False``.
-    OSError
-        If the file is absent and cannot be downloaded.
-    ValueError
-        If the file is damaged, or is not this table.
     """
     return _load(_LEUKEMIA, data_home, markers, return_X_y, as_frame, download)
 
@@ -214,7 +178,10 @@ def _load(
     target: Any = record["y"]
     frame: Any = None
     if as_frame:
-        frame, data, target = _as_frame(data, target, feature_names)
+        import pandas as pd
+
+        data, target = pd.DataFrame(data, columns=feature_names), pd.Series(target, name="target")
+        frame = pd.concat([data, target], axis=1)
     if return_X_y:
         return data, target
     scale = str(record["scale"])
@@ -234,17 +201,6 @@ def _load(
     if spec.name == "leukemia":
         bunch["original_split"] = record.get("original_split")
     return bunch
-
-
-def _as_frame(
-    data: NDArray[Any], target: NDArray[Any], feature_names: list[str]
-) -> tuple[Any, Any, Any]:
-    """The table and its labels as pandas objects, together and apart."""
-    import pandas as pd
-
-    X = pd.DataFrame(data, columns=feature_names)
-    y = pd.Series(target, name="target")
-    return pd.concat([X, y], axis=1), X, y
 
 
 # ---------------------------------------------------------------- the local file

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..metrics import auc_by_k
-from ._axes import BACKGROUND, Reading, label_path, one_panel, path_axis
+from ._axes import BACKGROUND, label_path, one_panel, path_axis
 from ._given import fitted_step
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -32,10 +27,8 @@ class AUCPathDisplay:
     ----------
     ks : array-like of shape (n_ks,)
         Values of k, or budgets, ascending.
-    mean : array-like of shape (n_ks,)
-        Mean validation AUC.
-    error : array-like of shape (n_ks,)
-        Its standard error.
+    mean, error : array-like of shape (n_ks,)
+        Mean validation AUC, and its standard error.
     chosen : float, optional
         The k, or budget, that the fit chose.
     chosen_auc : float, optional
@@ -48,8 +41,7 @@ class AUCPathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     line_ : matplotlib Line2D
         The mean.
     band_ : matplotlib PolyCollection
@@ -78,12 +70,6 @@ class AUCPathDisplay:
     chosen_auc: float | None = None
     name: str | None = None
     along: str = "k"
-    ax_: Axes = field(init=False)
-    figure_: Figure | SubFigure = field(init=False)
-    line_: Line2D = field(init=False)
-    band_: Any = field(init=False)
-    points_: dict[str, Line2D] = field(init=False)
-    readings_: list[Reading] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -97,14 +83,10 @@ class AUCPathDisplay:
             Fitted; or a pipeline that ends in one.
         name : str, optional
             Name of the line in the legend.
-        ax : Axes, optional
-            Axes to draw on; a new figure by default.
+        ax : matplotlib Axes, optional
+            A new figure by default.
         **kwargs
             Passed to matplotlib's ``plot`` for the line.
-
-        Returns
-        -------
-        AUCPathDisplay
         """
         model = fitted_step(estimator, "cv_results_", "was not cross-validated")
         return cls.from_cv_results(
@@ -139,10 +121,8 @@ class AUCPathDisplay:
         repeats : float, default=1.0
             How often each row was validated. Repeats use the same rows again and do not make the
             standard error smaller.
-        chosen : float, optional
-            The k, or budget, that the fit chose.
-        chosen_auc : float, optional
-            Its mean validation AUC; the line's by default.
+        chosen, chosen_auc : float, optional
+            See :class:`AUCPathDisplay`.
 
         Other parameters are those of :meth:`from_estimator`.
         """

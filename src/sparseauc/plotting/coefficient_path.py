@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ._axes import PALE, QUIET, draw_columns, label_path, one_panel, path_axis
 from ._given import fitted_step, names_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,8 +35,7 @@ class CoefficientPathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : dict of str to matplotlib Line2D
         By name of the column.
     line_ : matplotlib Line2D or None
@@ -64,10 +58,6 @@ class CoefficientPathDisplay:
     names: Sequence[str]
     chosen: float | None = None
     along: str = "k"
-    ax_: Axes = field(init=False)
-    figure_: Figure | SubFigure = field(init=False)
-    lines_: dict[str, Line2D] = field(init=False)
-    line_: Line2D | None = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -81,14 +71,10 @@ class CoefficientPathDisplay:
             Fitted; or a pipeline that ends in one.
         n_labels : int, default=8
             Columns named.
-        ax : Axes, optional
-            Axes to draw on; a new figure by default.
+        ax : matplotlib Axes, optional
+            A new figure by default.
         **kwargs
             Passed to matplotlib's ``plot`` for every line.
-
-        Returns
-        -------
-        CoefficientPathDisplay
         """
         model = fitted_step(
             estimator, "path_", "keeps no path: pass sparse_auc_path(…) to from_path"

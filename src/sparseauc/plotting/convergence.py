@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
+from ._given import fitted_step
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -26,12 +21,8 @@ class ConvergenceDisplay:
 
     Parameters
     ----------
-    epoch : array-like of shape (n_epochs,)
-        Numbers of the epochs.
-    objective : array-like of shape (n_epochs,)
-        F after each.
-    auc : array-like of shape (n_epochs,)
-        AUC of the training rows after each.
+    epoch, objective, auc : array-like of shape (n_epochs,)
+        Numbers of the epochs; F, and the AUC of the training rows, after each.
     validation_auc : array-like of shape (n_epochs,), optional
         AUC of the held-out rows after each.
     name : str, optional
@@ -42,7 +33,6 @@ class ConvergenceDisplay:
     ax_ : ndarray of two matplotlib Axes
         The panel of F and the panel of the AUC.
     figure_ : matplotlib Figure
-        The figure they are in.
     lines_ : dict of str to matplotlib Line2D
         By ``"objective"``, ``"auc"`` and, where recorded, ``"validation_auc"``.
 
@@ -68,9 +58,6 @@ class ConvergenceDisplay:
     auc: npt.ArrayLike
     validation_auc: npt.ArrayLike | None = None
     name: str | None = None
-    ax_: npt.NDArray[np.object_] = field(init=False)
-    figure_: Figure | SubFigure = field(init=False)
-    lines_: dict[str, Line2D] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -88,17 +75,9 @@ class ConvergenceDisplay:
             Axes to draw on; see :meth:`plot`.
         **kwargs
             Passed to matplotlib's ``plot`` for every line.
-
-        Returns
-        -------
-        ConvergenceDisplay
         """
-        model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-        check_is_fitted(model)
-        history = getattr(model, "history_", None)
-        if history is None:
-            raise ValueError(f"{type(model).__name__} has no history_: it records no epochs")
-        return cls.from_history(history, name=name, ax=ax, **kwargs)
+        model = fitted_step(estimator, "history_", "has no history_: it records no epochs")
+        return cls.from_history(model.history_, name=name, ax=ax, **kwargs)
 
     @classmethod
     def from_history(
@@ -116,8 +95,6 @@ class ConvergenceDisplay:
         history : mapping of str to sequence
             With ``epoch``, ``objective``, ``auc`` and perhaps ``validation_auc``, as a
             classifier's ``history_`` has them.
-        ax : Axes or pair of Axes, optional
-            Axes to draw on; see :meth:`plot`.
 
         Other parameters are those of :meth:`from_estimator`.
         """
@@ -171,7 +148,7 @@ class ConvergenceDisplay:
         return self
 
 
-def _two_panels(ax: Any) -> tuple[Axes, Axes]:
+def _two_panels(ax: Any) -> tuple[Any, Any]:
     """Panels for F and the AUC: those given, one Axes divided, or a new figure's."""
     from matplotlib.axes import Axes
     from matplotlib.gridspec import GridSpecFromSubplotSpec

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,6 @@ from ..curves import roc_band
 from ..metrics import auc, auc_confidence_interval
 from ._axes import QUIET, Reading, one_panel
 from ._given import scores_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,12 +41,9 @@ class ROCBandDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    line_ : matplotlib Line2D
-        The curve.
+    ax_, figure_ : matplotlib Axes and Figure
+    line_, chance_line_ : matplotlib Line2D
     band_ : matplotlib PolyCollection
-    chance_line_ : matplotlib Line2D
 
     Notes
     -----
@@ -80,12 +72,6 @@ class ROCBandDisplay:
     interval: tuple[float, float] | None = None
     name: str | None = None
     thresholds: npt.ArrayLike | None = None
-    ax_: Axes = field(init=False)
-    figure_: Figure | SubFigure = field(init=False)
-    line_: Line2D = field(init=False)
-    band_: Any = field(init=False)
-    chance_line_: Line2D = field(init=False)
-    readings_: list[Reading] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -114,14 +100,10 @@ class ROCBandDisplay:
             Level of band and interval.
         name : str, optional
             Name of the curve in the legend.
-        ax : Axes, optional
-            Axes to draw on; a new figure by default.
+        ax : matplotlib Axes, optional
+            A new figure by default.
         **kwargs
             Passed to matplotlib's ``plot`` for the curve.
-
-        Returns
-        -------
-        ROCBandDisplay
         """
         return cls.from_predictions(
             y, scores_of(estimator, X), band=band, confidence=confidence, name=name, ax=ax, **kwargs
@@ -204,15 +186,12 @@ class ROCBandDisplay:
         """Thresholds along the curve, a few hundred at most, and what the band says there."""
         if self.thresholds is None:
             return []
-        fpr, tpr, thresholds = (
-            np.asarray(values, np.float64) for values in (self.fpr, self.tpr, self.thresholds)
-        )
+        curve = (self.fpr, self.tpr, self.thresholds)
+        fpr, tpr, thresholds = (np.asarray(values, np.float64) for values in curve)
         way = fpr + tpr
         shown = np.unique(np.searchsorted(way, np.linspace(0, way[-1], 200)))
-        grid, low, high = (
-            np.asarray(values, np.float64)
-            for values in (self.band_fpr, self.band_low, self.band_high)
-        )
+        band = (self.band_fpr, self.band_low, self.band_high)
+        grid, low, high = (np.asarray(values, np.float64) for values in band)
         return [
             (
                 float(fpr[i]),

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..curves import score_bins
 from ..metrics import auc
-from ._axes import COLOURS, QUIET, Reading, one_panel
+from ._axes import COLOURS, QUIET, one_panel
 from ._given import scores_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,8 +32,7 @@ class ScoreDistributionDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     patches_ : dict of str to matplotlib Polygon
         The outlines, by label of the class.
     line_ : matplotlib Line2D or None
@@ -60,11 +54,6 @@ class ScoreDistributionDisplay:
     positive: npt.ArrayLike
     threshold: float | None = None
     labels: tuple[str, str] = ("negative", "positive")
-    ax_: Axes = field(init=False)
-    figure_: Figure | SubFigure = field(init=False)
-    patches_: dict[str, Any] = field(init=False)
-    line_: Line2D | None = field(init=False)
-    readings_: list[Reading] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -79,14 +68,10 @@ class ScoreDistributionDisplay:
         X : array-like or sparse matrix of shape (n, d)
         y : array-like of shape (n,)
             Binary labels; the one that sorts last is positive.
-        ax : Axes, optional
-            Axes to draw on; a new figure by default.
+        ax : matplotlib Axes, optional
+            A new figure by default.
         **kwargs
             Passed to matplotlib's ``hist`` for both classes.
-
-        Returns
-        -------
-        ScoreDistributionDisplay
         """
         threshold = 0.0 if hasattr(estimator, "decision_function") else 0.5
         return cls.from_predictions(

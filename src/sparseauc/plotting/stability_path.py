@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ._axes import QUIET, draw_columns, label_path, one_panel
 from ._given import names_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.lines import Line2D
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,8 +32,7 @@ class StabilityPathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : dict of str to matplotlib Line2D
         By name of the column.
     line_ : matplotlib Line2D
@@ -58,10 +52,6 @@ class StabilityPathDisplay:
     frequencies: npt.ArrayLike
     names: Sequence[str]
     threshold: float = 0.6
-    ax_: Axes = field(init=False)
-    figure_: Figure | SubFigure = field(init=False)
-    lines_: dict[str, Line2D] = field(init=False)
-    line_: Line2D = field(init=False)
 
     @classmethod
     def from_result(
@@ -85,14 +75,10 @@ class StabilityPathDisplay:
             Frequency from which a column counts as stable.
         n_labels : int, default=12
             Largest number of stable columns to name.
-        ax : Axes, optional
-            Axes to draw on; a new figure by default.
+        ax : matplotlib Axes, optional
+            A new figure by default.
         **kwargs
             Passed to matplotlib's ``plot`` for every line.
-
-        Returns
-        -------
-        StabilityPathDisplay
         """
         display = cls(
             ks=result.ks,

@@ -21,27 +21,15 @@ def threshold_in_epochs(
     loss: Callable[[Point], float],
     first_step: Callable[[], float],
     step_size: float | Literal["auto"],
-    max_epochs: int,
-    tol: float,
-    callback: Callback | None,
+    max_epochs: int = 50,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
 ) -> SolverResult:
-    """Run an epoch, ask the driver, undo what strayed.
+    """Run epochs from w_0 of a descent; an automatic step undoes those that raise the loss.
 
-    Parameters
-    ----------
-    method : str
-        Its name, for messages.
-    objective : Objective
-    descent : Descent
-        At w_0.
-    run_blocks : callable
-        Takes the descent through the blocks of an epoch with a step; False when w overflowed.
-    loss : callable
-        What the automatic step watches.
-    first_step : callable
-        A step of the right order, for the automatic one to begin with.
-    step_size, max_epochs, tol, callback
-        As in :func:`sparseauc.solvers.sht_auc`.
+    ``run_blocks`` takes the descent through the blocks of an epoch with a given step, and returns
+    False if w overflowed. The automatic step starts from ``first_step()`` and depends on ``loss``.
+    The other parameters are those of :func:`sparseauc.solvers.sht_auc`.
     """
     start = descent.point()
     driver = None
