@@ -62,10 +62,10 @@ class DeviceChunks(SequentialChunks):
             streamed = not is_tensor(X) and device.type == "cuda" and nbytes > usable_bytes(device)
         self.streamed = streamed
         if streamed:
-            self._rows = as_tensor(np.asarray(X))
+            self.rows = as_tensor(np.asarray(X))
         else:
             with explain_out_of_memory("copying X", nbytes):
-                self._rows = (X if is_tensor(X) else as_tensor(np.asarray(X))).to(device).detach()
+                self.rows = (X if is_tensor(X) else as_tensor(np.asarray(X))).to(device).detach()
         wanted = _CHUNK_BYTES.get(device.type, 2**26) if chunk_bytes is None else chunk_bytes
         rows = max(1, wanted // (self.shape[1] * self.dtype.itemsize))
         n = self.shape[0]
@@ -84,19 +84,19 @@ class DeviceChunks(SequentialChunks):
         else:
             start = 0
             for size in self.sizes:
-                yield self._rows[start : start + size].to(self.device)
+                yield self.rows[start : start + size].to(self.device)
                 start += size
 
     def _columns(self, columns: Indices) -> Iterator[npt.NDArray[Any]]:
-        chosen = import_torch().from_numpy(np.asarray(columns)).to(self._rows.device)
+        chosen = import_torch().from_numpy(np.asarray(columns)).to(self.rows.device)
         start = 0
         for size in self.sizes:
-            yield to_host(self._rows[start : start + size].index_select(1, chosen))
+            yield to_host(self.rows[start : start + size].index_select(1, chosen))
             start += size
 
     def _stream(self) -> Iterator[Any]:
         """Copy the next chunk while one is at work."""
-        rows = self._rows.numpy()
+        rows = self.rows.numpy()
         starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
 
         def piece(low: int, high: int, staging: Any) -> Any:
@@ -104,7 +104,7 @@ class DeviceChunks(SequentialChunks):
             copy_rows(rows, slice(low, high), chunk.numpy())
             return chunk
 
-        stream = DeviceStream(self.device, self._rows.dtype, (max(self.sizes), self.shape[1]))
+        stream = DeviceStream(self.device, self.rows.dtype, (max(self.sizes), self.shape[1]))
         return stream.send(
             functools.partial(piece, low, high) for low, high in itertools.pairwise(starts)
         )

@@ -20,7 +20,12 @@ class NotFiniteError(ValueError):
         self.row, self.column, self.value = row, column, value
 
     def __str__(self) -> str:
-        return f"X holds {self.value} at row {self.row}, column {self.column}"
+        return self.named(self.column)
+
+    def named(self, column: str | int) -> str:
+        """Say the same of a column that has a name."""
+        kind = "NaN" if np.isnan(self.value) else "infinity"
+        return f"Input X contains {kind}: first at row {self.row}, column {column}"
 
 
 def first_not_finite(X: Any) -> tuple[int, int, float] | None:

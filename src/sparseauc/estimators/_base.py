@@ -46,6 +46,24 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def names_columns(method: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a method so that a column it refuses is named, where X has names."""
+
+    @functools.wraps(method)
+    def named(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return method(*arguments, **options)
+        except NotFiniteError as bad:
+            raise not_finite_error(arguments[0], bad) from None
+        except ColumnError as bad:
+            names = getattr(arguments[0], "feature_names_in_", None)
+            if names is None:
+                raise
+            raise ValueError(bad.named(names[bad.column])) from None
+
+    return named
+
+
 def _is_calibrated(model: SparseLinearClassifier) -> bool:
     if model._calibrates or "calibration_" in vars(model):
         return True
@@ -76,16 +94,14 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     # Private attributes that a fit sets.
     _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
+    @names_columns
     def decision_function(self, X: Any) -> Floats:
         """Score rows. Rows with a score above 0 are predicted positive."""
         self._check_is_fitted()
         chunks = self._as_chunks(X)
         if chunks is not None:
             self._check_chunk_columns(chunks)
-            try:
-                return score_chunks(chunks, self.coef_[0], self.intercept_[0])
-            except NotFiniteError as bad:
-                raise not_finite_error(self, bad.row, bad.column, bad.value) from None
+            return score_chunks(chunks, self.coef_[0], self.intercept_[0])
         (X,) = self._check_table(X, reset=False)
         support = np.flatnonzero(self.coef_[0])
         scores: Floats = X[:, support] @ self.coef_[0, support] + self.intercept_[0]
@@ -332,18 +348,16 @@ def check_finite(estimator: Any, X: Any) -> None:
     if hasattr(X, "check_format"):  # CSR
         X.check_format(full_check=True)  # kernels trust the indices
     if (bad := first_not_finite(X)) is not None:
-        raise not_finite_error(estimator, *bad)
+        raise not_finite_error(estimator, NotFiniteError(*bad))
 
 
-def not_finite_error(estimator: Any, row: int, column: int, value: float) -> ValueError:
+def not_finite_error(estimator: Any, bad: NotFiniteError) -> ValueError:
     """Error for an entry of X that is NaN or infinite."""
     names = getattr(estimator, "feature_names_in_", None)
-    shown = f"{column}" if names is None else f"{names[column]!r}"
-    kind = "NaN" if np.isnan(value) else "infinity"
+    shown = bad.column if names is None else repr(names[bad.column])
     return ValueError(
-        f"Input X contains {kind}: first at row {row}, column {shown}. {type(estimator).__name__} "
-        "needs finite numbers: drop such rows or columns, or put sklearn.impute.SimpleImputer "
-        "before it in a pipeline"
+        f"{bad.named(shown)}. {type(estimator).__name__} needs finite numbers: drop such rows or "
+        "columns, or put sklearn.impute.SimpleImputer before it in a pipeline"
     )
 
 
@@ -354,22 +368,6 @@ def _frames_of_ours() -> int:
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in ours:
         frame, count = frame.f_back, count + 1
     return count
-
-
-def names_columns(fit: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a ``fit`` so that a column it refuses is named, where X has names."""
-
-    @functools.wraps(fit)
-    def named(*arguments: P.args, **options: P.kwargs) -> T:
-        try:
-            return fit(*arguments, **options)
-        except ColumnError as bad:
-            names = getattr(arguments[0], "feature_names_in_", None)
-            if names is None:
-                raise
-            raise ValueError(bad.named(names[bad.column])) from None
-
-    return named
 
 
 def check_scale(X: Any) -> None:

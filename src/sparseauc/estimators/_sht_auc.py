@@ -12,12 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._arrays import explain_out_of_memory, find_device, is_tensor, to_host
 from ..blocks import BLOCK_ORDERS, BlockOrder
-from ..chunks import Chunks, NotFiniteError
+from ..chunks import Chunks
 from ..objective import Objective
 from ..objective.chunks import ChunkObjective
 from ..objective.device import DeviceObjective
 from ..solvers import SolverResult, sht_auc
-from ._base import not_finite_error
 from ._stochastic import StochasticClassifier
 
 
@@ -200,10 +199,7 @@ class SHTAUCClassifier(StochasticClassifier):
         weight: npt.NDArray[np.float64] | None,
     ) -> Any:
         if isinstance(X, Chunks):
-            try:
-                return ChunkObjective(X, positive, weight)
-            except NotFiniteError as bad:
-                raise not_finite_error(self, bad.row, bad.column, bad.value) from None
+            return ChunkObjective(X, positive, weight)
         if self.device is None and not is_tensor(X):
             return super()._objective(X, positive, weight)
         device = X.device if self.device is None else find_device(self.device)

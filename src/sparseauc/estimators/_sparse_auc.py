@@ -14,13 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .._text import did_you_mean
-from ..chunks import (
-    Chunks,
-    NotFiniteError,
-    chunks_in_memory,
-    chunks_on_device,
-    mapped_chunks,
-)
+from ..chunks import Chunks, chunks_in_memory, chunks_on_device, mapped_chunks
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
@@ -29,7 +23,7 @@ from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
-from ._base import SparseLinearClassifier, check_weights, names_columns, not_finite_error
+from ._base import SparseLinearClassifier, check_weights, names_columns
 
 Indices = npt.NDArray[np.int64]
 
@@ -424,12 +418,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
         restrictions: Restrictions,
     ) -> Self:
         """Fit rows that are read in chunks."""
-        try:
-            path, moments = path_of_chunks(
-                chunks, positive, weight, strata, np.array([k]), self._ridge, restrictions
-            )
-        except NotFiniteError as bad:
-            raise not_finite_error(self, bad.row, bad.column, bad.value) from None
+        path, moments = path_of_chunks(
+            chunks, positive, weight, strata, np.array([k]), self._ridge, restrictions
+        )
         self._finish(path, moments, k, restrictions, chunks.dtype)
         self.n_passes_ = chunks.n_passes
         return self

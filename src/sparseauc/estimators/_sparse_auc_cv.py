@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..chunks import Chunks, NotFiniteError
+from ..chunks import Chunks
 from ..curves import fit_calibration
 from ..metrics import fold_standard_error
 from ..path.cross_validation import CrossValidation, cross_validate
@@ -23,7 +23,7 @@ from ..path.path import DEFAULT_ALPHAS, WIDE_ALPHAS, check_sizes, whole_numbers
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others
 from ..solvers.restrictions import Restrictions
 from ..strata import Weighting
-from ._base import names_columns, not_finite_error
+from ._base import names_columns
 from ._sparse_auc import SparseAUCClassifier
 
 Array = npt.NDArray[np.float64]
@@ -270,13 +270,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         splits = make_splits(self.cv, seen, positive, groups, divided, self.random_state)
         check_splits(splits, positive, weight, divided)
         plan = SplitPlan.from_splits(splits, positive.size, weight, divided)
-        try:
-            found = cross_validate(
-                X, positive, plan, ks, alphas, restrictions, logistic=tries_logistic,
-                n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
-            )  # fmt: skip
-        except NotFiniteError as bad:
-            raise not_finite_error(self, bad.row, bad.column, bad.value) from None
+        found = cross_validate(
+            X, positive, plan, ks, alphas, restrictions, logistic=tries_logistic,
+            n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
+        )  # fmt: skip
         at = self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
         at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
         logistic = self.coefficients_ == "logistic"

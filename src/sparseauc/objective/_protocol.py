@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._jit import kernel
+from ..moments import ColumnError, Moments
 
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.floating]
@@ -107,6 +108,18 @@ class Objective(Protocol):
     mean_positive: Floats
     mean_negative: Floats
     varies: Mask
+
+    def _set_moments(self, moments: Moments) -> None:
+        """Set what follows from class moments."""
+        moments.check_both_classes()
+        self.varies = moments.varies
+        with np.errstate(over="ignore"):
+            self.mean_positive, self.mean_negative = (
+                mean.astype(self.dtype, copy=False) for mean in moments.means
+            )
+        finite = np.isfinite(self.mean_negative - self.mean_positive)
+        for column in np.flatnonzero(~finite)[:1].tolist():
+            raise ColumnError(column, f"too large to average in {self.dtype}")
 
     def scores_on(self, support: Indices, values: Floats) -> Floats:
         """Compute Xw for a w given by its non-zeros."""

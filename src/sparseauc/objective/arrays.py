@@ -118,21 +118,12 @@ class AUCObjective(Objective):
         moments = class_moments(X, y, sample_weight)
         assert isinstance(moments, DenseMoments | SparseMoments)
         self.moments = moments
-        self.moments.check_both_classes()
         self.table: Table = as_table(X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))
         self.dtype = np.dtype(X.dtype)
         self.n_rows, self.n_features = X.shape
         self.positive: Mask = self.moments.positive
         self.weight: Array = self.moments.row_weight
-        self.varies: Mask = self.moments.varies
-        positive, negative = self.moments.means
-        self.mean_positive: Floats = positive.astype(self.dtype, copy=False)
-        self.mean_negative: Floats = negative.astype(self.dtype, copy=False)
-        for column in np.flatnonzero(~np.isfinite(self.mean_negative - self.mean_positive))[:1]:
-            raise ValueError(
-                f"the values of column {column} are too large to average in {self.dtype}: "
-                "rescale it"
-            )
+        self._set_moments(moments)
 
     @property
     def rows(self) -> Rows:

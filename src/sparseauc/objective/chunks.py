@@ -37,11 +37,7 @@ class ChunkObjective(Objective):
         self.positive = positive
         self.weight: Array = np.empty(0) if weight is None else weight
         self.moments = chunked_moments(chunks, positive, weight, products=False)
-        self.moments.check_both_classes()
-        self.varies = self.moments.varies
-        positive_mean, negative_mean = self.moments.means
-        self.mean_positive: Floats = positive_mean.astype(self.dtype)
-        self.mean_negative: Floats = negative_mean.astype(self.dtype)
+        self._set_moments(self.moments)
 
     @property
     def row_data(self) -> list[npt.NDArray[Any]]:

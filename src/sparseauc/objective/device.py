@@ -9,21 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import (
-    as_tensor,
-    explain_out_of_memory,
-    import_torch,
-    is_tensor,
-    to_host,
-    usable_bytes,
-)
+from .._arrays import as_tensor, explain_out_of_memory, import_torch, to_host, usable_bytes
 from .._streaming import DeviceStream, copy_rows, page_locked_copy
 from ..blocks import RowBlocks
+from ..chunks import DeviceChunks
+from ..moments.chunked import chunked_moments
 from ._protocol import Array, Descent, Floats, Indices, Mask, Objective
 from .thresholding import counted_rows, deal_blocks
 
-# Numbers converted to double precision at a time while means are computed.
-_CHUNK = 2**25
+# Bytes of a chunk while means are computed.
+_CHUNK_BYTES = 2**28
 
 
 class ResidentBlocks:
@@ -98,8 +93,8 @@ class DeviceObjective(Objective):
     device : torch.device
         Where the work is done.
     streamed : bool, optional
-        Whether the rows of an array stay on the host and stream through the device; decided by
-        the room there is, where not given.
+        Whether an array stays on the host and streams through the device; by default decided by the
+        free memory.
 
     Attributes
     ----------
@@ -120,37 +115,28 @@ class DeviceObjective(Objective):
         streamed: bool | None = None,
     ) -> None:
         self.device = device
-        self.n_rows, self.n_features = int(X.shape[0]), int(X.shape[1])
-        self.dtype: np.dtype[Any] = np.dtype(str(X.dtype).removeprefix("torch."))
+        self._chunks = DeviceChunks(X, device, chunk_bytes=_CHUNK_BYTES, streamed=streamed)
+        self.n_rows, self.n_features = self._chunks.shape
+        self.dtype = self._chunks.dtype
         self.positive, self.weight = positive, np.empty(0) if weight is None else weight
-        nbytes = self.n_rows * self.n_features * self.dtype.itemsize
-        if streamed is None:
-            streamed = not is_tensor(X) and device.type == "cuda" and nbytes > usable_bytes(device)
-        # Rows are on the host, or on the device.
-        self._on_host: npt.NDArray[Any] | None = np.asarray(X) if streamed else None
-        self._table: Any = None
-        if not streamed:
-            self._table = X.detach() if is_tensor(X) else as_tensor(np.asarray(X)).to(device)
+        moments = chunked_moments(self._chunks, positive, weight, products=False)
+        self._set_moments(moments)
+        self.class_weights: Array = np.array(moments.weights)
         counts = np.ones(self.n_rows) if weight is None else weight
         self.shares: Array = np.stack([counts * positive, counts * ~positive])
-        self.class_weights: Array = self.shares.sum(axis=-1)
         self.shares /= self.class_weights[:, None]
-        self.means, varies = self._moments()
-        self.varies: Mask = to_host(varies)
-        means = to_host(self.means)
-        self.mean_positive: Floats = means[0]
-        self.mean_negative: Floats = means[1]
+        self.means = as_tensor(np.stack([self.mean_positive, self.mean_negative])).to(device)
 
     @property
     def streamed(self) -> bool:
         """Whether rows stay on the host."""
-        return self._on_host is not None
+        return self._chunks.streamed
 
     def blocks(self, blocks: RowBlocks) -> ResidentBlocks | StreamedBlocks:
         """Give the blocks of rows, as tensors on the device."""
-        if self._on_host is not None:
-            return StreamedBlocks(self._on_host, blocks, self.device)
-        return ResidentBlocks(self._table, blocks)
+        if self.streamed:
+            return StreamedBlocks(self._chunks.rows.numpy(), blocks, self.device)
+        return ResidentBlocks(self._chunks.rows, blocks)
 
     def descent(
         self, k: int, *, batch_size: int, shuffle: bool, rng: np.random.Generator
@@ -167,63 +153,7 @@ class DeviceObjective(Objective):
 
     def scores_on(self, support: Indices, values: Floats) -> Floats:
         """Compute Xw for a w given by its non-zeros, on the host."""
-        coefficients = np.ascontiguousarray(values, self.dtype)
-        if self._on_host is not None:
-            return np.asarray(self._on_host[:, support] @ coefficients)
-        columns = as_tensor(np.asarray(support)).to(self.device)
-        picked = self._table.index_select(1, columns)
-        return to_host(picked @ as_tensor(coefficients).to(self.device))
-
-    def _rows(self, rows: slice) -> Any:
-        """Rows in double precision, on the device."""
-        if self._on_host is None:
-            return self._table[rows].double()
-        return as_tensor(np.ascontiguousarray(self._on_host[rows])).to(self.device).double()
-
-    def _chunks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield all rows, a few at a time."""
-        step = max(1, _CHUNK // max(1, self.n_features))
-        for low in range(0, self.n_rows, step):
-            rows = slice(low, min(low + step, self.n_rows))
-            yield rows, self._rows(rows)
-
-    def _moments(self) -> tuple[Any, Any]:
-        """Class means, and which columns vary."""
-        torch = import_torch()
-        counted = self.shares.sum(axis=0) > 0
-        shares = torch.from_numpy(self.shares).to(self.device)
-        totals = torch.zeros((2, self.n_features), dtype=torch.float64, device=self.device)
-        varies = torch.zeros(self.n_features, dtype=torch.bool, device=self.device)
-        # Sums are taken about the first row that counts: a column of one value then has exactly
-        # that value as its mean in both classes.
-        first = int(np.argmax(counted))
-        origin = self._rows(slice(first, first + 1))
-        for rows, part in self._chunks():
-            difference = part - origin
-            totals += shares[:, rows] @ difference
-            differs = difference != 0
-            if not counted[rows].all():
-                differs &= torch.from_numpy(counted[rows, None]).to(self.device)
-            varies |= differs.any(dim=0)
-        totals += origin
-        if not bool(torch.isfinite(totals).all()):
-            self._raise_first_nonfinite()
-        means = totals.to(getattr(torch, self.dtype.name))
-        finite = torch.isfinite(means[1] - means[0])
-        if not bool(finite.all()):
-            column = int(torch.nonzero(~finite)[0, 0])
-            raise ValueError(
-                f"the values of column {column} are too large to average in {self.dtype}: "
-                "rescale it"
-            )
-        return means, varies
-
-    def _raise_first_nonfinite(self) -> None:
-        torch = import_torch()
-        for rows, part in self._chunks():
-            for row, column in torch.nonzero(~torch.isfinite(part))[:1].tolist():
-                kind = "NaN" if bool(torch.isnan(part[row, column])) else "infinity"
-                raise ValueError(
-                    f"Input X contains {kind}: first at row {rows.start + row}, column {column}; "
-                    "finite numbers are needed: drop or impute such values"
-                )
+        rows = self._chunks.rows
+        columns = as_tensor(np.asarray(support)).to(rows.device)
+        coefficients = as_tensor(np.ascontiguousarray(values, self.dtype)).to(rows.device)
+        return to_host(rows.index_select(1, columns) @ coefficients)
