@@ -13,12 +13,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from .._text import did_you_mean
 from ..chunks import Chunks, chunks_in_memory, chunks_on_device, mapped_chunks
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
-from ..path.limits import is_missing, with_limits
+from ..path.limits import column_indices, is_missing, with_limits
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
@@ -571,25 +570,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
         return labels
 
     def _named_columns(self, parameter: str) -> Indices:
-        """Column numbers for a parameter that names columns."""
+        """Column indices for a parameter that names columns."""
         given = getattr(self, parameter)
-        columns = np.asarray([] if given is None else list(given))
-        if columns.size == 0:
-            return np.empty(0, np.int64)
-        if columns.dtype.kind in "iu":
-            for column in columns[(columns < 0) | (columns >= self.n_features_in_)][:1]:
-                raise ValueError(
-                    f"{parameter} names column {column}; there are {self.n_features_in_}"
-                )
-            return np.unique(columns).astype(np.int64)
         names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            raise ValueError(f"{parameter} holds names, but X has no column names: give numbers")
-        place = {name: j for j, name in enumerate(names)}
-        for name in columns.tolist():
-            if name not in place:
-                raise ValueError(
-                    f"{parameter} names {name!r}, which is no column of X; "
-                    f"{did_you_mean(str(name), [str(known) for known in names])}"
-                )
-        return np.unique([place[name] for name in columns.tolist()]).astype(np.int64)
+        given = [] if given is None else np.asarray(list(given), dtype=object).tolist()
+        columns = column_indices(given, parameter, self.n_features_in_, names)
+        return np.unique(np.array(columns, np.int64))

@@ -180,7 +180,9 @@ def _check_budgets(restrictions: Restrictions, d: int, names: Names) -> None:
 def _values(given: Any, parameter: str, d: int, names: Names) -> Iterable[tuple[int, Any]]:
     """Columns and their value, of a mapping by name or number or of an array for all columns."""
     if hasattr(given, "keys"):  # a pandas Series too
-        return [(_place(name, parameter, d, names), given[name]) for name in list(given.keys())]
+        keys = list(given.keys())
+        columns = column_indices(keys, parameter, d, names)
+        return [(column, given[key]) for column, key in zip(columns, keys, strict=True)]
     values = np.asarray(given, dtype=object)
     if values.shape != (d,):
         raise ValueError(
@@ -190,21 +192,25 @@ def _values(given: Any, parameter: str, d: int, names: Names) -> Iterable[tuple[
     return list(enumerate(values.tolist()))
 
 
-def _place(name: Any, parameter: str, d: int, names: Names) -> int:
-    """Number of the column that a key stands for."""
-    if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
-        if not 0 <= name < d:
-            raise ValueError(f"{parameter} names column {name}; there are {d}")
-        return int(name)
-    if names is None:
-        raise ValueError(f"{parameter} holds names, but X has no column names: give numbers")
-    found = np.flatnonzero(names == name)
-    if found.size == 0:
-        raise ValueError(
-            f"{parameter} names {name!r}, which is no column of X; "
-            f"{did_you_mean(str(name), [str(known) for known in names])}"
-        )
-    return int(found[0])
+def column_indices(given: Iterable[Any], parameter: str, d: int, names: Names) -> list[int]:
+    """Index of each column that a parameter names, or gives by index."""
+    known = {} if names is None else {name: column for column, name in enumerate(names)}
+    columns = []
+    for name in given:
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+            if not 0 <= name < d:
+                raise ValueError(f"{parameter} names column {name}; there are {d}")
+            columns.append(int(name))
+        elif name in known:
+            columns.append(known[name])
+        elif names is None:
+            raise ValueError(f"{parameter} holds names, but X has no column names: give numbers")
+        else:
+            raise ValueError(
+                f"{parameter} names {name!r}, which is no column of X; "
+                f"{did_you_mean(str(name), [str(other) for other in names])}"
+            )
+    return columns
 
 
 def _label(column: int, names: Names) -> str:
