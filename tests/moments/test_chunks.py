@@ -327,7 +327,7 @@ def test_nulls_are_named(table, column):
         data = data.set_column(2, "g2", pa.array(numbers))
     opened = open_table(ds.dataset(data), "y", chunk_bytes=500)
     with pytest.raises(
-        NotFiniteError, match=rf"nan at row 66, column {2 if column == 'g2' else 7}"
+        NotFiniteError, match=rf"NaN: first at row 66, column {2 if column == 'g2' else 7}"
     ):
         chunked_moments(opened, opened.target() == "ill")
 
