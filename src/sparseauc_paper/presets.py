@@ -54,6 +54,8 @@ class Preset:
         Of each method, by its key; grids of the gene data that differ from the others.
     leukemia_batch_sizes : tuple
         In place of those of the grid.
+    not_simulated : tuple of str
+        Methods that would take too long on the synthetic data, and are run on the genes alone.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Preset:
     grids: Mapping[str, Grid]
     real_grids: Mapping[str, Grid]
     leukemia_batch_sizes: Axis
+    not_simulated: tuple[str, ...] = ()
 
     def synthetic_grid(self, method: str, protocol: Protocol) -> Grid:
         """Grid of a method on the synthetic data."""
@@ -226,6 +229,7 @@ QUICK = replace(
         "hsg-ht": {"k": _QUICK_REAL_KS, "tau": (1, 1000)},
     },
     leukemia_batch_sizes=(5, 20, 39),
+    not_simulated=("sparse-auc",),
 )  # fmt: skip
 
 PRESETS: Mapping[str, Preset] = {"quick": QUICK, "paper": PAPER}

@@ -2,6 +2,7 @@ from dataclasses import asdict
 
 import pytest
 
+from sparseauc_paper import plan, presets
 from sparseauc_paper.audit import DISCREPANCIES
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import (
@@ -48,3 +49,12 @@ def test_the_discrepancies_are_all_there():
     switched = {number for switch in SWITCHES for number in switch.discrepancies}
     for discrepancy in DISCREPANCIES:
         assert discrepancy.number in switched or discrepancy.here, discrepancy
+
+
+def test_the_quick_preset_runs_our_own_method_as_users_do_or_not_at_all():
+    for preset, simulated in ((presets.QUICK, False), (presets.PAPER, True)):
+        assert preset.grids["sparse-auc"] == {}, "nothing is tuned but by itself"
+        request = plan.Request(preset, "corrected", tuple(METHODS), seed=0)
+        assert ("sparse-auc" in request.table_methods) == simulated
+        assert any(method == "sparse-auc" for method, *_ in plan.real_tasks(request, "corrected"))
+    assert METHODS["sparse-auc"].raw, "it is given the table as it is"

@@ -45,4 +45,5 @@ TINY = replace(
     },
     real_grids={"sht-auc": _GENES, "sto-iht": _GENES, "hsg-ht": {"k": (1, 3), "tau": (1, 1000)}},
     leukemia_batch_sizes=(10,),
+    not_simulated=(),
 )
