@@ -21,9 +21,9 @@ from sparseauc.path.rules import best
 from sparseauc.plotting import AUCPathDisplay, CoefficientPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.stability import stability_selection
-from sparseauc.solvers.limited import minimise_signed
 from sparseauc.solvers.logistic import logistic_regression
 from sparseauc.solvers.restrictions import Prices, Restrictions
+from sparseauc.solvers.signed import minimise_signed
 
 NAMES = [f"marker {j}" for j in range(10)]
 SIGNS = {"marker 0": 1, "marker 1": -1, "marker 6": 1, "marker 8": 0}

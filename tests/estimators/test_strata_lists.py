@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, StratifiedKFold, cross_validate
@@ -210,9 +211,8 @@ def test_validation_aucs_are_means_within_strata(weighting, weighted, luggage, m
     splits = list(StratifiedKFold(3).split(X, positive))
     monkeypatch.setattr("sparseauc.chunks._base.Chunks.max_payload_bytes", luggage)
     model = SparseAUCClassifierCV(
-        ks=[1, 2, 3], alphas=[0.1], cv=splits, stratum_weights=weighting
+        ks=[1, 2, 3], alphas=[0.1], cv=splits, stratum_weights=weighting, coefficients="auc"
     ).fit(X, positive, weight if weighted else None, strata=strata)
-    assert model.coefficients_ == "auc"
     for number, (train, test) in enumerate(splits):
         for at, k in enumerate([1, 2, 3]):
             alone = SparseAUCClassifier(k, 0.1, stratum_weights=weighting).fit(
@@ -321,8 +321,6 @@ def test_strata_are_routed_as_other_metadata():
 def test_what_does_not_go_together_is_refused():
     rng = np.random.default_rng(12)
     X, positive, sites = random_problem(rng, n=100, d=4, s=3)
-    with pytest.raises(ValueError, match="logistic regression does not compare within strata"):
-        SparseAUCClassifierCV(coefficients="logistic").fit(X, positive, strata=sites)
     missing = sites.astype(object)
     missing[[3, 50]] = None
     for model in (SparseAUCClassifier(2), SparseAUCClassifierCV()):
@@ -432,31 +430,104 @@ def test_questions_about_a_list_within_strata():
     assert matched.frequency[0] > 0.9
 
 
-def test_strata_combine_with_signs_and_a_budget():
+@pytest.mark.parametrize("weighting", ["pairs", "equal"])
+def test_logistic_coefficients_have_an_intercept_for_each_stratum(weighting):
+    rng = np.random.default_rng(17)
+    X, positive, sites = random_problem(rng, n=240, d=5, s=4, shift=4.0)
+    weight = rng.uniform(0.5, 2.0, 240)
+    model = SparseAUCClassifierCV(
+        [3], [0.1], cv=3, coefficients="logistic", stratum_weights=weighting
+    ).fit(X, positive, weight, strata=sites)
+    chosen = np.flatnonzero(model.coef_[0])
+    counts = weight / (np.bincount(sites, weight)[sites] if weighting == "equal" else 1.0)
+    counts /= counts.sum()
+    scale = np.sqrt(counts @ (X - counts @ X) ** 2)[chosen]
+    ridge = model.cv_results_["param_logistic_ridge"][model.best_index_]
+
+    def loss(parameters):
+        scores = X[:, chosen] / scale @ parameters[:3] + parameters[3:][sites]
+        losses = np.logaddexp(0, scores) - positive * scores
+        return counts @ losses + ridge / 2 * np.sum(parameters[:3] ** 2)
+
+    least = minimize(loss, np.zeros(7), tol=1e-12)
+    assert_allclose(model.coef_[0, chosen] * scale, least.x[:3], rtol=1e-3, atol=1e-4)
+
+
+def all_limits(seed, d):
+    """Signs, prices in bundles, a budget, families and a column that must be there, by turns."""
+    rng = np.random.default_rng(seed)
+    bundles = rng.integers(0, d, d)
+    limits = {
+        "signs": rng.integers(-1, 2, d),
+        "costs": rng.integers(1, 6, d)[bundles],
+        "bundles": bundles,
+        "budget": float(rng.integers(5, 12)),
+        "families": np.where(rng.random(d) < 0.7, rng.integers(0, 3, d), np.nan),
+        "max_per_family": 2,
+        "always_include": [int(rng.integers(d))],
+    }
+    left_out = [("signs",), ("families",), ("costs", "bundles", "budget"), ("always_include",), ()]
+    return {key: limits[key] for key in limits if key not in left_out[seed % 5]}
+
+
+def least_of_all_lists(X, positive, strata, k, alpha, limits):
+    """Least objective over all lists that obey, and the coefficients that obey on each."""
+    d = X.shape[1]
+    scale = within_deviations(X, positive, strata, None, "pairs")
+    differences, counts = pairs_within(X / scale, positive, strata)
+    H, delta = (differences.T * counts) @ differences + alpha * np.eye(d), counts @ differences
+    signs = limits.get("signs", np.zeros(d))
+    least = 1.0
+    for size in range(1, k + 1):
+        for columns in combinations(range(d), size):
+            at = list(columns)
+            w = np.linalg.solve(H[np.ix_(at, at)], delta[at])
+            # A list of more columns whose signs hold the others at 0 is as good.
+            listed = sorted({*at, *limits.get("always_include", ())})
+            if len(listed) <= k and (signs[at] * w >= 0).all() and obeys(listed, limits):
+                least = min(least, 1 - delta[at] @ w)
+    return least
+
+
+def obeys(listed, limits):
+    if "families" in limits:
+        labels = limits["families"][listed]
+        counts = np.unique(labels[~np.isnan(labels)], return_counts=True)[1]
+        if (counts > limits["max_per_family"]).any():
+            return False
+    if "costs" in limits:
+        paid = dict(zip(limits["bundles"][listed], limits["costs"][listed], strict=True))
+        return sum(paid.values()) <= limits["budget"]
+    return True
+
+
+def test_everything_combines():
+    """Strata, signs, bundles and a budget, families, columns that must be there."""
     best = []
-    for seed in range(30):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
-        d = int(rng.integers(5, 9))
+        d, k, alpha = int(rng.integers(5, 9)), int(rng.integers(2, 5)), [0.1, 1.0][seed % 2]
         X, positive, strata = random_problem(rng, d=d, s=3)
-        costs, signs = rng.integers(1, 6, d), rng.integers(-1, 2, d)
-        budget = float(rng.integers(3, 10))
-        bought = SparseAUCClassifier(d, 0.1, costs=costs, budget=budget).fit(
-            X, positive, strata=strata
-        )
-        support = np.flatnonzero(bought.coef_[0])
-        assert costs[support].sum() <= budget
-        scale = within_deviations(X, positive, strata, None, "pairs")
-        differences, counts = pairs_within(X / scale, positive, strata)
-        H, delta = (differences.T * counts) @ differences + 0.1 * np.eye(d), counts @ differences
-        least = min(
-            1 - delta[list(one)] @ np.linalg.solve(H[np.ix_(one, one)], delta[list(one)])
-            for k in range(1, d + 1)
-            for one in combinations(range(d), k)
-            if costs[list(one)].sum() <= budget
-        )
-        found = bought.objective_ + 0.1 * np.sum((bought.coef_ * bought.scale_) ** 2)
+        limits = all_limits(seed, d)
+        model = SparseAUCClassifier(k, alpha, certify=seed % 4 == 0, **limits)
+        model.fit(X, positive, strata=strata)
+        chosen, w = np.flatnonzero(model.coef_[0]), model.coef_[0]
+        listed = sorted({*chosen.tolist(), *limits.get("always_include", ())})
+        assert len(listed) <= k
+        assert obeys(listed, limits)
+        assert (limits.get("signs", np.zeros(d)) * w >= 0).all()
+        least = least_of_all_lists(X, positive, strata, k, alpha, limits)
+        found = model.objective_ + alpha * np.sum((w * model.scale_) ** 2)
         assert found >= least - 1e-9
         best.append(found <= least + 1e-9)
-        signed = SparseAUCClassifier(3, 0.1, signs=signs).fit(X, positive, strata=strata)
-        assert (signed.coef_[0] * signs >= 0).all()
+        if model.certify:
+            assert model.lower_bound_ <= least + 1e-9
+        if seed % 6 == 0:
+            model.set_params(certify=False)
+            in_chunks = clone(model).fit(chunks_in_memory(X), positive, strata=strata)
+            assert_allclose(in_chunks.coef_, model.coef_, rtol=1e-7, atol=1e-12)
+            parts = [class_moments(X[strata == s], positive[strata == s]).summary(range(d))
+                     for s in range(3)]  # fmt: skip
+            merged = clone(model).fit_moments(StratifiedMoments(parts))
+            assert_allclose(merged.coef_, model.coef_, rtol=1e-7, atol=1e-12)
     assert np.mean(best) >= 0.97

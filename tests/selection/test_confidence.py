@@ -22,7 +22,8 @@ from sklearn.utils import resample
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
-from sparseauc.metrics import auc_confidence_interval
+from sparseauc.metrics import auc_confidence_interval, stratified_auc
+from sparseauc.path.folds import make_splits
 from sparseauc.selection.confidence import (
     OptimismResult,
     comparable_scores,
@@ -30,6 +31,7 @@ from sparseauc.selection.confidence import (
     optimism_bootstrap,
     permutation_test,
 )
+from sparseauc.strata import Strata
 
 pytestmark = pytest.mark.slow
 
@@ -239,6 +241,38 @@ def test_permutation_of_an_estimator_that_chooses(noise, n_jobs):
     assert result.auc == model.fit(X, y).best_score_
     assert result.pvalue == (1 + np.sum(np.array(null) >= result.auc)) / 6
     assert done == [(i, 5) for i in range(1, 6)]
+
+
+@pytest.mark.parametrize("chooses", [True, False])
+def test_permutation_within_strata_equals_a_naive_loop(noise, chooses):
+    X, y = noise
+    sites = np.arange(y.size) % 3
+    model = SparseAUCClassifierCV(ks=[1, 2], alphas=[1.0], cv=3) if chooses else MODEL
+    result = permutation_test(
+        model, X, y, n_permutations=4, cv=None if chooses else 3, strata=sites, random_state=4
+    )
+    rng, null = np.random.RandomState(4), []
+    splits = None
+    if not chooses:
+        divided = Strata.from_labels(sites, y == np.unique(y)[1])
+        splits = make_splits(3, X, y == np.unique(y)[1], None, divided, rng, n_repeats=1)
+    for _ in range(5):
+        labels = y.copy()
+        if null:
+            uniform = rng.uniform(size=y.size)
+            for site in range(3):
+                rows = np.flatnonzero(sites == site)
+                labels[rows] = y[rows[np.argsort(uniform[rows])]]
+        if chooses:
+            null.append(clone(model).fit(X, labels, strata=sites).best_score_)
+            continue
+        null.append(0.0)
+        for train, test in splits:
+            fitted = clone(model).fit(X[train], labels[train], strata=sites[train])
+            scores = fitted.decision_function(X[test])
+            null[-1] += stratified_auc(labels[test], scores, sites[test]).auc / 3
+    assert result.auc == pytest.approx(null[0])
+    assert result.null == pytest.approx(null[1:])
 
 
 def test_permutation_pvalues_of_noise_are_uniform_with_choices():

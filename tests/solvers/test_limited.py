@@ -1,5 +1,6 @@
 """Signs and budgets: against all lists that obey."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -7,14 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_array_equal
 from scipy.optimize import nnls
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
+from sparseauc.path.path import path_of_moments
 from sparseauc.solvers.exchange_groups import exchange_groups
-from sparseauc.solvers.limited import limited_path, minimise_signed
 from sparseauc.solvers.restrictions import Prices, Restrictions
+from sparseauc.solvers.signed import minimise_signed
+from sparseauc.solvers.working_set import exchange_path
 
 
 def naive_signed(P, delta, sign):
@@ -32,6 +36,15 @@ def naive_signed(P, delta, sign):
 def gram_of(seed, d=10, n=80):
     X, y = make_outbreak(n=n, d=d, k=d // 2, mu=0.7, r=0.4, correlation=0.7, random_state=seed)
     return StandardisedGram(class_moments(X, y))
+
+
+def limited_path(gram, ks, alpha, restrictions, first=300):
+    """The list of each point of a path."""
+    points = zip(ks.tolist(), restrictions.money(ks.size), strict=True)
+    return [
+        exchange_path(gram, k, alpha, restrictions, money=money, first=first)[-1]
+        for k, money in points
+    ]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -120,6 +133,27 @@ def test_always_feasible_and_nearly_always_optimal(first):
             optimal += objective <= least + 1e-9
             total += 1
     assert optimal >= 0.97 * total, (optimal, total)
+
+
+def test_a_list_does_not_depend_on_what_else_is_asked_for():
+    for seed in range(6):
+        X, y = make_outbreak(n=90, d=25, k=9, mu=0.6, correlation=0.6, random_state=seed)
+        moments = class_moments(X, y)
+        rng = np.random.default_rng(seed)
+        signs, costs = rng.integers(-1, 2, 25), rng.integers(1, 9, 25) * 1.0
+        by_sign = Restrictions(signs=signs)
+        whole = path_of_moments(moments, np.arange(1, 13), np.array([0.1]), by_sign).solutions[0]
+        for k in (1, 4, 7, 12):
+            alone = path_of_moments(moments, np.array([k]), np.array([0.1]), by_sign).solutions[0]
+            assert_array_equal(alone[0].support, whole[k - 1].support)
+        budgets = np.array([5.0, 9.0, 14.0, 20.0])
+        ks, prices = np.full(4, 8), Prices(costs, np.arange(25))
+        bought = Restrictions(signs=signs, prices=prices, budgets=budgets)
+        whole = path_of_moments(moments, ks, np.array([0.1]), bought).solutions[0]
+        for at in range(4):
+            one = replace(bought, budgets=budgets[[at]])
+            alone = path_of_moments(moments, ks[:1], np.array([0.1]), one).solutions[0]
+            assert_array_equal(alone[0].support, whole[at].support)
 
 
 def test_groups_pay_once():

@@ -63,7 +63,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "auc": coefficients that minimise the squared pairwise loss. "logistic": a logistic
         regression on the chosen columns, which is less sensitive to extreme values. "auto":
         cross-validation compares both if there are more rows than columns and at most four million
-        values, and no strata; otherwise "auc".
+        values; otherwise "auc". With strata, the regression has an intercept for each.
     always_include, exclude : array-like of column names or indices, optional
         Columns that must, or must not, be on the list.
     groups : array-like of shape (n_features_in_,), optional
@@ -242,11 +242,6 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
         divided = self._check_strata(strata, X, positive, weight)
-        if divided is not None and self.coefficients == "logistic":
-            raise ValueError(
-                "a logistic regression does not compare within strata: set coefficients='auc', or "
-                "leave strata out"
-            )
         fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
         d = X.shape[1]
         given = self.alphas
@@ -259,7 +254,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             X.shape[0], d, Restrictions(fixed, excluded, self._column_groups())
         )
         tries_logistic = self.coefficients == "logistic" or (
-            self.coefficients == "auto" and divided is None and d < X.shape[0] <= _SMALL // d
+            self.coefficients == "auto" and d < X.shape[0] <= _SMALL // d
         )
         self._forget()
         if divided is not None:

@@ -135,8 +135,8 @@ def cross_validate(
             values = chunks.take(np.arange(positive.size), used)
             refitted = run(
                 delayed(_with_logistic_coefficients)(
-                    values, used, positive, plan.training_weights(split), lists[split], moments,
-                    restrictions,
+                    values, used, positive, plan.training_weights(split), plan.strata, lists[split],
+                    moments, restrictions,
                 )
                 for split, moments in enumerate(training)
             )  # fmt: skip
@@ -163,8 +163,12 @@ def cross_validate(
 
     def logistic_coef(columns: Indices, ridge: float) -> Array:
         values = chunks.take(np.arange(positive.size), columns)
-        signs = restrictions.signs_of(columns)
-        return logistic_regression(values, positive, plan.weight, ridge=ridge, signs=signs)[0]
+        weight = np.ones(positive.size) if plan.weight is None else plan.weight
+        rows, counts, code = _compared(positive, weight, plan.strata)
+        return logistic_regression(
+            values[rows], positive[rows], counts, ridge=ridge, signs=restrictions.signs_of(columns),
+            strata=code,
+        )[0]  # fmt: skip
 
     return CrossValidation(
         aucs, logistic_aucs, logistic_ridges, best_alphas, error, everything, path_at, out_of_fold,
@@ -177,6 +181,7 @@ def _with_logistic_coefficients(
     used: Indices,
     positive: Mask,
     weight: Array,
+    strata: Strata | None,
     lists: Sequence[Indices],
     moments: Moments,
     restrictions: Restrictions,
@@ -185,8 +190,8 @@ def _with_logistic_coefficients(
 
     By ridge first, then in the order of the lists.
     """
-    rows = np.flatnonzero(weight)
-    training, counts, target = values[rows], weight[rows], positive[rows]
+    rows, counts, code = _compared(positive, weight, strata)
+    training, target = values[rows], positive[rows]
     coefs: list[Array] = []
     for ridge in _LOGISTIC_RIDGES.tolist():
         # A list differs little from the one before it, and so do its coefficients.
@@ -198,12 +203,27 @@ def _with_logistic_coefficients(
                 continue
             coef, intercept = logistic_regression(
                 training[:, place], target, counts, ridge=ridge,
-                signs=restrictions.signs_of(columns), start=(last[place], intercept),
+                signs=restrictions.signs_of(columns), strata=code, start=(last[place], intercept),
             )  # fmt: skip
             last[:] = 0.0
             last[place] = coef
             coefs.append(coef)
     return Models.from_lists([*lists] * _LOGISTIC_RIDGES.size, coefs, moments)
+
+
+def _compared(
+    positive: Mask, weight: Array, strata: Strata | None
+) -> tuple[npt.NDArray[np.intp], Array, Indices | None]:
+    """Rows that are compared with any other, what they count, and their strata."""
+    if strata is None:
+        rows = np.flatnonzero(weight)
+        return rows, weight[rows], None
+    both = strata.with_both_classes(positive, weight)
+    rows = np.flatnonzero((both.code >= 0) & (weight > 0))
+    code, counts = both.code[rows], weight[rows]
+    if strata.weighting == "equal":
+        counts = counts / np.bincount(code, counts)[code]
+    return rows, counts, code
 
 
 def training_moments(

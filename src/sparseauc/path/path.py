@@ -13,7 +13,6 @@ from ..moments.base import NotGathered, Quadratic
 from ..moments.gram import StandardisedGram
 from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
-from ..solvers.limited import limited_path
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import FIRST, KnownH, exchange_path
 from ..strata import Weighting
@@ -148,17 +147,23 @@ class PathSearch:
                 exchange_groups(self._gram, k, alpha, restrictions, money)
                 for k, money in zip(ks, restrictions.money(len(ks)), strict=True)
             ]
-        if restrictions.signs is not None or restrictions.budgets is not None:
-            return limited_path(
-                self._gram, self._ks, alpha, restrictions, self._known, first=self._first
-            )
-        found = exchange_path(
-            self._gram, ks[-1], alpha, restrictions, self._known,
+        # Each budget on its own: a list does not depend on what else is asked for.
+        moneys = restrictions.money(len(ks))
+        found = {money: self._path(alpha, money) for money in dict.fromkeys(moneys)}
+        return [found[money][k] for k, money in zip(ks, moneys, strict=True)]
+
+    def _path(self, alpha: float, money: float) -> dict[int, Solution]:
+        """The lists of all lengths for an amount of money."""
+        path = exchange_path(
+            self._gram, int(self._ks[-1]), alpha, self._restrictions, self._known, money=money,
             first=self._first, thorough=self._thorough,
         )  # fmt: skip
-        least = found[0].support.size
-        # Beyond the last support found, more columns explain nothing more.
-        return [found[min(k - least, len(found) - 1)] for k in ks]
+        # The first list has what must be in all, and places for what signs hold at 0 of that.
+        fixed = self._restrictions.fixed[self._restrictions.signs_of(self._restrictions.fixed) != 0]
+        held = np.setdiff1d(fixed[self._gram.diagonal[fixed] > 0], path[0].support)
+        least = path[0].support.size + held.size
+        # Beyond the last list found, more columns explain nothing more.
+        return {k: path[min(max(k - least, 0), len(path) - 1)] for k in self._ks.tolist()}
 
 
 def path_of_moments(

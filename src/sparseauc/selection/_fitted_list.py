@@ -135,7 +135,7 @@ def exchange_table(
     possible[:, gram.diagonal <= 0] = False
     possible[:, support] = False
     possible[:, restrictions.excluded] = False
-    possible &= restrictions.exchanges(support, np.arange(gram.n_features))
+    possible &= restrictions.exchanges(support, np.arange(gram.n_features))[:-1]
     before = float(1.0 + gram.delta[support] @ w)
     gain, joining = np.zeros(T.shape), np.zeros(T.shape)
     pull = gradient - T * cost[:, None]

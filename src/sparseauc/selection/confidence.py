@@ -21,7 +21,6 @@ from sklearn.model_selection import (
     StratifiedGroupKFold,
     StratifiedKFold,
     check_cv,
-    cross_val_score,
 )
 from sklearn.utils import _safe_indexing, check_random_state, check_scalar, resample
 from sklearn.utils.parallel import Parallel, delayed
@@ -323,6 +322,7 @@ def permutation_test(
     *,
     n_permutations: int = 200,
     cv: Any = None,
+    strata: npt.ArrayLike | None = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -345,6 +345,9 @@ def permutation_test(
         Number of shuffled stratified folds, or as in scikit-learn; the test compares their mean
         AUC. Each fold needs both classes, so the splitter should stratify. By default five folds;
         an estimator with a ``best_score_`` is fitted once per permutation and compared by it.
+    strata : array-like of shape (n,), optional
+        As for :func:`nested_scores`. Labels are permuted within strata, so that differences between
+        strata are not tested.
     random_state : int, RandomState or None
         For folds and permutations; the estimator has its own.
     n_jobs : int, optional
@@ -372,21 +375,22 @@ def permutation_test(
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
     labels, positive = _check_labels(X, y)
     rng = check_random_state(random_state)
-    observed, judge = None, _best_score
-    if cv is None:
-        observed = _best_score(estimator, X, labels)
+    of_row = None if strata is None else np.asarray(strata)
+    divided = None if of_row is None else Strata.from_labels(of_row, positive)
+    judge = partial(_best_score, strata=of_row)
+    observed = judge(estimator, X, labels) if cv is None else None
     if observed is None:
-        splitter = _splitter(5 if cv is None else cv, labels, rng)
-        for number, (_, test) in enumerate(splitter.split(X, labels)):
-            if np.unique(positive[test]).size < 2:
-                raise ValueError(
-                    f"fold {number} has rows of one class only: use a stratified splitter"
-                )
-        judge = partial(_mean_auc, splitter=splitter)
+        folds = 5 if cv is None else cv
+        if divided is None:
+            splitter = _splitter(folds, labels, rng)
+        else:
+            splitter = check_cv(make_splits(folds, X, positive, None, divided, rng, n_repeats=1))
+        judge = partial(_mean_auc, strata=of_row, splitter=splitter)
         observed = judge(estimator, X, labels)
+        if np.isnan(observed):
+            raise ValueError("a fold has rows of one class only: use a stratified splitter")
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(judge)(estimator, X, labels[rng.permutation(labels.size)])
-        for _ in range(n_permutations)
+        delayed(judge)(estimator, X, _permuted(labels, divided, rng)) for _ in range(n_permutations)
     )
     null = np.empty(n_permutations)
     for number, value in enumerate(shuffled):
@@ -401,20 +405,49 @@ def permutation_test(
     return PermutationResult(float(observed), null, float(pvalue))
 
 
-def _best_score(estimator: Any, X: Any, labels: npt.NDArray[Any]) -> float | None:
+def _permuted(
+    labels: npt.NDArray[Any], strata: Strata | None, rng: np.random.RandomState
+) -> npt.NDArray[Any]:
+    """Labels in random order, or in random order within strata."""
+    if strata is None:
+        return labels[rng.permutation(labels.size)]
+    permuted = labels.copy()
+    permuted[np.argsort(strata.code, kind="stable")] = labels[
+        np.lexsort((rng.uniform(size=labels.size), strata.code))
+    ]
+    return permuted
+
+
+def _best_score(
+    estimator: Any, X: Any, labels: npt.NDArray[Any], strata: npt.NDArray[Any] | None
+) -> float | None:
     """Score by which an estimator chose, or its last step; None if it does not choose."""
     with warnings.catch_warnings():
-        # Shuffled labels are chance on purpose.
+        # Permuted labels are chance on purpose, and strata were warned of before.
         warnings.simplefilter("ignore", ChanceWarning)
-        model = clone(estimator).fit(X, labels)
+        warnings.simplefilter("ignore", StrataWarning)
+        model = fit_rows(clone(estimator), X, labels, np.arange(labels.size), strata=strata)
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     return getattr(last, "best_score_", None)
 
 
-def _mean_auc(estimator: Any, X: Any, labels: npt.NDArray[Any], splitter: Any) -> float:
-    """Mean AUC of the validation folds; NaN if one has a single class."""
-    scores = cross_val_score(estimator, X, labels, scoring="roc_auc", cv=splitter)
-    return float(scores.mean())
+def _mean_auc(
+    estimator: Any,
+    X: Any,
+    labels: npt.NDArray[Any],
+    strata: npt.NDArray[Any] | None,
+    splitter: Any,
+) -> float:
+    """Mean AUC of the validation folds; NaN if one has no pair to compare."""
+    positive, aucs = labels == np.unique(labels)[1], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StrataWarning)
+        for train, test in splitter.split(X, labels):
+            model = fit_rows(clone(estimator), X, labels, train, strata=strata)
+            within = np.zeros(test.size) if strata is None else strata[test]
+            area = auc_within(_scores(model, _safe_indexing(X, test)), positive[test], within)
+            aucs.append(np.nan if area is None else area.auc)
+    return float(np.mean(aucs))
 
 
 # ----------------------------------------------------------------------------------------- optimism

@@ -14,7 +14,7 @@ from ..metrics import fast_auc, fold_standard_error, stratified_auc
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..path.folds import Split, SplitPlan, check_splits, make_splits
-from ..solvers.limited import minimise_signed
+from ..solvers.signed import minimise_signed
 from ..strata import StrataWarning
 from ._fitted_list import Array, FittedList, Indices, exchange_table
 

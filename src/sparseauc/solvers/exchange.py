@@ -14,6 +14,9 @@ exactly. A column that joins or leaves changes M, T, w, q and g by rank-one upda
 Gauss–Jordan elimination, in O(d·k), and needs one row of H. So nothing is d × d, and all k·d
 exchanges are looked at for the price of a few passes over k vectors of length d.
 
+Families, prices and signs rule out exchanges. With signs, all supports are such that the minimiser
+has the right ones: where a sign holds a coefficient at 0, the list is the shorter one without it.
+
 Use it whenever the moments can be had: it takes the time of a few runs of SHT-AUC, gives all k at
 once, and its supports are the better the more the columns are correlated.
 """
@@ -28,6 +31,7 @@ import scipy.linalg
 
 from .._jit import inlined_kernel, kernel
 from ..moments.gram import Gram
+from .restrictions import Limits, no_limits
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -43,6 +47,10 @@ _TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
 # When less is left of a column that joins or leaves, its update costs so many digits that all is
 # computed afresh.
 _COSTLY = 1e-4
+# What is free of charge is taken to cost this, where gains are compared by price.
+LEAST_PRICE = 1e-12
+# Columns that are forced into a support, at most, and columns of such a support, at most.
+_MOST_FORCED, _LONGEST_FORCED = 30, 16
 # Columns handled at a time by the kernels: k rows of T in such slices stay in the cache.
 _TILE = 512
 # Updates after which everything is computed afresh.
@@ -64,12 +72,17 @@ class State(NamedTuple):
         What must be left of a column for it to join; infinity for excluded columns.
     fixed : bool ndarray of shape (d,)
         Columns that never leave.
-    family : int64 ndarray of shape (d,)
-        Family of each column, 0 for none.
+    limits : Limits
+        Families, signs and prices of the columns.
     room : int64 ndarray of shape (1 + n_families,)
         How many more columns of each family may join.
-    counts : int64 ndarray of shape (2,)
-        Size of the support, and updates since everything was computed afresh.
+    bought : int64 ndarray of shape (n_purchases,)
+        How many columns of the support come with each purchase.
+    money : ndarray of shape (1,)
+        What is left of the budget.
+    counts : int64 ndarray of shape (3,)
+        Size of the support, updates since everything was computed afresh, and columns that must be
+        on the list but are not in the support, as their signs hold them at 0.
     support, w, M, T : ndarrays of shape (k_max,), (k_max,), (k_max, k_max) and (k_max, d)
         Columns, coefficients, (H_AA + alpha I)⁻¹ and M H_A, filled up to the size of the support.
     g, q : ndarrays of shape (d,)
@@ -80,6 +93,8 @@ class State(NamedTuple):
         Least gain that is more than rounding, whatever is explained.
     may_depend : bool
         Whether columns can depend on one another linearly; with a ridge they cannot.
+    signed : bool
+        Whether any coefficient must have a sign.
     """
 
     H: Array
@@ -87,8 +102,10 @@ class State(NamedTuple):
     whole: Array
     floor: Array
     fixed: Mask
-    family: Indices
+    limits: Limits
     room: Indices
+    bought: Indices
+    money: Array
     counts: Indices
     support: Indices
     w: Array
@@ -99,6 +116,7 @@ class State(NamedTuple):
     tolerance: float
     least: float
     may_depend: bool
+    signed: bool
 
 
 def dependence_tolerance(precision: float) -> float:
@@ -108,7 +126,7 @@ def dependence_tolerance(precision: float) -> float:
 
 def make_state(
     gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask,
-    families: Indices | None = None, max_per_family: int = 1,
+    limits: Limits | None = None,
 ) -> State:  # fmt: skip
     """Start with an empty support.
 
@@ -121,23 +139,79 @@ def make_state(
         Largest support.
     fixed, excluded : bool ndarrays of shape (d,)
         Columns that never leave, and columns that never join.
-    families, max_per_family
-        As of ``Restrictions``.
+    limits : Limits, optional
+        What else restricts the choice.
     """
     d = gram.delta.size
     diagonal = gram.H.diagonal()
     whole = diagonal + alpha
     tolerance = dependence_tolerance(gram.precision)
     floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
-    family = np.zeros(d, np.int64) if families is None else families
-    room = np.full(1 + family.max(initial=0), max_per_family, np.int64)
+    limits = no_limits(d) if limits is None else limits
+    room = np.full(1 + limits.family.max(initial=0), limits.max_per_family, np.int64)
     room[0] = d
     return State(
-        gram.H, gram.delta, whole, floor, fixed, family, room, np.zeros(2, np.int64),
+        gram.H, gram.delta, whole, floor, fixed, limits, room,
+        np.zeros(limits.price.size, np.int64), np.array([limits.money]), np.zeros(3, np.int64),
         np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)), np.empty((k_max, d)),
         gram.delta.copy(), whole.copy(), tolerance, _MIN_EXPLAINED / (1.0 + alpha),
-        bool((floor[np.isfinite(floor)] > alpha).any()),
+        bool((floor[np.isfinite(floor)] > alpha).any()), bool(limits.sign.any()),
     )  # fmt: skip
+
+
+@kernel
+def _count(s, column, change):  # type: ignore[no-untyped-def]
+    """Take down that a column joins, 1, or leaves, −1."""
+    s.counts[0] += change
+    if s.limits.held[column]:
+        s.counts[2] -= change  # its place, its family's and its price are taken all the same
+        return
+    s.room[s.limits.family[column]] -= change
+    number = s.limits.purchase[column]
+    if s.bought[number] == (change < 0):
+        s.money[0] -= change * s.limits.price[number]
+    s.bought[number] += change
+
+
+@inlined_kernel
+def places(s):  # type: ignore[no-untyped-def]
+    """Columns on the list: those of the support, and those whose signs hold them at 0."""
+    return s.counts[0] + s.counts[2]
+
+
+@kernel
+def _may_join(s, column, position):  # type: ignore[no-untyped-def]
+    """Whether all that a list must obey lets a column take a position, −1 for a new one.
+
+    That is: the families, the money, and the signs of all coefficients.
+    """
+    family, number = s.limits.family[column], s.limits.purchase[column]
+    own, freed, money = _NONE, _NONE, s.money[0]
+    if position >= 0:
+        own = s.limits.family[s.support[position]]
+        freed = s.limits.purchase[s.support[position]]
+        if s.bought[freed] == 1:
+            money += s.limits.price[freed]
+    paid = s.bought[number] > (number == freed)
+    room = s.room[family] > 0 or family == own or s.limits.held[column]
+    right = room and (paid or s.limits.price[number] <= money)
+    if s.signed and right:
+        M, T, sign = s.M, s.T, s.limits.sign
+        left, pull, share, t = s.q[column], s.g[column], 0.0, 0.0
+        if position >= 0:
+            share = s.w[position] / M[position, position]
+            t = T[position, column] / M[position, position]
+            left += t * T[position, column]
+            pull -= T[position, column] * share
+        new = -pull / left
+        right = sign[column] * new >= 0.0
+        for o in range(s.counts[0]):
+            if right and o != position:
+                w = s.w[o] - T[o, column] * new
+                if position >= 0:
+                    w -= M[o, position] * (share - t * new)
+                right = sign[s.support[o]] * w >= 0.0
+    return right
 
 
 @kernel
@@ -187,8 +261,7 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     # A column of the support is no candidate: infinitely much would be left to explain.
     s.q[a] = np.inf
     s.g[a] = 0.0
-    s.room[s.family[a]] -= 1
-    s.counts[0] = k + 1
+    _count(s, a, 1)
 
 
 @inlined_kernel
@@ -229,7 +302,6 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
             T[p if o == last else o, i] = -column[o] * inverse
     s.q[i] = inverse
     s.g[i] = -w_i * inverse
-    s.room[s.family[i]] += 1
     if p != last:
         s.support[p] = s.support[last]
         w[p] = w[last]
@@ -237,7 +309,7 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
             M[p, o] = M[last, o]
         for o in range(k):
             M[o, p] = M[o, last]
-    s.counts[0] = last
+    _count(s, i, -1)
 
 
 @kernel
@@ -250,8 +322,8 @@ def refactorise(s):  # type: ignore[no-untyped-def]
     members = np.empty(size, np.int64)
     for p in range(size):
         members[p] = s.support[p]
-        s.room[s.family[members[p]]] += 1
-    s.counts[0] = s.counts[1] = 0
+        _count(s, members[p], -1)
+    s.counts[1] = 0
     for j in range(s.g.size):
         s.g[j] = s.delta[j]
         s.q[j] = s.whole[j]
@@ -357,7 +429,8 @@ def best_join(s):  # type: ignore[no-untyped-def]
     winner = _NONE
     for j in range(s.g.size):
         # Compared without dividing; the first of equal gains wins.
-        if s.q[j] > s.floor[j] and s.g[j] * s.g[j] > best * s.q[j] and s.room[s.family[j]] > 0:
+        better = s.q[j] > s.floor[j] and s.g[j] * s.g[j] > best * s.q[j]
+        if better and _may_join(s, j, _NONE):
             best = s.g[j] * s.g[j] / s.q[j]
             winner = j
     return winner
@@ -370,8 +443,9 @@ def best_leave(s):  # type: ignore[no-untyped-def]
     winner = _NONE
     for p in range(s.counts[0]):
         cost = s.w[p] * s.w[p] / s.M[p, p]
-        if not s.fixed[s.support[p]] and (
-            cost < best or (cost == best and s.support[p] < s.support[winner])
+        column = s.support[p]
+        if not (s.fixed[column] or s.limits.held[column]) and (
+            cost < best or (cost == best and column < s.support[winner])
         ):
             best = cost
             winner = p
@@ -390,10 +464,9 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
         m = high - low
         gs, qs = s.g[low:high], s.q[low:high]
         for p in range(s.counts[0]):
-            if s.fixed[s.support[p]]:
+            if s.fixed[s.support[p]] or s.limits.held[s.support[p]]:
                 continue
             t = s.T[p, low:high]
-            own = s.family[s.support[p]]
             inverse = 1.0 / s.M[p, p]
             shift = s.w[p] * inverse
             loss = s.w[p] * shift
@@ -409,12 +482,70 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
                     denominator = qs[j] + t[j] * t[j] * inverse
                     if denominator > s.floor[low + j]:
                         change = loss - numerator * numerator / denominator
-                        family = s.family[low + j]
-                        if change < best and (family == own or s.room[family] > 0):
+                        if change < best and _may_join(s, low + j, p):
                             best = change
                             best_p = p
                             best_j = low + j
     return best_p, best_j
+
+
+@inlined_kernel
+def _held_at_0_in_vain(s):  # type: ignore[no-untyped-def]
+    """A column that must be on the list and whose sign lets it help; −1 if there is none."""
+    winner = _NONE
+    if s.counts[2] > 0:
+        least = least_gain(explained(s), s.tolerance, s.least)
+        for j in range(s.g.size):
+            helps = s.floor[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
+            if s.limits.held[j] and helps and _may_join(s, j, _NONE):
+                winner = j
+    return winner
+
+
+@kernel
+def tidy(s):  # type: ignore[no-untyped-def]
+    """Remove columns whose coefficients have the wrong sign, the one that explains most first."""
+    wrong = s.signed
+    while wrong:
+        most, winner = 0.0, _NONE
+        for p in range(s.counts[0]):
+            if s.limits.sign[s.support[p]] * s.w[p] < 0.0:
+                cost = s.w[p] * s.w[p] / s.M[p, p]
+                if winner < 0 or cost > most:
+                    most, winner = cost, p
+        wrong = winner >= 0
+        if wrong:
+            leave(s, winner)
+
+
+@kernel
+def _afford(s, kept, top):  # type: ignore[no-untyped-def]
+    """Remove columns until a list obeys, those first that explain least for their price.
+
+    False where ``kept`` and the fixed ones are too many.
+    """
+    while True:
+        crowded, dear = False, s.money[0] < 0.0
+        for room in s.room:
+            crowded |= room < 0
+        if not crowded and not dear and places(s) <= top:
+            return True
+        best, worst = np.inf, _NONE
+        for p in range(s.counts[0]):
+            column = s.support[p]
+            if s.fixed[column] or s.limits.held[column] or column == kept:
+                continue
+            if crowded and s.room[s.limits.family[column]] >= 0:
+                continue
+            loss, number = s.w[p] * s.w[p] / s.M[p, p], s.limits.purchase[column]
+            if dear and not crowded:
+                loss /= max(s.limits.price[number] / s.bought[number], LEAST_PRICE)
+            if loss < best:
+                best, worst = loss, p
+        if worst < 0:
+            return False
+        leave(s, worst)
+        tidy(s)
 
 
 @kernel
@@ -426,7 +557,12 @@ def settle(s):  # type: ignore[no-untyped-def]
     while True:
         position, column = best_exchange(s, least_gain(before, s.tolerance, s.least))
         if position < 0:
-            break
+            free = _held_at_0_in_vain(s)
+            if free < 0:
+                break
+            join(s, free)
+            before = explained(s)
+            continue
         left = s.support[position]
         exchange(s, position, column)
         after = explained(s)
@@ -451,22 +587,32 @@ class Found(NamedTuple):
     explained : ndarray of shape (k_max + 1,)
         What it takes off the objective; −infinity where none is known.
     supports : int64 ndarray of shape (k_max + 1, k_max)
-        Columns, ascending, in the first k places of row k.
-    grow, shrink : bool ndarrays of shape (k_max + 1,)
-        Whether a column has yet to join, or to leave, the support of this size.
+        Columns, ascending, in the first places of row k.
+    sizes : int64 ndarray of shape (k_max + 1,)
+        How many these are: k, less those whose signs hold them at 0.
+    grow, shrink, force : bool ndarrays of shape (k_max + 1,)
+        Whether a column has yet to join, or to leave, the support of this size, or to be forced in.
     """
 
     explained: Array
     supports: Indices
+    sizes: Indices
     grow: Mask
     shrink: Mask
+    force: Mask
 
 
 def nothing_found(k_max: int) -> Found:
     """No support of any size."""
-    flags = np.zeros((2, k_max + 1), np.bool_)
-    supports = np.zeros((k_max + 1, k_max), np.int64)
-    return Found(np.full(k_max + 1, -np.inf), supports, flags[0], flags[1])
+    flags = np.zeros((3, k_max + 1), np.bool_)
+    supports, sizes = np.zeros((k_max + 1, k_max), np.int64), np.zeros(k_max + 1, np.int64)
+    return Found(np.full(k_max + 1, -np.inf), supports, sizes, flags[0], flags[1], flags[2])
+
+
+@inlined_kernel
+def known_support(found, k):  # type: ignore[no-untyped-def]
+    """The best support known of a list of k columns."""
+    return found.supports[k, : found.sizes[k]]
 
 
 @inlined_kernel
@@ -496,16 +642,16 @@ def _grow(s):  # type: ignore[no-untyped-def]
 @inlined_kernel
 def _is_known(s, found):  # type: ignore[no-untyped-def]
     """Whether the support is the best known of its size."""
-    k = s.counts[0]
-    known = found.explained[k] > -np.inf
+    k = places(s)
+    known = found.explained[k] > -np.inf and found.sizes[k] == s.counts[0]
     if known:
-        for p in range(k):
+        for p in range(s.counts[0]):
             known &= s.q[found.supports[k, p]] == np.inf
     return known
 
 
 @kernel
-def _visit(s, found, start, size, without):  # type: ignore[no-untyped-def]
+def _visit(s, found, start, size, without, forced):  # type: ignore[no-untyped-def]
     """Grow or shrink a support, settle it, and keep it if it beats the one known of its size.
 
     Parameters
@@ -516,37 +662,48 @@ def _visit(s, found, start, size, without):  # type: ignore[no-untyped-def]
         The size to reach, a column at a time.
     without : int
         Column of ``start`` to do without until the others have settled; −1 for none.
+    forced : int
+        Column to force in, whatever it costs, before others leave until the list obeys; −1 for
+        none.
     """
     move_to(s, start)
-    floor = 0.0
+    before, floor = places(s), 0.0
+    if forced >= 0:
+        join(s, forced)
+        tidy(s)
+        if not _afford(s, forced, size):
+            return False
     if without >= 0:
         remove(s, without)
+        tidy(s)
         floor = s.floor[without]
         s.floor[without] = np.inf
-    while s.counts[0] < size:
+    while places(s) < size:
         if not _grow(s):
             break
-    while s.counts[0] > size:
+    while places(s) > size:
         position = best_leave(s)
         if position < 0:
             break
         leave(s, position)
-    k = s.counts[0]
+        tidy(s)
+    k = places(s)
     if without >= 0:
         if k == size:
             settle(s)
         s.floor[without] = floor
         if k < size:
             return False
-    elif start.size != size and _is_known(s, found):
+    elif (before != size or forced >= 0) and _is_known(s, found):
         return False
     total = settle(s)
+    k = places(s)
     if found.explained[k] > -np.inf and not (
         total > found.explained[k] + least_gain(total, s.tolerance, s.least)
     ):
         return False
-    found.explained[k] = total
-    found.grow[k] = found.shrink[k] = True
+    found.explained[k], found.sizes[k] = total, s.counts[0]
+    found.grow[k] = found.shrink[k] = found.force[k] = True
     p = 0
     for j in range(s.q.size):
         if s.q[j] == np.inf:
@@ -567,7 +724,8 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
         How to search on where growing and shrinking end. 0: grow to ``top`` columns at once, then
         drop one after the other, with exchanges at each stop; a line of search that does not start
         from what was found. k: do without each member of the best support of k columns in turn,
-        which leads out of supports that only a double exchange would improve.
+        which leads out of supports that only a double exchange would improve. −1: force columns
+        into the best supports, so that one dear column takes the place of two, or two that of one.
 
     Returns
     -------
@@ -580,15 +738,20 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
                 join(s, column)
                 if depends(s):
                     remove(s, column)
+        for p in range(s.counts[0]):
+            column = s.support[p]
+            if s.limits.sign[column] != 0:
+                s.limits.held[column], s.fixed[column] = True, False
+        tidy(s)
     lowest = np.int64(0)
-    for p in range(s.counts[0]):
-        lowest += s.fixed[s.support[p]]
+    for column in range(s.g.size):
+        lowest += s.limits.held[column] or (s.fixed[column] and s.q[column] == np.inf)
     if found.explained[lowest] == -np.inf:
-        _visit(s, found, s.support[:lowest], lowest, _NONE)
+        _visit(s, found, s.support[: s.counts[0]], lowest, _NONE, _NONE)
     for k in range(changed, found.explained.size):
         if found.explained[k] > -np.inf:
             found.grow[k] = found.shrink[k] = True
-            _visit(s, found, found.supports[k, :k], k, _NONE)
+            _visit(s, found, known_support(found, k), k, _NONE, _NONE)
     turn = 0
     while True:
         improved = True
@@ -597,30 +760,42 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
             for k in range(lowest, top):
                 if found.grow[k]:
                     found.grow[k] = False
-                    improved |= _visit(s, found, found.supports[k, :k], k + 1, _NONE)
+                    improved |= _visit(s, found, known_support(found, k), k + 1, _NONE, _NONE)
             for k in range(top, lowest, -1):
                 if found.shrink[k]:
                     found.shrink[k] = False
-                    improved |= _visit(s, found, found.supports[k, :k], k - 1, _NONE)
+                    improved |= _visit(s, found, known_support(found, k), k - 1, _NONE, _NONE)
         while not improved and turn < stops.size:
             k = stops[turn]
             if k == 0:
                 size = top
-                start = found.supports[lowest, :lowest]
+                start = known_support(found, lowest)
                 while size >= lowest:
-                    improved |= _visit(s, found, start, size, _NONE)
-                    size = s.counts[0] - 1
-                    start = s.support[: size + 1]
+                    improved |= _visit(s, found, start, size, _NONE, _NONE)
+                    size = min(size, places(s)) - 1
+                    start = s.support[: s.counts[0]]
                 turn += 1
+            elif k < 0:
+                for size in range(lowest, min(top, _LONGEST_FORCED) + 1):
+                    if found.force[size]:
+                        found.force[size] = False
+                        start = known_support(found, size).copy()
+                        move_to(s, start)
+                        worth = np.where(s.q > s.floor, s.g * s.g / s.q, 0.0)
+                        for _ in range(_MOST_FORCED):
+                            column = np.argmax(worth)
+                            if worth[column] > 0.0:
+                                worth[column] = 0.0
+                                improved |= _visit(s, found, start, top, _NONE, column)
+                turn += not improved
             else:
-                start = found.supports[k, :k]
-                members = start.copy() if found.explained[k] > -np.inf else start[:0].copy()
-                for column in members:
+                for column in known_support(found, k).copy():
+                    start = known_support(found, k)
                     member = False
                     for other in start:
                         member |= other == column
                     if member and not s.fixed[column]:
-                        improved |= _visit(s, found, start, k, column)
+                        improved |= _visit(s, found, start, k, column, _NONE)
                 turn += not improved
         if not improved:
             return lowest

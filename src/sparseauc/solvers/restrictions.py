@@ -45,6 +45,41 @@ class Prices(NamedTuple):
         return extra
 
 
+class Limits(NamedTuple):
+    """What restricts the choice among c columns, as kernels take it.
+
+    Attributes
+    ----------
+    family : int64 ndarray of shape (c,)
+        0 for columns of none.
+    max_per_family : int
+    sign : int64 ndarray of shape (c,)
+        0 for coefficients of any sign.
+    held : bool ndarray of shape (c,)
+        Columns that must be on the list, and take a place, even where their sign holds them at 0.
+    purchase : int64 ndarray of shape (c,)
+        Purchase that each column comes with.
+    price : ndarray of shape (n_purchases,)
+        0 for what fixed columns have bought.
+    money : float
+        What may be spent.
+    """
+
+    family: Indices
+    max_per_family: int
+    sign: Indices
+    held: Mask
+    purchase: Indices
+    price: Array
+    money: float
+
+
+def no_limits(c: int) -> Limits:
+    """Let c columns be chosen freely."""
+    zeros = np.zeros(c, np.int64)
+    return Limits(zeros, c, zeros, np.zeros(c, np.bool_), zeros, np.zeros(1), 0.0)
+
+
 @dataclass(frozen=True)
 class Restrictions:
     """What lists must obey: columns in all or none, groups, families, signs and a budget.
@@ -98,6 +133,21 @@ class Restrictions:
             return np.zeros(columns.size, np.int64)
         return self.signs[columns]
 
+    def limits_of(self, columns: Indices, money: float) -> Limits:
+        """What restricts the choice among some columns, whatever is fixed being bought."""
+        limits = no_limits(columns.size)._replace(
+            family=self.families_of(columns),
+            max_per_family=self.max_per_family,
+            sign=self.signs_of(columns),
+        )
+        if self.prices is None or money == np.inf:
+            return limits
+        numbers, purchase = np.unique(self.prices.purchases[columns], return_inverse=True)
+        paid = np.isin(numbers, self.prices.purchases[self.fixed])
+        price = np.where(paid, 0.0, self.prices.amounts[numbers])
+        left = money - self.prices.total(self.fixed)
+        return limits._replace(purchase=purchase.astype(np.int64), price=price, money=left)
+
     def right_signs(self, columns: Indices, coef: Array) -> bool:
         """Whether coefficients have the signs that they must have."""
         return bool((self.signs_of(columns) * coef >= 0).all())
@@ -113,11 +163,11 @@ class Restrictions:
         """What the list of the largest budget may cost."""
         return max(self.money(1))
 
-    def affordable(self, d: int) -> Mask:
-        """Which of d columns the largest budget can buy beside those that are fixed."""
+    def affordable(self, d: int, money: float | None = None) -> Mask:
+        """Which of d columns money can buy beside those that are fixed, by default all there is."""
         if self.prices is None:
             return np.ones(d, np.bool_)
-        left = self.most_money - self.prices.total(self.fixed)
+        left = (self.most_money if money is None else money) - self.prices.total(self.fixed)
         affordable: Mask = self.prices.extra(self.fixed, np.arange(d)) <= left
         return affordable
 
@@ -139,11 +189,6 @@ class Restrictions:
             bought += share * sizes[number]
         return min(most, int(bought + _ROUNDING))
 
-    def full_families(self, support: Indices) -> Indices:
-        """Families of which a list can have no more columns, ascending."""
-        counts = np.bincount(self.families_of(support))
-        return 1 + np.flatnonzero(counts[1:] >= self.max_per_family)
-
     def allows(self, support: Indices) -> bool:
         """Whether a list has no more columns of any family than it may, nor costs more."""
         listed = np.union1d(support, self.fixed)
@@ -151,17 +196,22 @@ class Restrictions:
         price = 0.0 if self.prices is None else self.prices.total(listed)
         return price <= self.most_money and bool((counts[1:] <= self.max_per_family).all())
 
-    def exchanges(self, support: Indices, columns: Indices) -> Mask:
-        """Whether a column of a list may give way to another, (support, columns).
+    def exchanges(self, support: Indices, columns: Indices, money: float | None = None) -> Mask:
+        """Whether a column of a list may give way to another, (support + 1, columns).
 
-        For the families of both, and for the largest budget.
+        In the last row, whether another may join. For the families of both and for money, the
+        largest budget by default.
         """
-        families = self.families_of(columns)
-        full = np.isin(families, self.full_families(support))
-        allowed: Mask = ~full | (self.families_of(support)[:, None] == families)
-        if self.budgets is not None and self.prices is not None:
-            for place in range(support.size):
-                kept = np.delete(support, place)
+        allowed: Mask = np.ones((support.size + 1, columns.size), np.bool_)
+        if self.families is not None:
+            own, families = self.families_of(support), self.families_of(columns)
+            counts = np.bincount(own)
+            full = np.isin(families, 1 + np.flatnonzero(counts[1:] >= self.max_per_family))
+            allowed = ~full | (np.append(own, -1)[:, None] == families)
+        money = self.most_money if money is None else money
+        if self.prices is not None and money < np.inf:
+            for place in range(support.size + 1):
+                kept = np.union1d(np.delete(support, np.s_[place : place + 1]), self.fixed)
                 price = self.prices.total(kept) + self.prices.extra(kept, columns)
-                allowed[place] &= price <= self.most_money
+                allowed[place] &= price <= money
         return allowed

@@ -32,6 +32,7 @@ from .._jit import kernel
 from ..moments.base import NotGathered
 from ..moments.gram import Gram, StandardisedGram
 from .exchange import (
+    LEAST_PRICE,
     MIN_RELATIVE_GAIN,
     Found,
     Solution,
@@ -43,6 +44,7 @@ from .exchange import (
     solve_on,
 )
 from .restrictions import Restrictions
+from .signed import minimise_signed
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -62,7 +64,7 @@ TILE = 8192
 # Columns that differ by no more than this, on the standardised scale, are equal.
 EQUAL = 1e-12
 # What is explained is taken for this at least, where gains are compared with it.
-LEAST_EXPLAINED = 1e-12
+_LEAST_EXPLAINED = 1e-12
 # Columns are ruled out where rounding could not have done so.
 _NEARLY = 0.999999
 # Cost of doing without a column where none may leave.
@@ -138,6 +140,7 @@ def exchange_path(
     restrictions: Restrictions | None = None,
     known: KnownH | None = None,
     *,
+    money: float = np.inf,
     first: int = FIRST,
     thorough: bool = True,
 ) -> list[Solution]:
@@ -152,11 +155,13 @@ def exchange_path(
     alpha : float, default=0.0
         Ridge, on the standardised scale.
     restrictions : Restrictions, optional
-        Columns in every support, and in none, and families. A fixed column that is constant, or
-        without a ridge depends linearly on those before it, adds nothing and takes no place: its
-        coefficient is 0.
+        Without groups. A fixed column that is constant, or without a ridge depends linearly on
+        those before it, adds nothing and takes no place: its coefficient is 0. One whose sign holds
+        it at 0 takes its place.
     known : KnownH, optional
         What is known of H; ridges share it.
+    money : float
+        What a list may cost, with prices.
     first : int
         Columns of the working set at first.
     thorough : bool, default=True
@@ -167,10 +172,11 @@ def exchange_path(
     -------
     list of Solution
         One for each k, from the number of fixed columns to ``k_max``; shorter when fewer columns
-        carry everything there is to explain, or all others depend on them.
+        carry everything there is to explain, all others depend on them, or signs or money let no
+        other join.
     """
     restrictions = restrictions or Restrictions()
-    search = _Search(gram, alpha, restrictions, known or KnownH(gram), first, thorough)
+    search = _Search(gram, alpha, restrictions, known or KnownH(gram), money, first, thorough)
     supports: list[Indices] = []
     for sizes, ceiling in stages(k_max):
         supports += search.settle(sizes, ceiling)
@@ -257,7 +263,7 @@ def _solve_all(H, delta, fixed, alpha, solved):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _exchange_gains(T, rows, g, h, enough, w, M, free, joins, family, own, full):  # type: ignore[no-untyped-def]
+def _exchange_gains(T, rows, g, h, enough, w, M, free, joins, allowed, own, sign):  # type: ignore[no-untyped-def]
     """Gain of the best exchange of a support with each column, or of its joining.
 
     Parameters
@@ -270,11 +276,13 @@ def _exchange_gains(T, rows, g, h, enough, w, M, free, joins, family, own, full)
         As of ``_Solved``.
     joins : bool
         Whether columns may join without another leaving.
-    family, own : int64 ndarrays of shape (c,) and (k,)
-        Families of the columns, and of the support.
-    full : bool ndarray of shape (c,)
-        Whether no more of the column's family may join.
+    allowed : bool ndarray of shape (k + 1, c)
+        As of ``Restrictions.exchanges``.
+    own, sign : int64 ndarrays of shape (k,) and (c,)
+        Signs of the support, and of the columns.
     """
+    k = w.size
+    signed = np.any(own != 0) or np.any(sign != 0)
     q = h.copy()
     for p in range(w.size):
         for j in range(q.size):
@@ -282,18 +290,37 @@ def _exchange_gains(T, rows, g, h, enough, w, M, free, joins, family, own, full)
     gains = np.full(q.size, -np.inf)
     if joins:
         for j in range(q.size):
-            if q[j] > enough[j] and not full[j]:
-                gains[j] = g[j] * g[j] / q[j]
+            if q[j] > enough[j] and allowed[k, j]:
+                new = -g[j] / q[j]
+                if not signed or (
+                    sign[j] * new >= 0.0 and np.all(own * (w - T[:, j] * new) >= 0.0)
+                ):
+                    gains[j] = g[j] * g[j] / q[j]
     for p in free:
         inverse = 1.0 / M[p, p]
         shift = w[p] * inverse
         loss = w[p] * shift
+        stay = M[p] * inverse
         for j in range(q.size):
-            left = q[j] + T[p, j] * T[p, j] * inverse
-            numerator = g[j] - T[p, j] * shift
-            if left > enough[j] and (not full[j] or family[j] == own[p]):
-                gains[j] = max(gains[j], numerator * numerator / left - loss)
+            t = T[p, j]
+            left = q[j] + t * t * inverse
+            numerator = g[j] - t * shift
+            gain = numerator * numerator / left - loss
+            if left > enough[j] and gain > gains[j] and allowed[p, j]:
+                if signed:
+                    new = -numerator / left
+                    after = own * (w - T[:, j] * new - stay * (w[p] - t * new))
+                    after[p] = sign[j] * new
+                    if np.any(after < 0.0):
+                        continue
+                gains[j] = gain
     return gains
+
+
+def _support(found: Found, k: int) -> Indices:
+    """The best support of k columns, or of fewer where signs let none of k be found."""
+    size = k if found.explained[k] > -np.inf else int(np.argmax(found.explained[:k]))
+    return found.supports[size, : found.sizes[size]]
 
 
 class _Screen:
@@ -356,18 +383,27 @@ class _Search:
 
     def __init__(
         self, gram: StandardisedGram, alpha: float, restrictions: Restrictions, known: KnownH,
-        first: int, thorough: bool,
+        money: float, first: int, thorough: bool,
     ) -> None:  # fmt: skip
         self._gram, self._alpha, self._known, self._first = gram, alpha, known, first
-        self._thorough = thorough
+        self._money, self._thorough = money, thorough
         self.missing = NotGathered()
         self._checked: set[bytes] = set()
         self._restrictions = restrictions
         self._fixed, self._excluded = restrictions.masks(gram.n_features)
         usable = ~self._excluded & (gram.diagonal > 0)
+        usable &= restrictions.affordable(gram.n_features, money)
         self._usable = usable
         worth = np.full(gram.n_features, -1.0)
         np.divide(gram.delta**2, gram.diagonal + alpha, out=worth, where=usable)
+        worth[restrictions.signs_of(np.arange(worth.size)) * gram.delta > 0] = 0.0
+        if restrictions.prices is not None and money < np.inf:
+            # By the better of two ranks: that of its worth, and that of its worth for its price.
+            each = restrictions.prices.amounts[restrictions.prices.purchases]
+            both = [worth, worth / np.maximum(each, LEAST_PRICE)]
+            ranks = [np.argsort(np.argsort(-one, kind="stable")) for one in both]
+            worth = -np.minimum(*ranks).astype(np.float64)
+            worth[~usable] = -np.inf
         worth[self._fixed] = np.inf
         # By worth, the first of equals first; none that is excluded or constant.
         self._by_worth = np.argsort(-worth, kind="stable")[: np.count_nonzero(usable | self._fixed)]
@@ -390,9 +426,10 @@ class _Search:
         self._widen(ceiling)
         found, finished = self._sweep(ceiling, sizes[0]), not self._thorough
         while True:
-            within = [k for k in sizes if found.explained[min(k, ceiling)] > -np.inf]
-            supports = [self._W[found.supports[k, :k]] for k in within if k >= self.lowest]
-            self.exhausted = not within or within[-1] < sizes[-1]
+            last = int(np.flatnonzero(found.explained > -np.inf)[-1])
+            self.exhausted = last < sizes[-1]
+            within = [k for k in sizes if self.lowest <= k <= last]
+            supports = [self._W[_support(found, k)] for k in within]
             if self._take_in_helpful(found, supports):
                 found = self._sweep(ceiling, sizes[0])
             elif finished or not self._escape(ceiling):
@@ -409,7 +446,7 @@ class _Search:
         unchecked = [A for A in supports if A.tobytes() not in self._checked]
         if self.exhausted:
             last = int(np.flatnonzero(found.explained > -np.inf)[-1])
-            unchecked.append(self._W[found.supports[last, :last]])
+            unchecked.append(self._W[_support(found, last)])
         if not unchecked:
             return False
         try:
@@ -431,7 +468,7 @@ class _Search:
     def _find_helpful(self, supports: list[Indices]) -> Indices:
         """Columns outside the working set that would better a support, most helpful first."""
         columns = self._W.tobytes(), *(A.tobytes() for A in supports)
-        question = self._alpha, self.exhausted, columns
+        question = self._alpha, self._money, self.exhausted, columns
         if question not in self._known.checks:
             self._known.checks[question] = self._compare_gains(supports, joins=self.exhausted)
         return self._known.checks[question]
@@ -442,10 +479,8 @@ class _Search:
         top = min(ceiling, d)
         gram = Gram(self._gram.delta[self._W], self._H, self._gram.precision)
         fixed = self._fixed[self._W]
-        state = make_state(
-            gram, self._alpha, ceiling + 1, fixed, self._excluded[self._W],
-            self._restrictions.families_of(self._W), self._restrictions.max_per_family,
-        )  # fmt: skip
+        limits = self._restrictions.limits_of(self._W, self._money)
+        state = make_state(gram, self._alpha, ceiling + 1, fixed, self._excluded[self._W], limits)
         found, earlier = nothing_found(ceiling), self._found
         changed = top + 1
         if earlier is not None:
@@ -453,11 +488,14 @@ class _Search:
             known = earlier.explained.size
             found.explained[:known] = earlier.explained
             found.supports[:known, : known - 1] = earlier.supports
+            found.sizes[:known] = earlier.sizes
             found.grow[:known], found.shrink[:known] = earlier.grow, earlier.shrink
+            found.force[least:known] = earlier.explained[least:] > -np.inf
             if d > self._n_settled:
                 changed = least
         self._n_settled = d
-        self.lowest = search(state, found, changed, top, np.empty(0, np.int64))
+        stops = [-1] if np.unique(limits.price).size > 1 else []
+        self.lowest = search(state, found, changed, top, np.array(stops, np.int64))
         self._state, self._found = state, found
         return found
 
@@ -501,7 +539,15 @@ class _Search:
         block = self._H[np.ix_(place, place)] if place.min(initial=0) >= 0 else None
         if block is None:
             block = self._gram.block(support, support)
-        return solve_on(block, self._gram.delta[support], support, self._alpha)
+        delta = self._gram.delta[support]
+        solution = solve_on(block, delta, support, self._alpha)
+        if self._restrictions.right_signs(support, solution.coef):
+            return solution
+        # Rounding turned a coefficient, or an equal column took a place.
+        ridged = block + self._alpha * np.eye(support.size)
+        sign = self._restrictions.signs_of(support)
+        coef, explained = minimise_signed(ridged, delta, sign, np.zeros(support.size))
+        return Solution(support[coef != 0], coef[coef != 0], 1.0 - explained)
 
     def _compare_gains(self, supports: list[Indices], *, joins: bool) -> Indices:
         """Columns outside the working set that would better a support, most helpful first.
@@ -524,11 +570,10 @@ class _Search:
         usable = 1.0 - solved.explained >= tolerance
         least_loss = np.maximum(_NEARLY * solved.least_loss, _LEAST_LOSS)[:, None]
         outside = self._usable & (self._place < 0)
-        every_family = restrictions.families_of(np.arange(outside.size))
         worth = np.full(outside.size, -np.inf)
         for low in range(0, outside.size, TILE):
             tile = slice(low, low + TILE)
-            part, families = self._known.part(union, tile), every_family[tile]
+            part = self._known.part(union, tile)
             h = gram.diagonal[tile] + alpha
             gradients = gram.delta[tile] + solved.weights @ part
             reach = np.abs(gradients) / least_loss
@@ -542,15 +587,15 @@ class _Search:
                 place, M = solved.places[number, :k], solved.M[number, :k, :k]
                 chosen = np.flatnonzero(possible[number])
                 some = part[place[:, None], chosen]
-                family, support = families[chosen], union[place]
+                columns, support = low + chosen, union[place]
                 gains = _exchange_gains(
                     M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
                     solved.w[number, :k], M, np.flatnonzero(~fixed[place]),
                     joins and number == solved.sizes.size - 1,
-                    family, restrictions.families_of(support),
-                    np.isin(family, restrictions.full_families(support)),
+                    restrictions.exchanges(support, columns, self._money),
+                    restrictions.signs_of(support), restrictions.signs_of(columns),
                 )  # fmt: skip
-                gains /= max(solved.explained[number], LEAST_EXPLAINED)
+                gains /= max(solved.explained[number], _LEAST_EXPLAINED)
                 worth[low + chosen] = np.maximum(worth[low + chosen], gains)
         helpful = int(np.count_nonzero(worth > MIN_RELATIVE_GAIN))
         if helpful == 0:
@@ -560,38 +605,45 @@ class _Search:
         return order[: min(max(helpful, min(near.size, _LEAST_ADDED)), _MOST_ADDED)]
 
     def replace_by_first_of_equals(self, supports: list[Indices]) -> list[Indices]:
-        """Put the first of equal columns in place of the one found: which it was is rounding."""
-        delta, diagonal = self._gram.delta, self._gram.diagonal
-        used = np.unique(np.concatenate(supports))
-        place = self._place
-        equals: dict[int, list[int]] = {}
-        for column in used.tolist():
+        """Put the first of equal columns in place of the one found: which it was is rounding.
+
+        Where there is a budget, the cheapest.
+        """
+        delta, diagonal, place = self._gram.delta, self._gram.diagonal, self._place
+        restrictions = self._restrictions
+        equals: dict[int, Indices] = {}
+        for column in np.unique(np.concatenate(supports)).tolist():
             alike = np.abs(np.abs(delta) - abs(delta[column])) <= EQUAL
             alike &= np.abs(diagonal - diagonal[column]) <= EQUAL
             alike &= self._usable
             twins = np.flatnonzero(alike)
-            if twins.size > 1:
+            if twins.size > 1 and not self._fixed[column]:
                 if (place[twins] >= 0).all():
                     row = self._H[place[column], place[twins]]
                 else:
                     self._known.fetch(np.array([column]))
                     row = self._known.part(np.array([column]), twins)[0]
-                # Either sign: what is turned round serves as well.
-                twins = twins[np.abs(row) >= diagonal[column] - EQUAL]
+                # What is turned round serves as well, where its sign is turned round too.
+                same = np.abs(row) >= diagonal[column] - EQUAL
+                signs, families = (
+                    of(twins) for of in (restrictions.signs_of, restrictions.families_of)
+                )
+                own = twins == column
+                same &= signs * np.sign(row) == signs[own]
                 # Not one of another family, of which there may be enough.
-                own = self._restrictions.families_of(np.array([column]))
-                twins = twins[self._restrictions.families_of(twins) == own]
-                if twins.size > 1 and twins[0] < column and not self._fixed[column]:
-                    equals[column] = twins.tolist()
-        if not equals:
-            return supports
+                same &= families == families[own]
+                equals[column] = twins[same]
         tidied = []
         for support in supports:
-            chosen = set(support.tolist())
-            for column in [j for j in support.tolist() if j in equals]:
-                earlier = (j for j in equals[column] if j < column and j not in chosen)
-                if (first := next(earlier, None)) is not None:
-                    chosen.remove(column)
-                    chosen.add(first)
+            chosen = support.tolist()
+            for column in [j for j in chosen if j in equals]:
+                others = np.array([j for j in chosen if j != column], np.int64)
+                twins = np.setdiff1d(equals[column], others)
+                if restrictions.prices is not None and self._money < np.inf:
+                    prices = restrictions.prices.extra(
+                        np.union1d(others, restrictions.fixed), twins
+                    )
+                    twins = twins[prices == prices.min()]
+                chosen[chosen.index(column)] = int(twins[0])
             tidied.append(np.array(sorted(chosen), np.int64))
         return tidied

@@ -1,0 +1,101 @@
+"""Coefficients of given signs on a short list: a small non-negative least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._jit import kernel
+
+
+@kernel
+def _solve(P, delta, floor, used, w):  # type: ignore[no-untyped-def]
+    """Minimise on the columns used, by Cholesky's factorisation; False where they depend."""
+    index = np.flatnonzero(used)
+    k = index.size
+    L = np.empty((k, k))
+    y = np.empty(k)
+    for i in range(k):
+        a = index[i]
+        for j in range(i + 1):
+            total = P[a, index[j]]
+            for h in range(j):
+                total -= L[i, h] * L[j, h]
+            if i == j:
+                if total <= floor[a]:
+                    return False
+                L[i, i] = np.sqrt(total)
+            else:
+                L[i, j] = total / L[j, j]
+        total = -delta[a]
+        for h in range(i):
+            total -= L[i, h] * y[h]
+        y[i] = total / L[i, i]
+    w[:] = 0.0
+    for i in range(k - 1, -1, -1):
+        total = y[i]
+        for h in range(i + 1, k):
+            total -= L[h, i] * w[index[h]]
+        w[index[i]] = total / L[i, i]
+    return True
+
+
+@kernel
+def minimise_signed(P, delta, sign, floor):  # type: ignore[no-untyped-def]
+    """Minimise 2 w·δ + wᵀPw over w with sign·w ≥ 0, by Lawson and Hanson's active sets.
+
+    Parameters
+    ----------
+    P : ndarray of shape (k, k)
+        Positive definite.
+    delta, sign, floor : ndarrays of shape (k,)
+        Columns of which no more than the floor is left depend on the others.
+
+    Returns
+    -------
+    w : ndarray of shape (k,)
+    explained : float
+        What is taken off the objective, −δ·w; −infinity where columns depend on each other.
+    """
+    k = delta.size
+    w, z = np.zeros(k), np.zeros(k)
+    used = np.ones(k, np.bool_)
+    wrong = True
+    while wrong:  # leave out what has the wrong sign, until nothing has
+        if not _solve(P, delta, floor, used, w):
+            return w, -np.inf
+        wrong = False
+        for i in range(k):
+            if used[i] and sign[i] * w[i] < 0.0:
+                used[i] = False
+                wrong = True
+    barred = np.zeros(k, np.bool_)
+    for _ in range(10 * k):
+        best, into = 1e-14 * -(delta @ w), -1
+        for i in range(k):
+            if not used[i] and not barred[i]:
+                push = -sign[i] * (delta[i] + P[i] @ w)
+                if push > 0.0 and push * push / P[i, i] > best:
+                    best, into = push * push / P[i, i], i
+        if into < 0:
+            break
+        used[into] = True
+        while True:
+            if not _solve(P, delta, floor, used, z):
+                return w, -np.inf
+            step, first = 1.0, -1
+            for i in range(k):
+                if used[i] and sign[i] * z[i] < 0.0:
+                    share = w[i] / (w[i] - z[i])
+                    if share < step:
+                        step, first = share, i
+            if first < 0:
+                for i in range(k):
+                    w[i] = z[i]
+                break
+            for i in range(k):
+                w[i] += step * (z[i] - w[i])
+            w[first] = 0.0
+            used[first] = False
+            if first == into:  # its push was rounding, which may push forever
+                barred[into] = True
+    return w, -(delta @ w)
