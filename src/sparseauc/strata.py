@@ -115,6 +115,21 @@ class Strata:
         names = [name for name, kept in zip(self.names, both, strict=True) if kept]
         return replace(self, code=number[self.code], names=names)
 
+    def auc(self, scores: Array, positive: Mask) -> float:
+        """AUC of scores within the strata, which all have rows of both classes; no checks."""
+        rows = np.flatnonzero(self.code >= 0)
+        rows = rows[np.lexsort((scores[rows], self.code[rows]))]
+        code, values, inside = self.code[rows], scores[rows], positive[rows]
+        first = np.append(True, (np.diff(code) != 0) | (np.diff(values) != 0))
+        starts = np.flatnonzero(first)
+        # Mean places of equal scores, from the first row of a stratum on.
+        middle = (starts + np.append(starts[1:], rows.size) - 1) / 2
+        place = middle[np.cumsum(first) - 1] - np.searchsorted(code, np.arange(len(self)))[code]
+        totals = self.totals(positive)
+        above = np.bincount(code[inside], place[inside]) - totals[0] * (totals[0] - 1) / 2
+        shares = stratum_shares(totals, self.weighting)
+        return float(shares @ (above / (totals[0] * totals[1])))
+
 
 def stratum_shares(totals: Array, weighting: Weighting) -> Array:
     """What each stratum counts, 1 in all, given the weight of both classes in each, (2, n)."""

@@ -406,11 +406,9 @@ def test_questions_about_a_list_within_strata():
     lists = near_equal_lists(model, X, positive, strata=sites, within=0.2)
     assert lists.complete
     assert lists.objectives[0] == pytest.approx(ridged[1])
-    for ask in (replacements, near_equal_lists):
+    for ask in (replacements, near_equal_lists, point_score):
         with pytest.raises(ValueError, match="give those of the fit"):
             ask(model, X, positive)
-    with pytest.raises(ValueError, match="fit one without strata"):
-        point_score(model, X, positive)
     nested = nested_scores(model, X, positive, strata=sites, random_state=0)
     within = [
         naive_stratified_auc(

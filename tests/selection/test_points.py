@@ -7,14 +7,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import stratified_auc
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.selection import point_score
-from sparseauc.selection.points import whole_points, write_points
+from sparseauc.selection.points import write_points
+from sparseauc.solvers.points import points_range, whole_points
+from sparseauc.strata import Strata
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +44,7 @@ def test_the_best_points_of_all_in_nearly_all_cases(k, largest):
     optimal = 0
     for seed in range(60):
         P, delta = random_problem(seed, k)
-        points = whole_points(P, delta, largest)
+        points = whole_points(P, delta, (-largest, largest))
         assert points.dtype == np.int64
         assert np.abs(points).max() <= largest
         assert points @ delta < 0
@@ -57,12 +62,12 @@ def test_never_worse_than_rounding():
         w = -np.linalg.solve(P, delta)
         for scale in np.arange(1, 6):
             rounded = np.rint(w / np.abs(w).max() * scale)
-            found = explained(P, delta, whole_points(P, delta, 5))
+            found = explained(P, delta, whole_points(P, delta, (-5, 5)))
             assert found >= explained(P, delta, rounded) * (1 - 1e-9)
 
 
 def test_without_a_difference_there_are_no_points():
-    assert whole_points(np.eye(3), np.zeros(3), 5).tolist() == [0, 0, 0]
+    assert whole_points(np.eye(3), np.zeros(3), (-5, 5)).tolist() == [0, 0, 0]
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +116,7 @@ def test_never_below_the_points_of_least_loss(table):
         score = point_score(model, X, y)
         worth = gram.scale[chosen] / score.columns["unit"].to_numpy()
         P = (gram.block(chosen, chosen) + alpha * np.eye(k)) * np.outer(worth, worth)
-        points = whole_points(P, gram.delta[chosen] * worth, 5)
+        points = whole_points(P, gram.delta[chosen] * worth, (-5, 5))
         totals = X.to_numpy()[:, chosen] @ (points / score.columns["unit"].to_numpy())
         assert score.auc >= roc_auc_score(y, totals) - 1e-12
 
@@ -201,8 +206,13 @@ def test_points_per_unit():
 def test_refusals(table):
     X, y, _ = table
     model = SparseAUCClassifier(k=3).fit(X, y)
-    with pytest.raises(ValueError, match="largest == 0"):
-        point_score(model, X, y, largest=0)
+    for bad in (0, (1, 5), (0, 0), (5, -5), (-1.5, 2), (1, 2, 3)):
+        with pytest.raises(ValueError, match="points are whole numbers from"):
+            point_score(model, X, y, largest=bad)
+    with pytest.raises(ValueError, match="points are whole numbers from"):
+        SparseAUCClassifier(points=(2, 3)).fit(X, y)
+    with pytest.raises(ValueError, match="moments hold none"):
+        SparseAUCClassifier(points=5).fit_moments(class_moments(X.to_numpy(), y).summary(range(8)))
     with pytest.raises(ValueError, match="per must be"):
         point_score(model, X, y, per="inch")
     score = point_score(model, X, y)
@@ -211,3 +221,67 @@ def test_refusals(table):
         score.totals(X.drop(columns=name))
     with pytest.raises(ValueError, match="X has 1 columns, the points need column"):
         score.totals(X.to_numpy()[:, :1])
+
+
+@pytest.mark.parametrize("given", [5, (-2, 4), (0, 3)])
+def test_points_of_an_estimator(table, given):
+    X, y, _ = table
+    model = SparseAUCClassifier(k=4, alpha=0.1, points=given).fit(X, y)
+    low, high = points_range(given)
+    assert ((model.points_ >= low) & (model.points_ <= high)).all()
+    plain = SparseAUCClassifier(k=4, alpha=0.1).fit(X, y)
+    score = point_score(plain, X, y, largest=given)
+    np.testing.assert_array_equal(model.coef_, score.model.coef_)
+    np.testing.assert_array_equal(model.intercept_, score.model.intercept_)
+    of_points = point_score(model, X, y)
+    assert str(of_points) == str(score)
+    np.testing.assert_allclose(
+        model.decision_function(X), of_points.totals(X) - of_points.threshold, atol=1e-8
+    )
+    for other in (sp.csr_array(X.to_numpy()), chunks_in_memory(X.to_numpy())):
+        again = clone(model).fit(other, y)
+        np.testing.assert_array_equal(again.points_, model.points_)
+        np.testing.assert_array_equal(again.coef_, model.coef_)
+    refitted = model.set_params(points=None).fit(X, y)
+    assert not hasattr(refitted, "points_")
+
+
+def test_points_of_a_tuned_estimator(table):
+    X, y, _ = table
+    model = SparseAUCClassifierCV(ks=[3, 4], points=3).fit(X, y)
+    score = point_score(SparseAUCClassifierCV(ks=[3, 4]).fit(X, y), X, y, largest=3)
+    np.testing.assert_array_equal(model.points_, score.model.points_)
+    np.testing.assert_allclose(model.predict_proba(X), score.model.predict_proba(X))
+
+
+def test_points_within_strata():
+    rng = np.random.default_rng(1)
+    site = rng.integers(4, size=400)
+    y = rng.random(400) < np.array([0.1, 0.3, 0.5, 0.8])[site]
+    X = rng.normal(size=(400, 6)) + np.outer(y, [0.9, 0.7, 0.5, 0, 0, 0])
+    X[:, 4] += 5 * site  # tells sites apart, and nothing within them
+    model = SparseAUCClassifier(k=3, points=5).fit(X, y, strata=site)
+    assert model.get_support(indices=True).tolist() == [0, 1, 2]
+    score = point_score(model, X, y, strata=site)
+    totals = score.totals(X)
+    assert score.auc == pytest.approx(stratified_auc(y, totals, site).auc)
+    assert score.auc > score.model_auc - 0.01
+    for j, step in product(range(3), (-2, -1, 1, 2)):
+        other = model.points_[:3] + step * (np.arange(3) == j)
+        if np.abs(other).max() <= 5:
+            of_other = X[:, :3] / model.units_[:3] @ other
+            assert stratified_auc(y, of_other, site).auc <= score.auc + 1e-4
+    with pytest.raises(ValueError, match="give those of the fit"):
+        point_score(model, X, y)
+
+
+@pytest.mark.filterwarnings("ignore:.*one class only")
+@pytest.mark.parametrize("weighting", ["pairs", "equal"])
+def test_the_quick_auc_within_strata(weighting):
+    rng = np.random.default_rng(2)
+    for n in (8, 40, 200):
+        site, y = rng.integers(n // 4, size=n), rng.random(n) < 0.5
+        scores = rng.integers(0, 5, n) * 0.5
+        divided = Strata.from_labels(site, y, weighting=weighting)
+        expected = stratified_auc(y, scores, site, weights=weighting).auc
+        assert divided.auc(scores, y) == pytest.approx(expected, abs=1e-12)

@@ -211,6 +211,21 @@ Budget = Annotated[
         "Cross-validation tries smaller budgets too.",
     ),
 ]  # fmt: skip
+Families = Annotated[
+    list[str] | None,
+    typer.Option(
+        show_default=False, rich_help_panel=CHECKS, metavar="FILE.csv|NAME=F,…",
+        help="Families of columns, such as the gene of a probe: a CSV file with columns name and "
+        "family. A list has few columns of a family.",
+    ),
+]  # fmt: skip
+MaxPerFamily = Annotated[
+    int,
+    typer.Option(
+        min=1, metavar="N", rich_help_panel=CHECKS,
+        help="Columns of a family that a list may have.",
+    ),
+]  # fmt: skip
 Points = Annotated[
     int | None,
     typer.Option(

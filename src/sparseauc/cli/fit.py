@@ -27,6 +27,8 @@ def fit_command(
     signs: options.Signs = None,
     costs: options.Costs = None,
     budget: options.Budget = None,
+    families: options.Families = None,
+    max_per_family: options.MaxPerFamily = 1,
     points: options.Points = None,
     cut: options.Cut = False,
     exclude: options.Exclude = None,
@@ -84,7 +86,7 @@ def fit_command(
         check_suffix(report, "--report", (".html", ".htm"))
         with progress(quiet, f"Reading {table.name}") as advance:
             from ..tabular.fitting import FitSettings, fit_table
-            from ..tabular.limits import read_costs, read_signs
+            from ..tabular.limits import read_costs, read_families, read_signs
             from ..tabular.model_files import model_bytes
             from ..tabular.reading import Rules
             from ..tabular.reading.cuts import cut_numbers
@@ -99,7 +101,9 @@ def fit_command(
             settings = FitSettings(
                 k=k, max_k=max_k, alpha=alpha, rule=rule.value,
                 always_include=tuple(always_include or ()), signs=read_signs(signs or ()),
-                costs=prices, bundles=bundles, budget=budget, points=points,
+                costs=prices, bundles=bundles, budget=budget,
+                families=read_families(families or ()), max_per_family=max_per_family,
+                points=points,
                 folds=0 if quick else 5, stability_pairs=0 if quick else 50,
                 permutations=permutations, seed=seed, jobs=jobs,
             )  # fmt: skip

@@ -23,6 +23,7 @@ from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ._base import SparseLinearClassifier, check_weights, names_columns
+from ._points import give_points
 
 Indices = npt.NDArray[np.int64]
 
@@ -98,6 +99,12 @@ class SparseAUCClassifier(SparseLinearClassifier):
         Largest total cost of the chosen columns. There are still at most k of them.
     stratum_weights : {"pairs", "equal"}, default="pairs"
         Weight of each stratum passed to ``fit``: its number of pairs, or the same for all.
+    points : int or (int, int), optional
+        Whole points instead of coefficients, to be added up by hand: from minus this number to this
+        number, or from the first to the second of two. A column gets its points for each standard
+        deviation, rounded to one digit; one of 0 and 1 for a 1. Needs rows, a few columns of which
+        must fit into memory. :func:`~sparseauc.selection.point_score` prints the page with the risk
+        by total.
     certify : bool, default=False
         Prove a lower bound on the loss over all lists of k columns: by a convex relaxation, then by
         branch and bound until the gap closes or ``time_limit`` is reached. Gaps close for tens of
@@ -136,6 +143,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
         families, signs or the budget are better.
     cost_ : float
         With ``costs`` or ``budget``: total cost of the chosen columns.
+    points_, units_ : ndarrays of shape (n_features_in_,)
+        With ``points``: whole numbers, and how much of a column they are for. The score is the
+        total less the threshold of ``predict``.
     moments_ : ClassMoments
         After ``partial_fit`` and ``fit_moments``; see :class:`sparseauc.ClassMoments`.
     n_strata_ : int
@@ -181,6 +191,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "bundles": ["array-like", dict, None],
         "budget": [Interval(Real, 0, None, closed="left"), None],
         "stratum_weights": [StrOptions({"pairs", "equal"})],
+        "points": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "certify": ["boolean"],
         "time_limit": [Interval(Real, 0, None, closed="left")],
         "device": [str, None],
@@ -201,6 +212,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         bundles: Any = None,
         budget: float | None = None,
         stratum_weights: Weighting = "pairs",
+        points: Any = None,
         certify: bool = False,
         time_limit: float = 10.0,
         device: str | None = None,
@@ -217,6 +229,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.bundles = bundles
         self.budget = budget
         self.stratum_weights = stratum_weights
+        self.points = points
         self.certify = certify
         self.time_limit = time_limit
         self.device = device
@@ -253,12 +266,15 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if divided is not None:
             self.n_strata_ = len(divided)
         if isinstance(X, Chunks):
-            return self._fit_chunks(X, positive, weight, divided, k, restrictions)
+            self._fit_chunks(X, positive, weight, divided, k, restrictions)
+            return self
         # A proof needs double precision throughout.
         rows = X.astype(np.float64, copy=False) if self.certify else X
         moments = class_moments(rows, positive, weight, strata=divided)
         path = path_of_moments(moments, np.array([k]), self._ridge, restrictions)
-        return self._finish(path, moments, k, restrictions, X.dtype)
+        self._finish(path, moments, k, restrictions, X.dtype)
+        self._give_points(moments, chunks_in_memory(X), positive, weight, divided, restrictions)
+        return self
 
     @available_if(_works_without_rows)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -401,6 +417,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
     def _solve_moments(self) -> Self:
         """Choose columns by ``moments_``."""
         moments = self.moments_
+        if self.points is not None:
+            raise ValueError(
+                "points are found with the AUC of rows, and moments hold none: fit rows, or set "
+                "points=None"
+            )
         moments.check_both_classes()
         missing = np.setdiff1d(np.arange(moments.n_features), moments.column_index)
         k, restrictions = self._restrictions(missing)
@@ -415,14 +436,33 @@ class SparseAUCClassifier(SparseLinearClassifier):
         strata: Strata | None,
         k: int,
         restrictions: Restrictions,
-    ) -> Self:
+    ) -> None:
         """Fit rows that are read in chunks."""
         path, moments = path_of_chunks(
             chunks, positive, weight, strata, np.array([k]), self._ridge, restrictions
         )
         self._finish(path, moments, k, restrictions, chunks.dtype)
+        self._give_points(moments, chunks, positive, weight, strata, restrictions)
         self.n_passes_ = chunks.n_passes
-        return self
+
+    def _give_points(
+        self, moments: Moments, chunks: Chunks, positive: Any, weight: Any, strata: Strata | None,
+        restrictions: Restrictions,
+    ) -> None:  # fmt: skip
+        """Put whole points in place of coefficients, if they are wanted."""
+        if self.points is None:
+            return
+        rows = np.arange(positive.size) if weight is None else np.flatnonzero(weight)
+        strata = None if strata is None else replace(strata, code=strata.code[rows])
+        values = np.asarray(chunks.take(rows, np.flatnonzero(self.coef_[0])), np.float64)
+        give_points(
+            self, self.points, StandardisedGram(moments), self._chosen_alpha, restrictions, values,
+            positive[rows], strata,
+        )  # fmt: skip
+
+    @property
+    def _chosen_alpha(self) -> float:
+        return float(getattr(self, "alpha_", getattr(self, "alpha", 0.0)))
 
     def _finish(
         self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Restrictions, dtype: Any
@@ -450,7 +490,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     def _forget(self) -> None:
         """Drop what earlier rows left, so that nothing of it is taken for new."""
-        for name in ("moments_", "n_passes_", "n_strata_", "budget_", *_CHOSEN):
+        left = ("moments_", "n_passes_", "n_strata_", "budget_", "points_", "units_", *_CHOSEN)
+        for name in left:
             self.__dict__.pop(name, None)
 
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..chunks import Chunks
+from ..chunks import Chunks, chunks_in_memory
 from ..curves import fit_calibration
 from ..metrics import fold_standard_error
 from ..path.cross_validation import CrossValidation, cross_validate
@@ -79,6 +79,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         single budget and ``ks``, it chooses k, and every list keeps to the budget.
     stratum_weights : {"pairs", "equal"}, default="pairs"
         Weight of each stratum passed to ``fit``: its number of pairs, or the same for all.
+    points : int or (int, int), optional
+        As for :class:`SparseAUCClassifier`. Cross-validation compares coefficients, not points.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     n_jobs : int, optional
@@ -121,7 +123,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     auc_error_ : float
         Bound on the error of validation AUCs, if rows were read in chunks; 0 unless the rarer class
         has very many rows.
-    coef_, intercept_, classes_, objective_, scale_, n_strata_, n_passes_
+    coef_, intercept_, classes_, objective_, scale_, points_, units_, n_strata_, n_passes_
         As for :class:`SparseAUCClassifier`.
     n_features_in_, feature_names_in_
         As for :class:`SparseAUCClassifier`.
@@ -158,6 +160,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "bundles": ["array-like", dict, None],
         "budget": [Interval(Real, 0, None, closed="left"), "array-like", None],
         "stratum_weights": [StrOptions({"pairs", "equal"})],
+        "points": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "device": [str, None],
@@ -182,6 +185,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         bundles: Any = None,
         budget: Any = None,
         stratum_weights: Weighting = "pairs",
+        points: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -202,6 +206,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.bundles = bundles
         self.budget = budget
         self.stratum_weights = stratum_weights
+        self.points = points
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
@@ -294,7 +299,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             self.auc_error_ = found.auc_error
             self.n_passes_ = X.n_passes
         self._report_choice()
-        return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in found.moments.means))
+        self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in found.moments.means))
+        chunks = X if chunked else chunks_in_memory(X)
+        self._give_points(found.moments, chunks, positive, weight, divided, restrictions)
+        return self
 
     def _report_choice(self) -> None:
         """Print the choice if verbose, and warn if it is not better than chance."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..estimators import SparseAUCClassifier
 from ..estimators._base import check_finite
+from ..metrics import fast_auc
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..solvers.exchange import dependence_tolerance, solve_on
@@ -87,19 +88,29 @@ class FittedList(NamedTuple):
             positive,
             StandardisedGram(class_moments(X, positive, strata=divided)),
             support,
-            float(getattr(model, "alpha_", getattr(model, "alpha", 0.0))),
+            model._chosen_alpha,
             model._list_restrictions(),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
             divided,
         )
 
-    def allows(self, support: Indices) -> bool:
-        """Whether a list obeys all that the model's does."""
+    def coef(self, support: Indices) -> Array:
+        """Coefficients of least loss on some columns, per unit of each."""
         gram = self.gram
         solution = solve_on(gram.block(support, support), gram.delta[support], support, self.alpha)
+        return solution.coef / gram.scale[support]
+
+    def allows(self, support: Indices) -> bool:
+        """Whether a list obeys all that the model's does."""
         return self.restrictions.allows(support) and self.restrictions.right_signs(
-            support, solution.coef
+            support, self.coef(support)
         )
+
+    def auc(self, scores: Array) -> float:
+        """AUC of scores of the rows, within strata where there are any."""
+        if self.strata is None:
+            return fast_auc(scores, self.positive)
+        return self.strata.auc(scores, self.positive)
 
     def values(self, columns: Indices) -> Array:
         """Some columns, dense and in double precision."""

@@ -377,8 +377,8 @@ def permutation_test(
     rng = check_random_state(random_state)
     of_row = None if strata is None else np.asarray(strata)
     divided = None if of_row is None else Strata.from_labels(of_row, positive)
-    judge = partial(_best_score, strata=of_row)
-    observed = judge(estimator, X, labels) if cv is None else None
+    judge: Any = partial(_best_score, strata=of_row)
+    observed: Any = judge(estimator, X, labels) if cv is None else None
     if observed is None:
         folds = 5 if cv is None else cv
         if divided is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
-from ..metrics import fast_auc, fold_standard_error, stratified_auc
+from ..metrics import fast_auc, fold_standard_error
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..path.folds import Split, SplitPlan, check_splits, make_splits
 from ..solvers.signed import minimise_signed
-from ..strata import StrataWarning
 from ._fitted_list import Array, FittedList, Indices, exchange_table
 
 if TYPE_CHECKING:
@@ -152,15 +151,11 @@ def validated_aucs(fitted: FittedList, lists: list[Indices], splits: list[Split]
                 ridged, delta[columns], signs[columns], np.zeros(columns.size)
             )[0]
         scores = (values[test] / gram.scale) @ coef
-        if strata is None:
-            aucs[number] = [fast_auc(score, positive[test]) for score in scores.T]
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StrataWarning)
-            inside = strata.code[test] >= 0
-            judged = positive[test][inside], strata.code[test][inside]
-            aucs[number] = [
-                stratified_auc(judged[0], score[inside], judged[1], weights=strata.weighting).auc
-                for score in scores.T
-            ]
+        part = None
+        if strata is not None:
+            part = replace(strata, code=strata.code[test]).with_both_classes(positive[test])
+        aucs[number] = [
+            fast_auc(score, positive[test]) if part is None else part.auc(score, positive[test])
+            for score in scores.T
+        ]
     return aucs

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from ..estimators._base import check_finite
 from ..metrics import fast_auc
+from ..path.limits import is_missing
 from .confidence import auc_within
 from .stability import StabilityResult
 
@@ -25,6 +26,8 @@ HEADINGS = {
     "standardised": ("per SD", "{:+.3g}"),
     "auc": ("AUC alone", "{:.3f}"),
     "price": ("price", "{:g}"),
+    "sign": ("sign given", "{}"),
+    "family": ("family", "{}"),
     "frequency": ("selection frequency", "{:.0%}"),
 }
 # Multiplications that looking for near copies may take: about a second.
@@ -66,6 +69,7 @@ def column_table(
         - ``direction``: "+" if positives have larger values, "-" if smaller, "" if neither;
         - ``price``: of a model with ``costs`` or a ``budget``; of columns that are paid for
           together, that of the first;
+        - ``sign`` and ``family``: of a model with ``signs`` or ``families``, "" for none;
         - ``points`` and ``unit``: of a model of :func:`~sparseauc.selection.point_score`;
         - ``frequency``: if ``stability`` is given, share of the halves that chose it.
 
@@ -126,6 +130,12 @@ def column_table(
     if stability is not None:
         table["frequency"] = stability.frequency[chosen]
     order = np.argsort(-np.abs(standardised), kind="stable")
+    if getattr(model, "signs", None) is not None:
+        given = model._list_restrictions().signs_of(chosen)
+        table["sign"] = np.select([given > 0, given < 0], ["+", "-"], "")
+    if getattr(model, "families", None) is not None:
+        labels = np.asarray(model.families, dtype=object)[chosen]
+        table["family"] = ["" if is_missing(label) else label for label in labels]
     if hasattr(model, "cost_"):
         prices = model._list_restrictions().prices
         table["price"] = 0.0

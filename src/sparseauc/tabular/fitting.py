@@ -19,7 +19,7 @@ from ..metrics import AUCInterval, auc_confidence_interval
 from ..moments import ColumnError
 from ..path.rules import ChanceWarning
 from ..selection.confidence import PermutationResult, auc_within, fit_rows, permutation_test
-from ..selection.points import PointScore, point_score
+from ..selection.points import point_score
 from ..selection.stability import StabilityResult, limits_of, stability_selection
 from ..selection.table import column_table
 from ..strata import StrataWarning
@@ -59,9 +59,12 @@ class FitSettings:
     budget : float, optional
         What the columns may cost together; cross-validation tries less, unless ``k`` or ``max_k``
         is given.
+    families : mapping of str to str
+        Columns with the same text are of one family, of which a list has few.
+    max_per_family : int
+        Columns of a family that a list may have.
     points : int, optional
-        Give whole points from minus this to this instead of coefficients, as
-        :func:`~sparseauc.selection.point_score` does.
+        Give whole points from minus this to this instead of coefficients.
     folds : int
         Outer folds of nested cross-validation; 0 skips it.
     stability_pairs : int
@@ -82,6 +85,8 @@ class FitSettings:
     costs: Mapping[str, float] = field(default_factory=dict)
     bundles: Mapping[str, str] = field(default_factory=dict)
     budget: float | None = None
+    families: Mapping[str, str] = field(default_factory=dict)
+    max_per_family: int = 1
     points: int | None = None
     folds: int = 5
     stability_pairs: int = 50
@@ -131,16 +136,6 @@ def fit_table(
             "--permutations cannot be combined with --groups: permuting single rows would make the "
             "p-value too small"
         )
-    if settings.permutations and table.strata is not None:
-        raise DataError(
-            "--permutations: the outcome is shuffled over all rows, which compares strata with "
-            "each other. Leave out --strata or --permutations"
-        )
-    if settings.points is not None and table.strata is not None:
-        raise DataError(
-            "--points: whole points are found by comparing all rows, not those of a stratum. Leave "
-            "out --strata or --points"
-        )
     fixed = places_of(table, settings.always_include, "--always-include")
     splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
     steps = 1 + len(splits) + (settings.stability_pairs > 0)
@@ -157,15 +152,18 @@ def fit_table(
         try:
             advance("Choosing columns")
             everything = np.arange(table.y.size)
-            model, points = _fitted(table, settings, fixed, everything)
+            model = _fitted(table, settings, fixed, everything)
 
             def fit_fold(fold: int, train: npt.NDArray[np.intp]) -> Any:
                 advance(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
-                return _fitted(table, settings, fixed, train)[0]
+                return _fitted(table, settings, fixed, train)
 
             nested = score_folds(table, splits, fit_fold) if splits else None
             _, classifier = steps_of(model)
             X = without_gaps(model, table.X)
+            points = None
+            if settings.points is not None:
+                points = point_score(classifier, X, table.y, strata=table.strata)
             stability = None
             if settings.stability_pairs:
                 advance("Refitting halves of the rows")
@@ -231,9 +229,7 @@ def _estimator(
     table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
 ) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
-    limits = limits_for(
-        table, fixed, settings.signs, settings.costs, settings.bundles, settings.budget
-    )
+    limits = limits_for(table, fixed, settings) | {"points": settings.points}
     classifier: Any
     if not settings.tuned:
         assert settings.k is not None
@@ -264,25 +260,15 @@ def _sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
     return list(range(max(1, fewest), min(max(settings.max_k, fewest), most) + 1))
 
 
-def _fitted(
-    table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
-) -> tuple[Any, PointScore | None]:
-    """Fit the pipeline to some rows; inner folds keep groups together. Also return its points."""
+def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]) -> Any:
+    """Fit the pipeline to some rows; inner folds keep groups together."""
     model = _estimator(table, settings, fixed, rows)
     known = {"strata": table.strata, "groups": table.groups if settings.tuned else None}
     try:
         fit_rows(model, table.X, table.y, rows, **known)
     except ColumnError as bad:
         raise DataError(bad.named(str(table.columns[bad.column]))) from None
-    if settings.points is None:
-        return model, None
-    before, classifier = steps_of(model)
-    X = table.X if rows.size == table.y.size else table.X[rows]
-    score = point_score(classifier, without_gaps(model, X), table.y[rows], largest=settings.points)
-    if before:
-        model.steps[-1] = ("model", score.model)
-        return model, score
-    return score.model, score
+    return model
 
 
 def _name(model: Any, classifier: Any, table: Table) -> None:
@@ -316,7 +302,7 @@ def _permutation(
     return permutation_test(
         procedure, table.X, table.y,
         n_permutations=settings.permutations, cv=None if settings.tuned else folds,
-        random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
+        strata=table.strata, random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
     )  # fmt: skip
 
 

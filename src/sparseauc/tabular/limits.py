@@ -1,11 +1,11 @@
-"""Signs and prices of columns, from options and small CSV files, for the columns of a table."""
+"""Signs, prices and families, from options and small CSV files, for the columns of a table."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from ..path.limits import with_limits
 from ..solvers.restrictions import Restrictions
 from .reading import DataError, Table
 from .reading.source import unknown_column_error
+
+if TYPE_CHECKING:
+    from .fitting import FitSettings
 
 Indices = npt.NDArray[np.int64]
 
@@ -60,6 +63,18 @@ def read_costs(given: Sequence[str]) -> tuple[dict[str, float], dict[str, str]]:
     return costs, bundles
 
 
+def read_families(given: Sequence[str]) -> dict[str, str]:
+    """Families by column, of texts such as "probe 1=BRCA1" and CSV files.
+
+    Examples
+    --------
+    >>> from sparseauc.tabular.limits import read_families
+    >>> read_families(["p1=BRCA1,p2=BRCA1"])
+    {'p1': 'BRCA1', 'p2': 'BRCA1'}
+    """
+    return {name: text for name, text, _ in _entries(given, "family", "--families") if text}
+
+
 def _entries(given: Sequence[str], value: str, option: str) -> list[tuple[str, str, str]]:
     """Name, value and bundle of each entry."""
     found: list[tuple[str, str, str]] = []
@@ -95,19 +110,15 @@ def _rows(path: Path, value: str, option: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def limits_for(
-    table: Table,
-    fixed: Indices,
-    signs: Mapping[str, int],
-    costs: Mapping[str, float],
-    bundles: Mapping[str, str],
-    budget: float | None,
-) -> dict[str, Any]:
+def limits_for(table: Table, fixed: Indices, settings: FitSettings) -> dict[str, Any]:
     """What the list must obey, by column number, as the classifiers take it.
 
     A column of text stands for all its levels, which are bought together. A price list may have
-    more columns than the table.
+    more columns than the table, and so may a list of families.
     """
+    signs, costs, bundles, budget = (
+        settings.signs, settings.costs, settings.bundles, settings.budget,
+    )  # fmt: skip
     limits: dict[str, Any] = dict.fromkeys(("signs", "costs", "bundles"))
     if signs:
         places = {name: places_of(table, [name], "--signs") for name in signs}
@@ -125,11 +136,20 @@ def limits_for(
             f"bundle {bundles[one.column]}" if one.column in bundles else level
             for one, level in zip(table.inputs, levels, strict=True)
         ]
+    families = None
+    if settings.families:
+        known = settings.families
+        families = [known.get(one.name, known.get(one.column)) for one in table.inputs]
+        if not any(families):
+            raise unknown_column_error(next(iter(known)), table.columns.tolist(), "--families")
     # What is wrong with them is said here, where columns have names.
     budgets = None if budget is None else [budget]
     restrictions = Restrictions(fixed)
     with_limits(restrictions, len(table.inputs), table.columns, budgets=budgets, **limits)
-    return {"always_include": fixed.tolist() or None, "budget": budget, **limits}
+    return {
+        "always_include": fixed.tolist() or None, "budget": budget, "families": families,
+        "max_per_family": settings.max_per_family, **limits,
+    }  # fmt: skip
 
 
 def places_of(table: Table, names: Iterable[str], option: str) -> Indices:

@@ -85,6 +85,9 @@ def _describe_score(summary: FitSummary) -> str:
     if included := summary.settings.get("always_include"):
         text += f" Included by request: {', '.join(map(str, included))}."
     classifier: Any = summary.classifier
+    if getattr(classifier, "families", None) is not None:
+        most = classifier.max_per_family
+        text += f" No list has more than {most} column{'' if most == 1 else 's'} of a family."
     if getattr(classifier, "signs", None) is not None:
         text += " Some coefficients were held to signs given beforehand."
     if (budget := getattr(classifier, "budget_", getattr(classifier, "budget", None))) is not None:
