@@ -1,4 +1,4 @@
-"""``fit`` with --signs, --costs and --budget."""
+"""``fit`` with --signs, --costs, --budget and --families."""
 
 import json
 
@@ -82,9 +82,33 @@ def test_signs_in_words_and_in_a_file(table, tmp_path):
     assert "price" not in free["chosen"][0]
 
 
+def test_families_in_words_and_in_a_file(table, tmp_path):
+    file, report = tmp_path / "families.csv", tmp_path / "r.html"
+    file.write_text("name,family\nage,person\nsex,person\ncrp,blood\nhb,blood\nwbc,blood\nx,y\n")
+    words = "age=person,sex=person,crp=blood,hb=blood,wbc=blood"
+    found = []
+    for given in (words, file):
+        result = run(table, "--families", given, "-k", 3, "--alpha", 1, "--quick", "--json",
+                     "--report", report, "--force")  # fmt: skip
+        assert result.exit_code == 0, result.output
+        found.append(json.loads(result.stdout))
+    assert found[0]["chosen"] == found[1]["chosen"]
+    families = [line["family"] for line in found[0]["chosen"]]
+    assert sorted(families) == ["", "blood", "person"]
+    assert "No list has more than 1 column of a family" in report.read_text()
+    two = run(table, "--families", words, "--max-per-family", 2, "-k", 3, "--alpha", 1, "--quick")
+    assert two.exit_code == 0
+    assert "family" in two.stdout
+    free = json.loads(run(table, "-k", 3, "--alpha", 1, "--quick", "--json").stdout)
+    assert "family" not in free["chosen"][0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["--families", "agee=person"], "--families: there is no column 'agee'; did you mean"),
+        (["--families", "age=p,crp=p", "--always-include", "age", "--always-include", "crp"],
+         "always_include names 2 columns of family 'p', more than max_per_family=1"),
         (["--signs", "agee=+"], "--signs: there is no column 'agee'; did you mean 'age'?"),
         (["--signs", "age=up"], "--signs: 'age' has 'up'; a sign is +, - or 0"),
         (["--signs", "age=+,age=-"], "--signs: 'age' is there twice"),

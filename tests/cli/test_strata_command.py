@@ -107,9 +107,33 @@ def test_misuse(folder, tmp_path):
     assert result.exit_code != 0
     assert "--strata: 'site' is missing in rows 5, 8" in result.output
     assert "did you mean 'site'" in run(*arguments, "--strata", "sites").output
-    result = run("fit", folder / "new.csv", "-t", "ill", "--strata", "site", "--permutations", 5)
-    assert result.exit_code != 0
-    assert "Leave out --strata or --permutations" in " ".join(result.output.split())
+
+
+def test_points_and_permutations_within_sites(folder, tmp_path):
+    result = run(
+        "fit", folder / "old.csv", "-t", "ill", "--strata", "site", "-k", 3, "--alpha", 1,
+        "--points", 3, "--permutations", 9, "--quick", "--json", "--out", tmp_path / "p.skops",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert content["permutation"]["pvalue"] == 0.1
+    assert {abs(one["points"]) for one in content["chosen"]} <= {1, 2, 3}
+    old = pd.read_csv(folder / "old.csv")
+    predicted = json.loads(
+        run("predict", tmp_path / "p.skops", folder / "old.csv", "--json").stdout
+    )
+    with pytest.warns(UserWarning, match="one class only"):
+        within = stratified_auc(old["ill"], predicted["scores"], old["site"])
+    assert content["points"]["auc"] == pytest.approx(within.auc)
+
+
+def test_folds_that_keep_sites_whole(folder):
+    """Sites may be groups too: then every fold tests sites that had no part in its fit."""
+    result = run("fit", folder / "new.csv", "-t", "ill", "--strata", "site", "--groups", "site",
+                 "--max-k", 3, "--json")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert content["auc"]["low"] < content["auc"]["auc"] < content["auc"]["high"]
 
 
 def test_matched_sets(tmp_path):
