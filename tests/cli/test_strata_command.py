@@ -127,6 +127,18 @@ def test_points_and_permutations_within_sites(folder, tmp_path):
     assert content["points"]["auc"] == pytest.approx(within.auc)
 
 
+def test_methods_are_compared_within_sites(folder):
+    arguments = ("compare", folder / "new.csv", "-t", "ill", "--folds", 3,
+                 "--methods", "sparse-auc,mean-difference")  # fmt: skip
+    within = run(*arguments, "--strata", "site", "--json")
+    assert within.exit_code == 0, within.output
+    ours, other = json.loads(within.stdout)["methods"]
+    assert ours["auc"] > other["auc"]
+    assert other["difference"] == pytest.approx(other["auc"] - ours["auc"])
+    assert other["pvalue"] is None
+    assert "within 'site'" in " ".join(run(*arguments, "--strata", "site").stdout.split())
+
+
 def test_folds_that_keep_sites_whole(folder):
     """Sites may be groups too: then every fold tests sites that had no part in its fit."""
     result = run("fit", folder / "new.csv", "-t", "ill", "--strata", "site", "--groups", "site",

@@ -41,6 +41,7 @@ def compare_command(
     ] = 5,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
+    strata: options.Strata = None,
     ids: options.Ids = None,
     text: options.Text = options.OnText.refuse,
     max_levels: options.MaxLevels = 20,
@@ -84,9 +85,9 @@ def compare_command(
             from ._reading import read_table
 
             rules = Rules(
-                target=target, target_file=target_file, positive=positive, groups=groups, ids=ids,
-                exclude=tuple(exclude or ()), text=text.value, missing=missing.value,
-                max_levels=max_levels, numeric=tuple(numeric or ()),
+                target=target, target_file=target_file, positive=positive, groups=groups,
+                strata=strata, ids=ids, exclude=tuple(exclude or ()), text=text.value,
+                missing=missing.value, max_levels=max_levels, numeric=tuple(numeric or ()),
             )  # fmt: skip
             ready = read_table(table, rules, delimiter, encoding, max_gib)
             results = compare_methods(
@@ -101,7 +102,7 @@ def compare_command(
         typer.echo(json.dumps({"methods": rows, "written": written}))
     elif not quiet:
         print_notes(ready.notes, ready.warnings)
-        _print_results(results, repeats)
+        _print_results(results, repeats, strata)
         for name in written:
             typer.echo(f"Written: {name}")
 
@@ -117,7 +118,7 @@ def _format_results(rows: list[dict[str, Any]], suffix: str) -> bytes:
     return text.getvalue().encode()
 
 
-def _print_results(results: list[MethodResult], repeats: int) -> None:
+def _print_results(results: list[MethodResult], repeats: int, strata: str | None) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -129,7 +130,8 @@ def _print_results(results: list[MethodResult], repeats: int) -> None:
     for heading in ("AUC (95 % CI)", "in folds", "k", "vs first", "s"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in results:
-        against = "" if one.difference is None else f"{one.difference:+.3f}, p {one.pvalue:.2g}"
+        against = "" if one.difference is None else f"{one.difference:+.3f}"
+        against += "" if one.pvalue is None else f", p {one.pvalue:.2g}"
         table.add_row(
             one.method,
             f"{one.auc:.3f} ({one.low:.3f} to {one.high:.3f})",
@@ -140,8 +142,14 @@ def _print_results(results: list[MethodResult], repeats: int) -> None:
         )
     print_table(table)
     Console(highlight=False).print(
-        "AUC: by nested cross-validation, all rows pooled"
+        "AUC: by nested cross-validation, "
+        + ("all rows pooled" if strata is None else f"within {strata!r}")
         + (f", mean of {repeats} repeats" if repeats > 1 else "")
-        + ". in folds: mean AUC within folds. k: median number of columns. p: DeLong's paired "
-        "test, not corrected for multiple comparisons. s: seconds."
+        + ". in folds: mean AUC within folds. k: median number of columns. "
+        + (
+            "p: DeLong's paired test, not corrected for multiple comparisons. "
+            if strata is None
+            else "Methods other than ours are fitted to all pairs. "
+        )
+        + "s: seconds."
     )

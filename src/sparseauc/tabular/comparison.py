@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from ..metrics import delong_test, fast_auc
 from ..path.folds import Split
 from ..selection.confidence import NestedScores
-from .folds import Rows, score_folds, split_rows, stratified_folds
+from .folds import Rows, outer_splits, score_folds, split_rows, stratified_folds
 from .methods import METHODS, Method
 from .reading import DataError, Table
 
@@ -45,7 +45,8 @@ class MethodResult:
     columns : float
         Median number of columns used.
     difference, pvalue : float, optional
-        AUC minus that of the first method, and DeLong's paired p-value, of the first repeat.
+        AUC minus that of the first method, and DeLong's paired p-value (without strata), of the
+        first repeat.
     seconds : float
         For all its fits.
     scores : ndarray of shape (repeats, n)
@@ -101,7 +102,14 @@ def compare_methods(
     if unknown:
         raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(METHODS)}")
     everything = np.arange(table.y.size)
-    splits = [split_rows(table, everything, folds, seed + repeat) for repeat in range(repeats)]
+    splits = [
+        split_rows(table, everything, folds, seed + repeat)
+        if table.strata is None
+        else outer_splits(table, folds, seed + repeat)
+        for repeat in range(repeats)
+    ]
+    if not all(splits):
+        raise DataError("--strata: some folds would have no stratum with rows of both classes")
     steps, done = len(methods) * sum(map(len, splits)), 0
 
     def fit_fold(name: str, repeat: int, fold: int, train: Rows) -> Any:
@@ -122,17 +130,23 @@ def compare_methods(
         intervals = [one.interval for one in judged]
         fold_aucs = np.concatenate([one.fold_aucs for one in judged])
         fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
-        paired = delong_test(table.y, scores[0], results[0].scores[0]) if results else None
+        area = float(np.mean([one.auc for one in intervals]))
+        difference = pvalue = None
+        if results and table.strata is None:
+            paired = delong_test(table.y, scores[0], results[0].scores[0])
+            difference, pvalue = paired.difference, paired.pvalue
+        elif results:  # the paired test is of all rows, whatever their stratum
+            difference = area - results[0].auc
         results.append(
             MethodResult(
                 method=name,
-                auc=float(np.mean([one.auc for one in intervals])),
+                auc=area,
                 low=float(np.mean([one.low for one in intervals])),
                 high=float(np.mean([one.high for one in intervals])),
                 fold_auc=float(np.mean(fold_aucs)) if fold_aucs.size else float("nan"),
                 columns=median_columns(judged),
-                difference=None if paired is None else paired.difference,
-                pvalue=None if paired is None else paired.pvalue,
+                difference=difference,
+                pvalue=pvalue,
                 seconds=time.perf_counter() - started,
                 scores=scores,
             )
@@ -156,10 +170,12 @@ def fit_method(method: Method, table: Table, train: Rows, seed: int) -> Any:
         warnings.simplefilter("ignore")
         try:
             if not method.grid:
-                model, extra = method.make(), {}
+                model, extra = method.make(), dict[str, Any]()
                 if table.groups is not None:
                     model.set_params(cv=stratified_folds(table, train, 5, 1000 + seed))
                     extra = {"model__groups": table.groups[train]}
+                if table.strata is not None:
+                    extra["model__strata"] = table.strata[train]
                 return Pipeline([*before, ("model", model)]).fit(X, y, **extra)
             before.append(("scale", StandardScaler(with_mean=not sp.issparse(X))))
             splits = split_rows(table, train, 5, 1000 + seed)
