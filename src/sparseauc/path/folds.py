@@ -239,7 +239,7 @@ def make_splits(
         largest = 2 * counts.reshape(-1, 2).argmax(axis=0) + [0, 1]
         few = np.append(counts < n_folds, True)[cell]
         labels = np.where(few, largest[positive.astype(np.intp)], cell)
-    if n_repeats is None:
+    if n_repeats is None or not isinstance(cv, Integral):
         splitter = check_cv(cv, labels, classifier=True)
     else:
         splitter = RepeatedStratifiedKFold(
