@@ -35,7 +35,7 @@ def test_rules_take_the_fewest_columns_that_are_good_enough(seed, rule):
     table = pd.DataFrame(model.cv_results_)
     splits = table[[f"split{i}_test_score" for i in range(5)]].to_numpy()
     best = table["mean_test_score"].idxmax()
-    below = 0.001 if rule == "best" else max(0.005, splits[best].std(ddof=1) / np.sqrt(5))
+    below = 0.002 if rule == "best" else max(0.005, splits[best].std(ddof=1) / np.sqrt(5))
     good = table[table["mean_test_score"] >= splits[best].mean() - below]
     assert model.k_ == good["param_k"].min()
     same_k = table[table["param_k"] == model.k_]
@@ -99,7 +99,7 @@ def test_logistic_coefficients_are_tried_on_the_lists_of_the_best_ridge(outbreak
         others = table[(table["param_k"] == k) & (table["param_coefficients"] == "auc")]
         best = others.loc[others["mean_test_score"].idxmax()]
         assert tried.loc[k, "param_alpha"] == best["param_alpha"]
-        aucs = {0.05: [], 0.005: []}
+        aucs = {ridge: [] for ridge in (0.05, 0.005, 0.0005, 0.00005)}
         for train, test in StratifiedKFold(4).split(X, y):
             plain = SparseAUCClassifier(k=k, alpha=best["param_alpha"]).fit(X[train], y[train])
             for ridge, found in aucs.items():

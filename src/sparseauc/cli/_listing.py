@@ -94,6 +94,8 @@ def short_list(card: ScoreCard) -> Table:
     ridge = card.summary.get("alpha")
     count = f"{len(card.terms)} column{'' if len(card.terms) == 1 else 's'}"
     table.title = count + ("" if ridge is None else f", ridge {ridge:g}")
+    if card.summary.get("coefficients") == "logistic":
+        table.title += ", logistic coefficients"
     if (cost := card.summary.get("cost")) is not None:
         budget = card.summary.get("budget")
         table.title += f", cost {cost:g}" + ("" if budget is None else f" of {budget:g}")

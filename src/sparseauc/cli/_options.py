@@ -169,7 +169,7 @@ Rule = Annotated[
     RuleForK,
     typer.Option(
         rich_help_panel=CHECKS,
-        help="The shortest list with an AUC within 0.001 of the highest (best) or within one "
+        help="The shortest list with an AUC within 0.002 of the highest (best) or within one "
         "standard error of it (1se).",
     ),
 ]  # fmt: skip

@@ -55,7 +55,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         As in scikit-learn; an int is the number of stratified folds. By default five folds,
         repeated up to ten times until two hundred rows of the rarer class have been validated.
     rule : {"best", "1se"} or callable, default="best"
-        "best": the fewest columns with a mean AUC within 0.001 of the highest. "1se": the fewest
+        "best": the fewest columns with a mean AUC within 0.002 of the highest. "1se": the fewest
         columns with a mean AUC within one standard error of the highest (or within 0.005, if that
         is more). A callable takes ``cv_results_`` and returns the index of the model, as for
         ``GridSearchCV(refit=…)``.
@@ -107,8 +107,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         As in ``GridSearchCV``: ``param_k``, ``param_alpha``, ``params``,
         ``param_coefficients``, ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``,
         ``standard_error_test_score`` and ``rank_test_score``; with a budget, ``param_budget``.
-        Logistic coefficients are tried on the lists of each k at its best ridge, with the better of
-        two ridges of their own there, ``param_logistic_ridge``.
+        Logistic coefficients are tried on the lists of each k at its best ridge, with the best of
+        four ridges of their own there, ``param_logistic_ridge``.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold; the mean over repeats, NaN if
         a row is never validated.

@@ -35,8 +35,8 @@ Result = TypeVar("Result")
 
 # Tables in memory with more columns than this are wide: H of every fold would fill the memory.
 _WIDE = 1500
-# Ridges of logistic coefficients: light, and enough for a list that is long for the rows.
-_LOGISTIC_RIDGES = np.array([0.05, 0.005])
+# Ridges of logistic coefficients: enough for a list that is long for the rows, to next to none.
+_LOGISTIC_RIDGES = np.array([0.05, 0.005, 0.0005, 0.00005])
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
 

@@ -20,7 +20,7 @@ __all__ = ["ChanceWarning", "best", "one_standard_error"]
 Rule = Callable[[Mapping[str, Any]], int]
 
 # Mean AUCs so close are the same to whoever wants the best list, and to whoever pays for columns.
-BEST_TOLERANCE = 0.001
+BEST_TOLERANCE = 0.002
 SHORT_TOLERANCE = 0.005
 
 
@@ -29,7 +29,7 @@ class ChanceWarning(UserWarning):
 
 
 def best(cv_results: Mapping[str, Any]) -> int:
-    """Choose the fewest columns whose mean AUC is within 0.001 of the highest.
+    """Choose the fewest columns whose mean AUC is within 0.002 of the highest.
 
     Parameters
     ----------

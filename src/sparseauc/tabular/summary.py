@@ -174,6 +174,7 @@ class FitSummary:
             "strata": None if table.strata is None else self._strata(),
             "k": self.k,
             "alpha": self.alpha,
+            "coefficients": getattr(self.classifier, "coefficients_", None),
             "cost": getattr(self.classifier, "cost_", None),
             "budget": self.settings.get("budget"),
             "auc": None if self.nested is None else _auc(self.nested),

@@ -530,7 +530,7 @@ def _size(summary: FitSummary) -> list[Element]:
     point, least = ("budget", "cheapest") if by_budget else ("k", "shortest")
     rule = {
         "1se": f"The list chosen is the {least} within one standard error of the best.",
-        "best": f"The list chosen is the {least} whose AUC is within 0.001 of the best.",
+        "best": f"The list chosen is the {least} whose AUC is within 0.002 of the best.",
     }.get(str(summary.settings.get("rule")), "")
     return [
         Figure(

@@ -64,10 +64,12 @@ def _describe_score(summary: FitSummary) -> str:
         f"exchanging columns until no exchange improves it, with a ridge of {summary.alpha:g} on "
         "standardised columns."
     )
-    if getattr(summary.classifier, "coefficients_", "auc") == "logistic":
+    classifier: Any = summary.classifier
+    if getattr(classifier, "coefficients_", "auc") == "logistic":
+        ridge = classifier.cv_results_["param_logistic_ridge"][classifier.best_index_]
         text += (
-            " The weights are those of a logistic regression on the chosen columns, which ranked "
-            "validation rows better."
+            " The weights are those of a logistic regression on the chosen columns, with a ridge "
+            f"of {ridge:g}, which ranked validation rows better."
         )
     if (largest := summary.settings.get("points")) is not None:
         text += (
@@ -84,7 +86,6 @@ def _describe_score(summary: FitSummary) -> str:
         )
     if included := summary.settings.get("always_include"):
         text += f" Included by request: {', '.join(map(str, included))}."
-    classifier: Any = summary.classifier
     if getattr(classifier, "families", None) is not None:
         most = classifier.max_per_family
         text += f" No list has more than {most} column{'' if most == 1 else 's'} of a family."
