@@ -162,7 +162,7 @@ MaxColumns = Annotated[
     int | None,
     typer.Option(
         "--max-k", min=1, metavar="N", show_default=False, rich_help_panel=CHECKS,
-        help="Largest number of columns to try. By default 150, or a fifth of the rows.",
+        help="Largest number of columns to try. By default 150, or a third of the rows.",
     ),
 ]  # fmt: skip
 Rule = Annotated[

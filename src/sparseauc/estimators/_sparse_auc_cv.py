@@ -31,7 +31,7 @@ Indices = npt.NDArray[np.int64]
 
 # Values of k tried by default, and how many rows each column of a list must have.
 _SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100, 120, 150])
-_ROWS_PER_COLUMN = 5
+_ROWS_PER_COLUMN = 3
 # Largest size of X (rows × columns) for which logistic coefficients are tried by default.
 _SMALL = 2**22
 
@@ -46,14 +46,14 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     Parameters
     ----------
     ks : array-like of int, optional
-        Values of k to try. By default 1 … 50 and some up to 150, but none above a fifth of the
+        Values of k to try. By default 1 … 50 and some up to 150, but none above a third of the
         rows. Values above the number of columns are left out, with a warning.
     alphas : array-like of float, optional
         Ridges to try, on the standardised scale. By default 0.01, 1 and 100, and ten times as much
         unless there are more rows than columns. Large ridges choose by difference of means.
     cv : int, splitter or iterable, optional
         As in scikit-learn; an int is the number of stratified folds. By default five folds,
-        repeated up to ten times until two hundred rows of the rarer class have been validated.
+        repeated up to five times until two hundred rows of the rarer class have been validated.
     rule : {"best", "1se"} or callable, default="best"
         "best": the fewest columns with a mean AUC within 0.002 of the highest. "1se": the fewest
         columns with a mean AUC within one standard error of the highest (or within 0.005, if that

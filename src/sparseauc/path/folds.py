@@ -217,7 +217,7 @@ def make_splits(
     A number of folds is shuffled if ``n_repeats`` is given.
 
     With few rows of a class the AUC of a fold is a matter of luck; repeats average it out, until
-    two hundred rows of the rarer class have been validated, ten times at most.
+    two hundred rows of the rarer class have been validated, five times at most.
 
     With strata, default folds hold rows of every stratum, in both classes; where most strata are
     too small for that, as matched sets are, folds keep strata whole. Splitters that keep groups
@@ -226,7 +226,7 @@ def make_splits(
     if cv is None:
         counted = positive if strata is None else positive[strata.code >= 0]
         rarer = int(min(counted.sum(), (~counted).sum()))
-        cv, n_repeats = max(2, min(5, rarer)), min(10, -(-200 // rarer))
+        cv, n_repeats = max(2, min(5, rarer)), min(5, -(-200 // rarer))
     labels: npt.NDArray[Any] = positive
     if strata is not None and isinstance(cv, Integral):
         n_folds = int(cv)
