@@ -8,7 +8,7 @@ enters the choice of columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -263,14 +263,16 @@ def find_paths(
     Only the last ``n_thorough`` are searched thoroughly: elsewhere it buys no AUC.
     """
     first_thorough = len(training) - n_thorough
-    searches = [
+    searches: Iterable[PathSearch] = (
         PathSearch(moments, ks, restrictions, thorough=number >= first_thorough)
         for number, moments in enumerate(training)
-    ]
+    )
+    gathered = training[0].gathered
+    if gathered is not None:
+        searches = list(searches)  # they go on when more of H was gathered
     while True:
         # Where H is gathered, only small products are left: several threads would get in each
         # other's way.
-        gathered = training[0].gathered
         with threadpool_limits(None if gathered is None else 1, user_api="blas"):
             found = run(delayed(_path_or_missing)(search, alphas) for search in searches)
         missing = NotGathered()
