@@ -9,6 +9,7 @@ from typing import Any
 from .convergence import SCALES, Scale, convergence_task
 from .methods import METHODS, PAPER_METHODS
 from .presets import PAPER, Preset, points
+from .printed import read_lines
 from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, Where, one_switch_on
 from .real import DATASETS, N_FOLDS, real_task
 from .synthetic import synthetic_task
@@ -106,11 +107,11 @@ def table_tasks(request: Request, protocol: str) -> dict[Key, Task]:
 
     Under the protocol that was not chosen only the paper's methods are run, to compare with it.
     """
-    preset, chosen = request.preset, request.is_chosen(protocol)
+    preset = request.preset
+    methods = request.table_methods if request.is_chosen(protocol) else request.paper_methods
     return _crossed(
-        request, PROTOCOLS[protocol], request.table_methods if chosen else request.paper_methods,
-        _sparsities(preset.sparsities), preset.trials if chosen else preset.other_trials,
-        preset.folds if chosen else preset.other_folds,
+        request, PROTOCOLS[protocol], methods, _sparsities(preset.sparsities), preset.trials,
+        preset.folds,
     )  # fmt: skip
 
 
@@ -126,11 +127,10 @@ def figure2_tasks(request: Request) -> dict[Key, Task]:
 
 def real_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     """Tasks of Table III and Figures 3 and 4 under a protocol."""
-    preset, chosen = request.preset, request.is_chosen(protocol)
     return _crossed(
-        request, PROTOCOLS[protocol], request.methods if chosen else request.paper_methods,
-        {name: {"dataset": name} for name in request.datasets},
-        preset.real_trials if chosen else preset.other_real_trials, N_FOLDS,
+        request, PROTOCOLS[protocol],
+        request.methods if request.is_chosen(protocol) else request.paper_methods,
+        {name: {"dataset": name} for name in request.datasets}, request.preset.real_trials, N_FOLDS,
         [method for method in request.methods if not METHODS[method].in_tables],
     )  # fmt: skip
 
@@ -252,20 +252,7 @@ def find_experiments(names: list[str]) -> tuple[str, ...]:
 
 # Seconds of a task of the paper preset on one core: synthetic, colon, leukemia. On the genes under
 # the corrected protocol, which tunes on five splits; the published one tunes on one.
-_SECONDS: Mapping[str, tuple[float, float, float]] = {
-    "sht-auc": (1.0, 1.2, 21.0),
-    "sto-iht": (0.9, 1.0, 21.0),
-    "hsg-ht": (2.5, 1.8, 3.7),
-    "spam-l1": (4.2, 1.8, 6.2),
-    "spam-l2": (1.5, 0.2, 0.2),
-    "solam": (2.6, 0.2, 0.2),
-    "fsauc": (27.0, 11.0, 38.0),
-    "spam-l1l2": (34.0, 15.0, 50.0),
-    "sparse-auc": (40.0, 1.8, 5.0),
-    "mean-difference": (0.1, 0.1, 0.1),
-    "shrunken-centroid": (0.1, 0.1, 0.1),
-    "l1-logistic": (2.6, 0.3, 0.8),
-}
+_SECONDS = {method: tuple(map(float, costs)) for method, *costs in read_lines("costs.csv")}
 _CONVERGENCE_SECONDS = 0.1
 # Of a drawn table of the paper's task; the easy task takes a twentieth of it.
 _THEORY_SECONDS = 6.0

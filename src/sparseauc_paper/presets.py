@@ -30,11 +30,9 @@ class Preset:
 
     Attributes
     ----------
-    trials, other_trials : int
-        Draws of the synthetic data for Tables I and II under the chosen protocol, and under the
-        other one, for comparison.
-    folds, other_folds : int
-        Test parts of a trial that are used, of the five it has.
+    trials, folds : int
+        Draws of the synthetic data for Tables I and II; test parts of each that are used, of the
+        five it has.
     sparsities, ratios : tuples
         k* of Tables I and II and of Figure 1; shares of positives of Figure 2.
     figure2_trials, figure2_folds : int
@@ -42,7 +40,7 @@ class Preset:
         Of the convergence plots.
     theory_ratios, theory_tables
         Shares of positives, and tables drawn for each, on which the theory is measured.
-    real_trials, other_real_trials : int
+    real_trials : int
         Trials of five test parts each on the gene data.
     audit_sparsities, audit_trials, audit_folds, audit_datasets, audit_real_trials,
     audit_real_folds, audit_methods
@@ -60,9 +58,7 @@ class Preset:
 
     name: str
     trials: int
-    other_trials: int
     folds: int
-    other_folds: int
     sparsities: tuple[int, ...]
     ratios: tuple[float, ...]
     figure2_trials: int
@@ -73,7 +69,6 @@ class Preset:
     theory_ratios: tuple[float, ...]
     theory_tables: int
     real_trials: int
-    other_real_trials: int
     audit_sparsities: tuple[int, ...]
     audit_trials: int
     audit_folds: int
@@ -116,8 +111,8 @@ class Preset:
         if trials is None:
             return self
         return replace(
-            self, trials=trials, other_trials=trials, figure2_trials=trials, real_trials=trials,
-            other_real_trials=trials, audit_trials=trials, audit_real_trials=trials,
+            self, trials=trials, figure2_trials=trials, real_trials=trials, audit_trials=trials,
+            audit_real_trials=trials,
         )  # fmt: skip
 
 
@@ -133,9 +128,7 @@ _RATIOS = tuple(round(0.05 * i, 2) for i in range(1, 11))
 PAPER = Preset(
     name="paper",
     trials=5,
-    other_trials=5,
     folds=5,
-    other_folds=5,
     sparsities=(20, 40, 60, 80),
     ratios=_RATIOS,
     figure2_trials=5,
@@ -146,7 +139,6 @@ PAPER = Preset(
     theory_ratios=_RATIOS,
     theory_tables=5,
     real_trials=20,
-    other_real_trials=20,
     # Twenty pairs for each switch and method: differences of pairs need fewer draws than means.
     audit_sparsities=(40, 80),
     audit_trials=5,
@@ -192,16 +184,13 @@ QUICK = replace(
     # Data sets differ by more than the test parts of one do: rather five draws than five parts.
     trials=5,
     folds=1,
-    other_trials=3,
-    other_folds=1,
     ratios=(0.05, 0.1, 0.2, 0.35, 0.5),
     figure2_trials=2,
     figure2_folds=1,
     figure1_folds=1,
     theory_ratios=(0.05, 0.1, 0.25, 0.5),
     theory_tables=1,
-    real_trials=1,
-    other_real_trials=4,
+    real_trials=2,
     audit_trials=5,
     audit_folds=1,
     audit_real_trials=2,

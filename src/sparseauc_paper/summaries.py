@@ -20,6 +20,7 @@ from .convergence import SCALES, Scale
 from .methods import METHODS
 from .plan import Request
 from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
+from .real import N_FOLDS
 from .store import Outcome
 from .tasks import Task
 from .tuning import Floats
@@ -245,6 +246,14 @@ def _extent(trials: int, folds: int, what: str) -> str:
     return f"{several}, one test part each" if folds == 1 else f"{several} of {folds} test parts"
 
 
+def _draws(request: Request) -> str:
+    return _extent(request.preset.trials, request.preset.folds, "draw")
+
+
+def _trials(request: Request) -> str:
+    return _extent(request.preset.real_trials, N_FOLDS, "trial")
+
+
 def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table I under a protocol, beside the printed numbers."""
     values = table_values(request, protocol, "auc", outcomes)
@@ -253,7 +262,7 @@ def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
         _name("table1", request, protocol),
         f"Table I, {protocol} protocol",
         f"Test AUC at {plan.TABLE_RATIO:.0%} positives under {PROTOCOL_WORDS[protocol]}; "
-        f"{_synthetic_extent(request, protocol)}{_values_of(values)}. {_ABOUT_DIFFERENCES}",
+        f"{_draws(request)}{_values_of(values)}. {_ABOUT_DIFFERENCES}",
         pd.DataFrame(lines),
     )
 
@@ -268,7 +277,7 @@ def table2(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
         _name("table2", request, protocol),
         f"Table II, {protocol} protocol",
         f"Agreement of the columns chosen with the k* shifted ones, under "
-        f"{PROTOCOL_WORDS[protocol]}; {_synthetic_extent(request, protocol)}{_values_of(values)}. "
+        f"{PROTOCOL_WORDS[protocol]}; {_draws(request)}{_values_of(values)}. "
         "The convex methods give dense answers: their columns are "
         + (
             "those with a coefficient of at least 0.001"
@@ -282,13 +291,6 @@ def table2(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
 
 def _sparsity_columns(request: Request) -> dict[str, str]:
     return {str(k): f"k* = {k}" for k in request.preset.sparsities}
-
-
-def _synthetic_extent(request: Request, protocol: str) -> str:
-    preset = request.preset
-    if request.is_chosen(protocol):
-        return _extent(preset.trials, preset.folds, "draw")
-    return _extent(preset.other_trials, preset.other_folds, "draw")
 
 
 def _name(stem: str, request: Request, protocol: str) -> str:
@@ -517,12 +519,6 @@ def real_results(
     return RealResults(tuned, by_k, share, best_k)
 
 
-def _real_extent(request: Request, protocol: str) -> str:
-    preset = request.preset
-    trials = preset.real_trials if request.is_chosen(protocol) else preset.other_real_trials
-    return _extent(trials, 5, "trial")
-
-
 def table3(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table III under a protocol."""
     tasks = plan.real_tasks(request, protocol)
@@ -541,7 +537,7 @@ def table3(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
         _name("table3", request, protocol),
         f"Table III, {protocol} protocol",
         f"Test AUC on the gene data under {PROTOCOL_WORDS[protocol]}; {chosen}; "
-        f"{_real_extent(request, protocol)}{_values_of(results.tuned)}. {_ABOUT_DIFFERENCES}",
+        f"{_trials(request)}{_values_of(results.tuned)}. {_ABOUT_DIFFERENCES}",
         pd.DataFrame(lines),
     )
 
@@ -564,7 +560,7 @@ def figures_by_k(request: Request, protocol: str, outcomes: Outcomes) -> tuple[F
         Figure(
             _name("figure3", request, protocol),
             f"Figure 3: AUC against k, {protocol} protocol",
-            f"Test AUC on the gene data for every k, {_real_extent(request, protocol)}; what else "
+            f"Test AUC on the gene data for every k, {_trials(request)}; what else "
             "there is to tune is tuned for each k. Methods without a limit k are drawn level. "
             "Bands are one standard error.",
             aucs,
@@ -574,7 +570,7 @@ def figures_by_k(request: Request, protocol: str, outcomes: Outcomes) -> tuple[F
             f"Figure 4: share of related genes against k, {protocol} protocol",
             "Share of the columns chosen that measure one of the paper's markers (a precision: the "
             f"paper's formula has a recall, its text and programs this). "
-            f"{_real_extent(request, protocol)}; markers in the "
+            f"{_trials(request)}; markers in the "
             f"{'published' if PROTOCOLS[protocol].published_markers else 'corrected'} reading. "
             "Bands are one standard error.",
             shares,

@@ -15,7 +15,7 @@ from sparseauc_paper.report import make_report
 
 pytestmark = pytest.mark.slow
 
-PRESET = replace(TINY, sparsities=(40, 60), trials=6, other_trials=6, real_trials=12)
+PRESET = replace(TINY, sparsities=(40, 60), trials=6, real_trials=12)
 
 
 def tables(request, protocol, value, noise=0.02):
@@ -64,7 +64,7 @@ def test_twice_as_well(theirs, expected):
 
 
 def test_few_values_tell_nothing():
-    preset = replace(PRESET, trials=1, other_trials=1)
+    preset = replace(PRESET, trials=1)
     request = Request(preset, "published", ("sht-auc", "sto-iht"), seed=0, datasets=())
     value = {"sht-auc": (0.9, 0.9), "sto-iht": (0.5, 0.1)}
     claims = judge_claims(request, tables(request, "published", value))

@@ -38,11 +38,8 @@ def restricted_convexity(n: float, d: int, s: int, r: float, deviation: float = 
     n rows (a float, so that limits can be asked for), d columns, s non-zeros (2k + k* in Theorem
     1), a share r of positives of at most 1/2, and λ = λ_min(Σ^½), the ``deviation``.
 
-    Notes
-    -----
     It is a bound only where ``convexity_is_bound``, which takes several hundred times s·log(d)
-    positives; with fewer the printed value grows again, without limit as n → 0, while every column
-    has variance 1. Where it is a bound it errs on the safe side, by a factor of 4 at least.
+    positives; with fewer the printed value grows again, without limit as n → 0.
 
     Examples
     --------
@@ -84,12 +81,8 @@ def restricted_smoothness(d: int, s: int, r: float, b: float) -> float:
 
     b is the number of rows of a block, the others are as for ``restricted_convexity``.
 
-    Notes
-    -----
-    The proof takes the worst share of positives a block could have, which gives 1/r. With one
-    block of all rows (b = n) the share is r itself, and the dependence on r is gone: the formula
-    speaks of imbalance only as far as blocks differ in it. On the whole the printed value stands,
-    a loose bound, as long as log(n) stays below about 2·log(d)².
+    The 1/r comes from the worst share of positives a block could have: the formula speaks of
+    imbalance only as far as blocks differ in it.
 
     Examples
     --------
@@ -105,8 +98,7 @@ def restricted_smoothness(d: int, s: int, r: float, b: float) -> float:
 def expansion_of_theorem(k: int, k_star: int) -> float:
     """ν as Theorem 1 defines it: 1 + k*/k + √(k*/k).
 
-    An upper bound of ``expansion_of_lemma``, and not the ν of the proof, whose 1 + ν it replaces:
-    under the appendix's √((1 + ν)(1 − 1/ρ)) it would count the 1 twice.
+    An upper bound of ``expansion_of_lemma``, and not the ν of the proof, whose 1 + ν it replaces.
 
     Examples
     --------
@@ -127,11 +119,8 @@ def expansion_of_lemma(k: int, k_star: int, d: int | None = None) -> float:
 
     with 1 ≤ k* ≤ k. Without d there are at least k + k* columns, and μ = k*/k.
 
-    Notes
-    -----
     Since ν² = μ(1 + ν), (1 + ν)(1 − 1/ρ) < 1 exactly if 1/μ > ρ² − ρ: the condition of Theorem 1,
-    k > (ρ² − ρ)k*, is κ < 1 with *this* factor. With the theorem's own it is not enough: ρ = 2 and
-    k = 2.1 k* give κ = 1.04.
+    k > (ρ² − ρ)k*, is κ < 1 with *this* factor.
 
     Examples
     --------

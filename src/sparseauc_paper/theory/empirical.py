@@ -93,24 +93,14 @@ def hessian_root(objective: AUCObjective, rows: npt.ArrayLike, n_blocks: int) ->
     return np.vstack([root, objective.moments.delta])
 
 
-def least_eigenvalue(
-    root: Array, size: int, *, n_random: int = 30, rng: np.random.Generator
+def restricted_eigenvalue(
+    root: Array, size: int, sign: float, *, n_random: int = 30, rng: np.random.Generator
 ) -> Bracket:
-    """Bracket the least eigenvalue of ZᵀZ on any ``size`` columns: half of ρ⁻, for Z of F."""
-    return _bracket(root, size, -1.0, n_random, rng)
+    """Bracket the greatest (sign 1) or least (sign −1) eigenvalue of ZᵀZ on any ``size`` columns.
 
-
-def greatest_eigenvalue(
-    root: Array, size: int, *, n_random: int = 30, rng: np.random.Generator
-) -> Bracket:
-    """Bracket the greatest eigenvalue of ZᵀZ on any ``size`` columns: half of a block's ρ⁺."""
-    return _bracket(root, size, 1.0, n_random, rng)
-
-
-def _bracket(
-    root: Array, size: int, sign: float, n_random: int, rng: np.random.Generator
-) -> Bracket:
-    """Bracket the greatest eigenvalue of ±ZᵀZ on ``size`` columns, then undo the sign."""
+    The least is half of ρ⁻ for Z of F, the greatest half of ρ⁺ for Z of a block. Sought is the
+    greatest of ±ZᵀZ; the sign is undone at the end.
+    """
     d = root.shape[1]
     if not 1 <= size <= d:
         raise ValueError(f"size must lie between 1 and the {d} columns, got {size}")
@@ -296,10 +286,10 @@ def empirical_constants(
     d = objective.n_features
     size = min(2 * k + k_star, d)
     whole = hessian_root(objective, blocks.rows, 1)
-    least = least_eigenvalue(whole, size, n_random=n_random, rng=rng)
+    least = restricted_eigenvalue(whole, size, -1.0, n_random=n_random, rng=rng)
     brackets = [
-        greatest_eigenvalue(
-            hessian_root(objective, rows, len(blocks)), size, n_random=n_random, rng=rng
+        restricted_eigenvalue(
+            hessian_root(objective, rows, len(blocks)), size, 1.0, n_random=n_random, rng=rng
         )
         for rows in _rows_of(blocks)
     ]

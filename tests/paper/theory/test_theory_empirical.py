@@ -23,10 +23,9 @@ from sparseauc_paper.theory.empirical import (
     block_gradient_norm,
     empirical_constants,
     fit_rate,
-    greatest_eigenvalue,
     hessian_root,
-    least_eigenvalue,
     measure_course,
+    restricted_eigenvalue,
 )
 
 pytestmark = pytest.mark.slow
@@ -111,8 +110,8 @@ def test_brackets_hold_the_truth(seed, n_rows, d, data, n_random):
     root = rng.normal(size=(n_rows, d)) * rng.choice([0, 1, 10], size=d, p=[0.1, 0.8, 0.1])
     least, greatest = enumerated(root, size)
     slack = 1e-9 * max(1.0, greatest)
-    low = least_eigenvalue(root, size, n_random=n_random, rng=rng)
-    high = greatest_eigenvalue(root, size, n_random=n_random, rng=rng)
+    low = restricted_eigenvalue(root, size, -1.0, n_random=n_random, rng=rng)
+    high = restricted_eigenvalue(root, size, 1.0, n_random=n_random, rng=rng)
     assert low.bound - slack <= least <= low.found + slack
     assert high.found - slack <= greatest <= high.bound + slack
     if n_random:
@@ -132,8 +131,8 @@ def test_all_columns_leave_nothing_open():
     rng = np.random.default_rng(0)
     values = np.linalg.eigvalsh(root.T @ root)
     for bracket, truth in (
-        (least_eigenvalue(root, 8, rng=rng), values[0]),
-        (greatest_eigenvalue(root, 8, rng=rng), values[-1]),
+        (restricted_eigenvalue(root, 8, -1.0, rng=rng), values[0]),
+        (restricted_eigenvalue(root, 8, 1.0, rng=rng), values[-1]),
     ):
         assert_allclose([bracket.found, bracket.bound, bracket.random], truth)
 
@@ -144,8 +143,8 @@ def test_search_finds_the_worst_columns_mostly_and_bad_ones_always():
         rng = np.random.default_rng(seed)
         root = rng.normal(size=(30, 12))
         least, greatest = enumerated(root, 4)
-        low = least_eigenvalue(root, 4, n_random=10, rng=rng)
-        high = greatest_eigenvalue(root, 4, n_random=10, rng=rng)
+        low = restricted_eigenvalue(root, 4, -1.0, n_random=10, rng=rng)
+        high = restricted_eigenvalue(root, 4, 1.0, n_random=10, rng=rng)
         found += int(low.found <= least * (1 + 1e-9)) + int(high.found >= greatest * (1 - 1e-9))
         by_chance += int(low.random <= least * 1.0001) + int(high.random >= greatest * 0.9999)
         short_of.append([low.found / least, greatest / high.found])
@@ -158,14 +157,14 @@ def test_certain_bounds_use_the_discs_where_they_are_sharper():
     # Ten equal groups of five columns that go together: all 50 columns have a greatest eigenvalue
     # of 5 ways, but on two columns there is no more than 2.
     root = np.kron(np.eye(10), np.ones((1, 5)))
-    bracket = greatest_eigenvalue(root, 2, rng=np.random.default_rng(0))
+    bracket = restricted_eigenvalue(root, 2, 1.0, rng=np.random.default_rng(0))
     assert_allclose([bracket.found, bracket.bound], 2)
 
 
 @pytest.mark.parametrize("size", [0, 6])
 def test_sizes_out_of_range_are_refused(size):
     with pytest.raises(ValueError, match="5 columns"):
-        least_eigenvalue(np.eye(5), size, rng=np.random.default_rng(0))
+        restricted_eigenvalue(np.eye(5), size, -1.0, rng=np.random.default_rng(0))
 
 
 def test_constants_of_a_table_by_enumeration():
@@ -222,7 +221,7 @@ def test_whole_gradient_is_not_bounded_by_the_restricted_smoothness():
     _, _, objective = outbreak(n=30, d=20)
     root = hessian_root(objective, np.arange(30), 1)
     matrix = root.T @ root
-    chosen = greatest_eigenvalue(root, 3, rng=np.random.default_rng(0)).support
+    chosen = restricted_eigenvalue(root, 3, 1.0, rng=np.random.default_rng(0)).support
     v = np.linalg.eigh(matrix[np.ix_(chosen, chosen)])[1][:, -1]
     rho_plus = 2 * enumerated(root, 3)[1]
     assert np.linalg.norm(2 * matrix[:, chosen] @ v) > 1.05 * rho_plus
