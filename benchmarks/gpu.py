@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from sparseauc import _streaming
+from sparseauc.chunks import DeviceChunks
 from sparseauc.objective.device import DeviceObjective
 from sparseauc.solvers import sht_auc, sht_auc_grid
 
@@ -86,7 +87,7 @@ def one_large_fit(bandwidth, n=20_000, d=200_000):
     positive = np.arange(n) % 20 == 0
     X = torch.randn(n, d, device="cuda")
     X[torch.from_numpy(positive).cuda(), :100] += 0.3
-    objective = DeviceObjective(X, positive, None, X.device)
+    objective = DeviceObjective(DeviceChunks(X, X.device), positive, None)
     epochs = [epoch_seconds(objective, 2000, 100, 5, 25) for _ in range(3)]
     epoch = max(epochs)
     share = X.nbytes / epoch / bandwidth
@@ -110,7 +111,8 @@ def streamed_fit(n=20_000, d=100_000):
     positive = np.arange(n) % 20 == 0
     # Made on the GPU: it takes the host minutes.
     X = torch.randn(n, d, device="cuda").cpu().numpy()
-    objective = DeviceObjective(X, positive, None, torch.device("cuda"), streamed=True)
+    chunks = DeviceChunks(X, torch.device("cuda"), streamed=True)
+    objective = DeviceObjective(chunks, positive, None)
     epoch = epoch_seconds(objective, 2000, 100, 2, 42)
     # Without room on the host for a page-locked copy, every block is gathered anew.
     share, _streaming._SHARE = _streaming._SHARE, 0.0

@@ -290,18 +290,17 @@ def test_names_are_spread_apart():
 def test_stability_names_the_stable_columns():
     ks = [1, 2, 3]
     frequencies = np.array([[0.5, 0.1, 0.0, 0.4], [0.8, 0.3, 0.1, 0.6], [0.9, 0.6, 0.2, 0.55]])
-    display = StabilityPathDisplay.from_frequencies(
-        ks, frequencies, names=["a", "b", "c", "d"], threshold=0.6
-    )
+    names = ["a", "b", "c", "d"]
+    display = StabilityPathDisplay(ks=ks, frequencies=frequencies, names=names).plot()
     for name, column in zip("abcd", frequencies.T, strict=True):
         np.testing.assert_array_equal(display.lines_[name].get_ydata(), column)
     assert sorted(text.get_text() for text in display.ax_.texts) == ["a", "b", "d"]
     assert list(display.line_.get_ydata()) == [0.6, 0.6]
     assert legend_texts(display.ax_) == ["threshold 0.6: 3 columns reach it"]
-    few = StabilityPathDisplay.from_frequencies(ks, frequencies, n_labels=1)
-    assert [text.get_text() for text in few.ax_.texts] == ["x0"]
+    few = StabilityPathDisplay(ks=ks, frequencies=frequencies, names=names).plot(n_labels=1)
+    assert [text.get_text() for text in few.ax_.texts] == ["a"]
     with pytest.raises(ValueError, match=r"a row for each of the 3 ks, got shape \(4, 3\)"):
-        StabilityPathDisplay.from_frequencies(ks, frequencies.T)
+        StabilityPathDisplay(ks=ks, frequencies=frequencies.T, names=names).plot()
 
 
 def test_stability_of_a_result(data):

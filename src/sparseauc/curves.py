@@ -62,10 +62,9 @@ def roc_band(
 
     Parameters
     ----------
-    scores : ndarray of shape (n,)
-    positive : ndarray of bool of shape (n,)
+    scores, positive : ndarrays of shape (n,)
     confidence : float, default=0.95
-        Level, of each point or of the whole curve.
+        Level of each point, or of the whole curve.
     band : {"pointwise", "simultaneous"}, default="pointwise"
     n_points : int, default=501
 
@@ -81,12 +80,10 @@ def roc_band(
     classes are independent, so each takes the square root of the level.
 
     *Pointwise*: the number of negatives above c is binomial, and the limits for the positives are
-    those of Clopper and Pearson. The band has the stated coverage at any one t, and less along the
-    whole curve.
+    those of Clopper and Pearson.
 
-    *Simultaneous*: both distribution functions lie within Massart's bound √(log(2/a)/2n) of the
-    empirical ones everywhere at once, and so the whole true curve lies in the band with the level
-    stated.
+    *Simultaneous*: both distribution functions lie everywhere within Massart's bound √(log(2/a)/2n)
+    of the empirical ones, so the whole true curve lies in the band.
     """
     positives, negatives = scores[positive], scores[~positive]
     n_positive, n_negative = positives.size, negatives.size
@@ -187,8 +184,7 @@ def fit_logistic(scores: Array, positive: Mask, *, smooth: bool = False) -> tupl
 
     Parameters
     ----------
-    scores : ndarray of shape (n,)
-    positive : ndarray of bool of shape (n,)
+    scores, positive : ndarrays of shape (n,)
     smooth : bool, default=False
         Whether to fit Platt's targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) in place of 1 and 0, which
         keeps the slope finite where the score separates the classes.

@@ -184,18 +184,8 @@ def _add_rows(table, rows, multipliers, total):  # type: ignore[no-untyped-def]
                 x2, x3 = table[rows[i + 2], low:high], table[rows[i + 3], low:high]
                 x4, x5 = table[rows[i + 4], low:high], table[rows[i + 5], low:high]
                 x6, x7 = table[rows[i + 6], low:high], table[rows[i + 7], low:high]
-                a0, a1, a2, a3 = (
-                    multipliers[i],
-                    multipliers[i + 1],
-                    multipliers[i + 2],
-                    multipliers[i + 3],
-                )
-                a4, a5, a6, a7 = (
-                    multipliers[i + 4],
-                    multipliers[i + 5],
-                    multipliers[i + 6],
-                    multipliers[i + 7],
-                )
+                a = multipliers[i : i + 8]
+                a0, a1, a2, a3, a4, a5, a6, a7 = a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]
                 for j in range(part.size):
                     first = (a0 * x0[j] + a1 * x1[j]) + (a2 * x2[j] + a3 * x3[j])
                     second = (a4 * x4[j] + a5 * x5[j]) + (a6 * x6[j] + a7 * x7[j])

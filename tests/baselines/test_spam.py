@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from online_problems import problem, storages
 
 from sparseauc.baselines.spam import SPAMState, spam
 from sparseauc.objective import AUCObjective, minimise_on_support
@@ -37,31 +38,6 @@ def naive_spam(X, y, order, l1, l2, xi, weight=None, w=None, running=False):
 
 
 PENALTIES = {"l1": (0.02, 0.0), "l2": (0.0, 0.3), "elastic net": (0.01, 0.5), "none": (0.0, 0.0)}
-
-
-def problem(seed, n=None, d=None, density=0.3):
-    """A random sparse table, with an empty row and now and then a single positive."""
-    rng = np.random.default_rng(seed)
-    n, d = n or int(rng.integers(5, 60)), d or int(rng.integers(1, 40))
-    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
-    X[n // 2] = 0.0
-    y = np.where(rng.random(n) < 0.4, 1, -1)
-    if seed % 5 == 0:
-        y[:] = -1
-    y[:2] = 1, -1
-    return X, y
-
-
-def storages(X):
-    read_only = X.copy()
-    read_only.flags.writeable = False
-    return {
-        "C": X,
-        "F": np.asfortranarray(X),
-        "strided": np.repeat(X, 2, axis=1)[:, ::2],
-        "read-only": read_only,
-        "CSR": sp.csr_array(X),
-    }
 
 
 # ----------------------------------------------------------------------------------------- equality

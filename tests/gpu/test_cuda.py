@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparseauc import SHTAUCClassifier
+from sparseauc.chunks import DeviceChunks
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
 from sparseauc.objective.device import DeviceObjective
@@ -83,7 +84,8 @@ def test_rows_that_stream_give_the_same_answer(batch_size, share, monkeypatch):
     monkeypatch.setattr("sparseauc._streaming._SHARE", share)
     X, positive = problem(2, 1000, 3000, np.float32)
     arguments = {"step_size": 1e-4, "batch_size": batch_size, "max_epochs": 5}
-    objective = DeviceObjective(X, positive, None, torch.device("cuda"), streamed=True)
+    chunks = DeviceChunks(X, torch.device("cuda"), streamed=True)
+    objective = DeviceObjective(chunks, positive, None)
     found = sht_auc(objective, 10, rng=np.random.default_rng(0), **arguments)
     expected = sht_auc(AUCObjective(X, positive), 10, rng=np.random.default_rng(0), **arguments)
     np.testing.assert_array_equal(found.support, expected.support)

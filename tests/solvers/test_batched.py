@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparseauc.blocks import RowBlocks, visiting_order
+from sparseauc.chunks import DeviceChunks
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
 from sparseauc.objective.device import DeviceObjective, StreamedBlocks
@@ -298,7 +299,8 @@ def test_a_tensor_that_is_not_finite_names_the_place(value, name):
 
 
 def on_device(X, positive, weight=None, *, streamed=False):
-    return DeviceObjective(X, positive, weight, torch.device("cpu"), streamed=streamed)
+    chunks = DeviceChunks(X, torch.device("cpu"), streamed=streamed)
+    return DeviceObjective(chunks, positive, weight)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

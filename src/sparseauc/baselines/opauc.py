@@ -11,9 +11,8 @@ The bracket is half the gradient over the pairs that x forms with all earlier ro
 class, exactly, although no row is kept (Gao, Jin, Zhu and Zhou, 2013). There is no step until both
 classes were seen.
 
-Use it on a stream that can be read once only. The answer is dense. A step costs O(d²), and so does
-the memory; beyond some thousand columns random sketches of low rank stand in for the covariances,
-O(d·rank) each.
+Use it on a stream that can be read only once. The answer is dense. Time of a step and memory are
+O(d²); with many columns, random sketches of low rank replace the covariances, at O(d·rank).
 """
 
 from __future__ import annotations
@@ -35,13 +34,12 @@ from ..solvers._epochs import SolverResult
 from ._online import Doubles, Mask, RowState
 from ._online_classifier import UnweightedClassifier
 
-# Rows between two looks at w: an overflow or an interruption waits no longer than that, and no
-# more random vectors are drawn at a time.
+# Rows between two checks for overflow or interruption.
 _CHUNK = 256
 
 
 def _reordering(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile as part of a kernel; sums may be reordered, so that they are vectorised."""
+    """Compile as part of a kernel; sums may be reordered."""
     part: Callable[..., Any] = register_jitable(fastmath=REORDER)(function)
     return part
 
@@ -124,7 +122,7 @@ def _compare(x, centre, w):  # type: ignore[no-untyped-def]
 
 
 class _Memory(NamedTuple):
-    """What is remembered of the positives (first) and of the negatives (second).
+    """State of the positives (first) and of the negatives (second).
 
     Attributes
     ----------
@@ -322,16 +320,14 @@ def opauc(
     Notes
     -----
     The curvature of a step, the largest eigenvalue of (x − c)(x − c)ᵀ + S + alpha·I, is at most
-    ‖x − c‖² + tr S + alpha. The automatic step is half of one over this bound, computed from the
-    rows so far, with tr S of the row's own class in place of ‖x − c‖² where that is smaller. So no
-    step overshoots, whatever the scale of the columns; and it soon becomes as good as constant,
-    at about 1/(2 tr(S₊ + S₋)).
+    ‖x − c‖² + tr S + alpha. The automatic step is half of one over this bound, with tr S of the
+    row's own class in place of ‖x − c‖² where that is smaller. So no step overshoots, and steps
+    soon become nearly constant, at about 1/(2 tr(S₊ + S₋)).
 
     A sketch replaces the scatter Σ (x_i − c)(x_i − c)ᵀ by ZZᵀ with Z = Σ (x_i − c) r_iᵀ and
-    r_i ~ N(0, I/rank): positive semi-definite, and right on average. The published programs sketch
-    the rows as they are and correct for the centre afterwards: one of them adds the correction
-    instead of subtracting it, and both take ‖r̄‖²ccᵀ, which is only 1/n of what is needed.
-    Here the sketch itself is centred.
+    r_i ~ N(0, I/rank), which is positive semi-definite and unbiased. The published programs sketch
+    the rows without centring them, and correct for the centre afterwards: one with the wrong sign,
+    both by ‖r̄‖²ccᵀ, which is only 1/n of what is needed. Here the sketch itself is centred.
     """
     rng = np.random.default_rng() if rng is None else rng
     state = OPAUCState(
@@ -348,43 +344,30 @@ class OPAUCClassifier(UnweightedClassifier):
 
         F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,
 
-    taking for each row a gradient step over its pairs with *all* earlier rows of the other class,
-    which are remembered by their mean and covariance (Gao, Jin, Zhu and Zhou, 2013). Use it on
-    streams, with ``partial_fit``, when columns are at most a few thousand and a short list of them
-    is not needed: the answer is dense. There is no ``sample_weight``, as the method defines none.
-    Columns should be on comparable scales.
+    by a gradient step for each row over its pairs with *all* earlier rows of the other class, known
+    by their mean and covariance. Use it on streams, with ``partial_fit``, if columns are at most a
+    few thousand and need not be selected: the answer is dense. The method defines no sample
+    weights. Columns should be on comparable scales.
 
     Parameters
     ----------
     step_size : float or "auto", default="auto"
         η, the same in every step. ``"auto"`` divides one half by a bound of each step's curvature,
-        ‖x − c‖² + tr S + alpha with c and S the mean and covariance of the other class so far:
-        no step overshoots, whatever the scale, and none needs a look at later rows.
+        ‖x − c‖² + tr S + alpha with c and S the mean and covariance of the other class so far.
     alpha : float, default=1e-4
         Ridge (λ in the method's paper).
     rank : int, default=50
-        Columns of the random sketches that stand in for the covariances when X has more than
-        ``exact_limit`` columns (τ in the method's paper).
+        Rank of the random sketches of the covariances if X has more than ``exact_limit`` columns
+        (τ in the method's paper).
     exact_limit : int, default=5000
-        Up to this many columns the two covariances are exact, which takes d(d + 1) numbers and
-        O(d²) a row; sketches take 2·d·rank and O(d·rank).
+        Largest number of columns with exact covariances, which take d(d + 1) numbers; sketches
+        take 2·d·rank.
     max_epochs : int, default=1
-        Passes over the rows in ``fit``. More than one helps when columns are correlated and rows
-        are few.
-    tol : float, default=1e-4
-        Stop before ``max_epochs`` when the coefficients move over an epoch by less than ``tol``
-        times their norm. With a constant step they seldom do.
-    shuffle : bool, default=True
-        In ``fit``, visit the rows in a fresh random order every epoch; otherwise in the given
-        order. ``partial_fit`` takes rows as they come.
+        Passes over the rows in ``fit``. More than one helps if columns are correlated and rows few.
     warm_start : bool, default=False
-        Let ``fit`` start from the coefficients of the previous fit, with new means and
-        covariances. (``partial_fit`` goes on with the old ones.)
-    zero_threshold : float, default=0.0
-        Coefficients smaller in magnitude count as zero in ``coef_``; the iteration goes on with
-        all of them.
-    record_history, verbose
-        As for :class:`SHTAUCClassifier`, in ``fit``.
+        Start ``fit`` from the coefficients of the previous fit, with new means and covariances.
+    zero_threshold, tol, shuffle, record_history, verbose
+        As for :class:`SPAMClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the row order and of the sketches.
 
@@ -396,8 +379,7 @@ class OPAUCClassifier(UnweightedClassifier):
 
     Notes
     -----
-    A fitted model keeps the means and covariances, so that ``partial_fit`` can go on: at 5000
-    columns 200 MB in float64.
+    A fitted model keeps the means and covariances for ``partial_fit``: 200 MB for 5000 columns.
 
     References
     ----------

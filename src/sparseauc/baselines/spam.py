@@ -17,9 +17,8 @@
 The mean over rows of the gradient is r(1 − r)∇F, so the minimiser is that of
 F(w) + α‖w‖² + λ‖w‖₁ with α = β₂/(2r(1 − r)) and λ = β₁/(r(1 − r)).
 
-Use it as the convex baseline, or where rows come one at a time. A step costs two sweeps over a
-dense row, and O(non-zeros) on a CSR row. The mean of the iterates is not sparse even with L1, and
-the last iterate is so only after many epochs: for a short list of columns prefer a limit k.
+A step costs two sweeps over a dense row, and O(non-zeros) on a CSR row. The mean of the iterates is
+not sparse even with L1, and the last iterate only after many epochs.
 """
 
 from __future__ import annotations

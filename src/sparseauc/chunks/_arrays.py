@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._base import CHUNK_BYTES, Indices, SequentialChunks, float_dtype
+from ._base import CHUNK_BYTES, Indices, SequentialChunks, equal_sizes, float_dtype
 
 
 class ArrayChunks(SequentialChunks):
@@ -35,21 +35,14 @@ class ArrayChunks(SequentialChunks):
         self._y = y
         row_bytes = max(1, self.shape[1] * np.dtype(array.dtype).itemsize)
         self.chunk_rows = max(1, chunk_bytes // row_bytes)
-        n = self.shape[0]
-        self._sizes = tuple(
-            min(self.chunk_rows, n - start) for start in range(0, n, self.chunk_rows)
-        )
-
-    def target(self) -> npt.NDArray[Any] | None:
-        """Labels given along with the array."""
-        return self._y
+        self._sizes = equal_sizes(self.shape[0], self.chunk_rows)
 
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Give slices of rows; the pages of a memory map are let go after use."""
+        """Yield slices of rows; the pages of a memory map are released after use."""
         for number in range(len(self.sizes)):
             chunk = self._chunk(number)
             yield chunk if columns is None else np.asarray(chunk)[:, columns]
-            _let_go(chunk)
+            _release(chunk)
 
     def _chunk(self, number: int) -> Any:
         start = number * self.chunk_rows
@@ -63,7 +56,7 @@ class ArrayChunks(SequentialChunks):
         for low in range(0, rows.size, self.chunk_rows):
             part = rows[low : low + self.chunk_rows]
             taken[low : low + part.size] = self.array[part[:, None], columns]
-            _let_go(self.array[part[0] : part[-1] + 1])
+            _release(self.array[part[0] : part[-1] + 1])
         return taken
 
 
@@ -77,8 +70,8 @@ def mapped_by(array: Any) -> np.memmap[Any, Any] | None:
     return None
 
 
-def _let_go(chunk: Any) -> None:
-    """Tell the system that the pages of a chunk of a memory map are not needed for now."""
+def _release(chunk: Any) -> None:
+    """Release the pages of a chunk of a memory map."""
     mapped = mapped_by(chunk)
     # Pages of a private copy would lose what was written to them.
     if mapped is None or mapped.mode == "c" or not chunk.flags.c_contiguous or not chunk.size:

@@ -122,16 +122,26 @@ class Chunks(ABC):
         return np.concatenate(self.run(_Take(), wanted, columns=columns))
 
 
+def equal_sizes(n: int, rows: int) -> tuple[int, ...]:
+    """Sizes of chunks of this many rows, the last of what is left."""
+    return tuple(min(rows, n - start) for start in range(0, n, rows))
+
+
 class SequentialChunks(Chunks):
     """Chunks that this process reads one after the other."""
 
+    _y: npt.NDArray[Any] | None = None
     _sizes: tuple[int, ...] | None = None
     # A reading that ``run_on`` goes on with, and the number of the chunk that comes next.
     _reading: tuple[Iterator[Any], int] | None = None
 
     @abstractmethod
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Give the chunks in turn, as arrays or sparse matrices."""
+        """Yield the chunks in turn, as arrays or sparse matrices."""
+
+    def target(self) -> npt.NDArray[Any] | None:
+        """Labels given along with the table."""
+        return self._y
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -214,21 +224,34 @@ def float_dtype(dtype: Any, what: str) -> np.dtype[Any]:
     return dtype if dtype in FLOATS else np.dtype(np.float64)
 
 
-class _Take(Pass[list[npt.NDArray[np.float64]]]):
-    """Gather the rows that are marked."""
+class Gather(Pass[list[npt.NDArray[Any]]]):
+    """Gather an array from every chunk, in the order of the rows."""
+
+    @abstractmethod
+    def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Compute the array of a chunk; see :meth:`Pass.add`."""
 
     def add(
         self,
-        state: list[npt.NDArray[np.float64]] | None,
+        state: list[npt.NDArray[Any]] | None,
         X: Any,
-        start: int,  # noqa: ARG002
+        start: int,
         *known: npt.NDArray[Any],
-    ) -> list[npt.NDArray[np.float64]]:
-        rows = X[np.flatnonzero(known[0])]
-        dense = rows.toarray() if hasattr(rows, "tocsr") else rows
-        return [*(state or ()), dense.astype(np.float64)]
+    ) -> list[npt.NDArray[Any]]:
+        """Append the array of a chunk."""
+        return [*(state or ()), self.give(X, start, *known)]
 
     def merge(
-        self, first: list[npt.NDArray[np.float64]], second: list[npt.NDArray[np.float64]]
-    ) -> list[npt.NDArray[np.float64]]:
+        self, first: list[npt.NDArray[Any]], second: list[npt.NDArray[Any]]
+    ) -> list[npt.NDArray[Any]]:
+        """Keep the order of the rows."""
         return first + second
+
+
+class _Take(Gather):
+    """Rows that are marked."""
+
+    def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
+        rows = X[np.flatnonzero(known[0])]
+        dense: npt.NDArray[Any] = rows.toarray() if hasattr(rows, "tocsr") else rows
+        return dense.astype(np.float64)

@@ -19,7 +19,7 @@ from .._arrays import (
     usable_bytes,
 )
 from .._streaming import DeviceStream, copy_rows
-from ._base import FLOATS, Indices, SequentialChunks
+from ._base import FLOATS, Indices, SequentialChunks, equal_sizes
 
 # Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;
 # larger ones save launches and transfers of what came of them.
@@ -68,36 +68,31 @@ class DeviceChunks(SequentialChunks):
                 self.rows = (X if is_tensor(X) else as_tensor(np.asarray(X))).to(device).detach()
         wanted = _CHUNK_BYTES.get(device.type, 2**26) if chunk_bytes is None else chunk_bytes
         rows = max(1, wanted // (self.shape[1] * self.dtype.itemsize))
-        n = self.shape[0]
-        self._sizes = tuple(min(rows, n - start) for start in range(0, n, rows))
-
-    def target(self) -> npt.NDArray[Any] | None:
-        """Labels are given to ``fit``."""
-        return None
+        self._sizes = equal_sizes(self.shape[0], rows)
 
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Give tensors on the device; some columns alone come as arrays on the host."""
+        """Yield tensors on the device; some columns alone as arrays on the host."""
         if columns is not None:
             yield from self._columns(columns)
         elif self.streamed and self.device.type == "cuda":
             yield from self._stream()
         else:
-            start = 0
-            for size in self.sizes:
-                yield self.rows[start : start + size].to(self.device)
-                start += size
+            for low, high in self._bounds:
+                yield self.rows[low:high].to(self.device)
+
+    @property
+    def _bounds(self) -> Iterator[tuple[int, int]]:
+        """First row of each chunk, and the one after its last."""
+        return itertools.pairwise(itertools.accumulate(self.sizes, initial=0))
 
     def _columns(self, columns: Indices) -> Iterator[npt.NDArray[Any]]:
         chosen = import_torch().from_numpy(np.asarray(columns)).to(self.rows.device)
-        start = 0
-        for size in self.sizes:
-            yield to_host(self.rows[start : start + size].index_select(1, chosen))
-            start += size
+        for low, high in self._bounds:
+            yield to_host(self.rows[low:high].index_select(1, chosen))
 
     def _stream(self) -> Iterator[Any]:
         """Copy the next chunk while one is at work."""
         rows = self.rows.numpy()
-        starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
 
         def piece(low: int, high: int, staging: Any) -> Any:
             chunk = staging[: high - low]
@@ -105,6 +100,4 @@ class DeviceChunks(SequentialChunks):
             return chunk
 
         stream = DeviceStream(self.device, self.rows.dtype, (max(self.sizes), self.shape[1]))
-        return stream.send(
-            functools.partial(piece, low, high) for low, high in itertools.pairwise(starts)
-        )
+        return stream.send(functools.partial(piece, low, high) for low, high in self._bounds)

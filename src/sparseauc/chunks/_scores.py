@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._arrays import import_torch, is_tensor
-from ._base import Chunks, Pass
+from ._base import Chunks, Gather
 
 
 class NotFiniteError(ValueError):
@@ -57,32 +57,19 @@ def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:
     return None
 
 
-class _Scores(Pass[list[npt.NDArray[np.floating]]]):
-    """Score every row by one model."""
+class _Scores(Gather):
+    """Scores of all rows by one model."""
 
     def __init__(self, values: npt.NDArray[np.floating], intercept: float) -> None:
         self._values = values
         self._intercept = intercept
 
-    def add(
-        self,
-        state: list[npt.NDArray[np.floating]] | None,
-        X: Any,
-        start: int,
-        *known: npt.NDArray[Any],  # noqa: ARG002
-    ) -> list[npt.NDArray[np.floating]]:
+    def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
         if (bad := first_not_finite(X)) is not None:
             row, column, value = bad
             raise NotFiniteError(start + row, column, value)
-        return [*(state or ()), X @ self._values + self._intercept]
-
-    def merge(
-        self,
-        first: list[npt.NDArray[np.floating]],
-        second: list[npt.NDArray[np.floating]],
-    ) -> list[npt.NDArray[np.floating]]:
-        """Keep the order of the rows."""
-        return first + second
+        scores: npt.NDArray[Any] = X @ self._values + self._intercept
+        return scores
 
 
 def score_chunks(

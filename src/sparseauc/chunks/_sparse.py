@@ -63,12 +63,8 @@ class CSRChunks(SequentialChunks):
             self._starts.append(min(n, max(start + 1, stop)))
         self._sizes = tuple(np.diff(self._starts).tolist())
 
-    def target(self) -> npt.NDArray[Any] | None:
-        """Labels given along with the matrix."""
-        return self._y
-
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Give runs of rows with about as many entries each."""
+        """Yield runs of rows with about as many entries each."""
         for number in range(len(self.sizes)):
             rows = self._chunk(number)
             yield rows if columns is None else rows[:, columns]
@@ -114,12 +110,8 @@ class CSRFiles(SequentialChunks):
         self.shape = sum(sizes), next(iter(widths))
         self.dtype = np.result_type(*dtypes)
 
-    def target(self) -> npt.NDArray[Any] | None:
-        """Labels given along with the files."""
-        return self._y
-
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Give the matrix of each file."""
+        """Yield the matrix of each file."""
         for path in self._paths:
             rows = sp.csr_array(sp.load_npz(path))
             yield rows if columns is None else rows[:, columns]

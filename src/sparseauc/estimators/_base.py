@@ -34,6 +34,7 @@ from ..chunks import (
     Chunks,
     NotFiniteError,
     as_chunks,
+    chunks_on_device,
     first_not_finite,
     labels_and_weights,
     score_chunks,
@@ -186,6 +187,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         not look fitted.
         """
         self._forget_fit()
+        if (device := getattr(self, "device", None)) is not None:
+            X = chunks_on_device(X, device)
         chunks = self._as_chunks(X, y, sample_weight)
         if chunks is not None:
             return self._check_training_chunks(chunks, y, sample_weight)
@@ -283,7 +286,9 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     ) -> tuple[Chunks, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
         """Do for chunks what ``_check_training_data`` does for tables in memory."""
         chunks.n_passes = 0
-        y = to_host(y) if is_tensor(y) else y
+        y, sample_weight = (
+            to_host(values) if is_tensor(values) else values for values in (y, sample_weight)
+        )
         labels, sample_weight = labels_and_weights(chunks, y, sample_weight)
         if labels is None:
             raise ValueError(

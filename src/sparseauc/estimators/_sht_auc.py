@@ -7,12 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._arrays import explain_out_of_memory, find_device, is_tensor, to_host
 from ..blocks import BLOCK_ORDERS, BlockOrder
-from ..chunks import Chunks
+from ..chunks import Chunks, DeviceChunks
 from ..objective import Objective
 from ..objective.chunks import ChunkObjective
 from ..objective.device import DeviceObjective
@@ -160,52 +158,17 @@ class SHTAUCClassifier(StochasticClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.device = device
 
-    def _check_training_data(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
-        if not is_tensor(X):
-            if self.device is not None and isinstance(X, np.memmap):
-                X = np.asarray(X)  # its rows go to the device, or stream through it
-            X, positive, weight = super()._check_training_data(X, y, sample_weight)
-            if self.device is not None and isinstance(X, Chunks):
-                raise ValueError(
-                    f"device={self.device!r} needs rows in memory or in a memory map; set "
-                    "device=None for rows that are read in chunks"
-                )
-            if self.device is not None and sp.issparse(X):
-                raise TypeError(
-                    f"device={self.device!r} needs a dense X: set device=None to fit CSR rows, or "
-                    "convert them with toarray()"
-                )
-            return X, positive, weight
-        self._forget_fit()
-        if X.ndim != 2 or 0 in X.shape:
-            raise ValueError(f"X must have shape (n, d), at least (1, 1); got {tuple(X.shape)}")
-        if str(X.dtype) not in ("torch.float32", "torch.float64"):
-            raise ValueError(f"X must hold float32 or float64, got {X.dtype}: use X.float()")
-        # The rows stay on their device; labels and weights are checked beside as many zeros.
-        _, positive, weight = super()._check_training_data(
-            np.zeros((X.shape[0], 1)),
-            to_host(y),
-            None if sample_weight is None else to_host(sample_weight),
-        )
-        self.n_features_in_ = X.shape[1]
-        return X, positive, weight
-
     def _objective(
         self,
         X: Any,
         positive: npt.NDArray[np.bool_],
         weight: npt.NDArray[np.float64] | None,
     ) -> Any:
+        if isinstance(X, DeviceChunks):
+            return DeviceObjective(X, positive, weight)
         if isinstance(X, Chunks):
             return ChunkObjective(X, positive, weight)
-        if self.device is None and not is_tensor(X):
-            return super()._objective(X, positive, weight)
-        device = X.device if self.device is None else find_device(self.device)
-        with explain_out_of_memory(f"X of shape {tuple(X.shape)}", X.nbytes):
-            table = X.to(device) if is_tensor(X) else X
-            return DeviceObjective(table, positive, weight, device)
+        return super()._objective(X, positive, weight)
 
     def _solve(self, objective: Objective, **common: Any) -> SolverResult:
         return sht_auc(

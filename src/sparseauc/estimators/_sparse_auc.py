@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ..chunks import Chunks, chunks_in_memory, chunks_on_device, mapped_chunks
+from ..chunks import Chunks, chunks_in_memory, mapped_chunks
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
@@ -396,13 +396,6 @@ class SparseAUCClassifier(SparseLinearClassifier):
             if name in fitted:
                 return fitted[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _check_training_data(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
-        if self.device is not None:
-            X = chunks_on_device(X, self.device)
-        return super()._check_training_data(X, y, sample_weight)
 
     def _check_strata(
         self, strata: Any, X: Any, positive: npt.NDArray[np.bool_], weight: Any

@@ -23,8 +23,7 @@ class GridPoint(NamedTuple):
 class Models(ABC):
     """g models of one training set that visit the same blocks.
 
-    A subclass for a kind of arrays provides ``run``, the expensive part, and the operations below,
-    which happen once per epoch.
+    ``run`` is the expensive part; the other operations happen once per epoch.
 
     Attributes
     ----------

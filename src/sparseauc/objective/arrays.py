@@ -40,12 +40,8 @@ def _descend_pairwise(loss, rows, block, i, step, iterate):  # type: ignore[no-u
 
     def descend(loss, rows, block, i, step, iterate):  # type: ignore[no-untyped-def]  # noqa: ARG001
         # Scoring reads the columns of the support only; the rows are then read once.
-        mean_positive, mean_negative, positive = (
-            loss.mean_positive,
-            loss.mean_negative,
-            rows.positive,
-        )
-        weight, out = rows.weight, iterate.candidate
+        mean_positive, mean_negative = loss.mean_positive, loss.mean_negative
+        positive, weight, out = rows.positive, rows.weight, iterate.candidate
         support = iterate.support[: iterate.size[0]]
         values = iterate.values[: iterate.size[0]]
         number = out.dtype.type

@@ -17,9 +17,6 @@ from ..moments.chunked import chunked_moments
 from ._protocol import Array, Descent, Floats, Indices, Mask, Objective
 from .thresholding import counted_rows, deal_blocks
 
-# Bytes of a chunk while means are computed.
-_CHUNK_BYTES = 2**28
-
 
 class ResidentBlocks:
     """Blocks of a tensor on the device.
@@ -85,19 +82,14 @@ class DeviceObjective(Objective):
 
     Parameters
     ----------
-    X : tensor or ndarray of shape (n, d)
-        A tensor stays where it is. An array is copied to the device where it fits, and streams
-        through it otherwise.
+    chunks : DeviceChunks
+        The rows.
     positive : bool ndarray of shape (n,)
     weight : ndarray of shape (n,) or None
-    device : torch.device
-        Where the work is done.
-    streamed : bool, optional
-        Whether an array stays on the host and streams through the device; by default decided by the
-        free memory.
 
     Attributes
     ----------
+    device : torch.device
     means : tensor of shape (2, d)
         Of positives and negatives, on the device, in the type of the table.
     shares : ndarray of shape (2, n)
@@ -105,36 +97,22 @@ class DeviceObjective(Objective):
     class_weights : ndarray of shape (2,)
     """
 
-    def __init__(
-        self,
-        X: Any,
-        positive: Mask,
-        weight: Array | None,
-        device: Any,
-        *,
-        streamed: bool | None = None,
-    ) -> None:
-        self.device = device
-        self._chunks = DeviceChunks(X, device, chunk_bytes=_CHUNK_BYTES, streamed=streamed)
-        self.n_rows, self.n_features = self._chunks.shape
-        self.dtype = self._chunks.dtype
+    def __init__(self, chunks: DeviceChunks, positive: Mask, weight: Array | None) -> None:
+        self._chunks, self.device = chunks, chunks.device
+        self.n_rows, self.n_features = chunks.shape
+        self.dtype = chunks.dtype
         self.positive, self.weight = positive, np.empty(0) if weight is None else weight
-        moments = chunked_moments(self._chunks, positive, weight, products=False)
+        moments = chunked_moments(chunks, positive, weight, products=False)
         self._set_moments(moments)
         self.class_weights: Array = np.array(moments.weights)
         counts = np.ones(self.n_rows) if weight is None else weight
         self.shares: Array = np.stack([counts * positive, counts * ~positive])
         self.shares /= self.class_weights[:, None]
-        self.means = as_tensor(np.stack([self.mean_positive, self.mean_negative])).to(device)
-
-    @property
-    def streamed(self) -> bool:
-        """Whether rows stay on the host."""
-        return self._chunks.streamed
+        self.means = as_tensor(np.stack([self.mean_positive, self.mean_negative])).to(self.device)
 
     def blocks(self, blocks: RowBlocks) -> ResidentBlocks | StreamedBlocks:
         """Give the blocks of rows, as tensors on the device."""
-        if self.streamed:
+        if self._chunks.streamed:
             return StreamedBlocks(self._chunks.rows.numpy(), blocks, self.device)
         return ResidentBlocks(self._chunks.rows, blocks)
 
@@ -146,7 +124,7 @@ class DeviceObjective(Objective):
 
         counted = counted_rows(self.weight, self.n_rows)
         blocks = deal_blocks(counted, batch_size, shuffle=shuffle, rng=rng)
-        rows = 2 * blocks.largest if self.streamed else self.n_rows
+        rows = 2 * blocks.largest if self._chunks.streamed else self.n_rows
         nbytes = self.dtype.itemsize * self.n_features * rows
         with explain_out_of_memory(f"SHT-AUC with blocks of {blocks.largest} rows", nbytes):
             return TorchDescent(self, blocks, k)

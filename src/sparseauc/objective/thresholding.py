@@ -26,8 +26,7 @@ class Rows(NamedTuple):
     positive : bool ndarray of shape (n,)
     weight : float64 ndarray of shape (n,), or (0,) without weights
     constant : ndarray of int64
-        Columns that hold one value. Their gradient is zero, and rounding must not make one of them
-        a winner.
+        Columns that hold one value, which must not be chosen because of rounding errors.
     """
 
     table: Table
@@ -42,7 +41,7 @@ class Rows(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """w_t as kernels keep it: dense, for CSR rows, and as a list of its non-zeros.
+    """w_t in kernels: dense, for CSR rows, and as a list of its non-zeros.
 
     Attributes
     ----------
@@ -119,10 +118,7 @@ def threshold_step(iterate, constant, k):  # type: ignore[no-untyped-def]
 
 @kernel
 def threshold_epoch(loss, rows, order, starts, drawn, step, k, iterate):  # type: ignore[no-untyped-def]
-    """Take a step on each block drawn; block i holds the rows ``order[starts[i]:starts[i + 1]]``.
-
-    The blocks stand in the compiled code, not in Python: a step may take microseconds.
-    """
+    """Take a step on each block drawn; block i is ``order[starts[i]:starts[i + 1]]``."""
     for i in drawn:
         block = order[starts[i] : starts[i + 1]]
         # candidate = −γ ∇f_{B_i}(w_t)

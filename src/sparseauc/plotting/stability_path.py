@@ -17,7 +17,7 @@ from ._given import names_of
 class StabilityPathDisplay:
     """Selection frequency of each column against the number of columns.
 
-    Use :meth:`from_result` or :meth:`from_frequencies`. Columns that reach the threshold at any k
+    Use :meth:`from_result`. Columns that reach the threshold at any k
     are named, the others are grey.
 
     Parameters
@@ -41,9 +41,9 @@ class StabilityPathDisplay:
     Examples
     --------
     >>> from sparseauc.plotting import StabilityPathDisplay
-    >>> display = StabilityPathDisplay.from_frequencies(
+    >>> display = StabilityPathDisplay(
     ...     ks=[1, 2, 3], frequencies=[[0.9, 0.1], [1.0, 0.3], [1.0, 0.4]], names=["age", "height"]
-    ... )
+    ... ).plot()
     >>> sorted(display.lines_)
     ['age', 'height']
     """
@@ -88,47 +88,17 @@ class StabilityPathDisplay:
         )
         return display.plot(ax=ax, n_labels=n_labels, **kwargs)
 
-    @classmethod
-    def from_frequencies(
-        cls,
-        ks: npt.ArrayLike,
-        frequencies: npt.ArrayLike,
-        *,
-        names: Sequence[str] | None = None,
-        threshold: float = 0.6,
-        n_labels: int = 12,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> StabilityPathDisplay:
-        """Draw frequencies.
-
-        Parameters
-        ----------
-        ks : array-like of shape (n_ks,)
-            Values of k, ascending.
-        frequencies : array-like of shape (n_ks, n_columns)
-        names : sequence of str of length n_columns, optional
-            x0, x1 … by default.
-
-        Other parameters are those of :meth:`from_result`.
-        """
-        table = np.asarray(frequencies, np.float64)
-        if table.ndim != 2 or table.shape[0] != np.size(ks):
-            raise ValueError(
-                f"frequencies must have a row for each of the {np.size(ks)} ks, "
-                f"got shape {table.shape}"
-            )
-        known = names_of(np.arange(table.shape[1]), names)
-        display = cls(ks=ks, frequencies=table, names=known, threshold=threshold)
-        return display.plot(ax=ax, n_labels=n_labels, **kwargs)
-
     def plot(self, ax: Any = None, *, n_labels: int = 12, **kwargs: Any) -> StabilityPathDisplay:
         """Draw the lines, the threshold, and the names of the stable columns.
 
         Other parameters are those of :meth:`from_result`.
         """
-        ax = one_panel(ax)
         ks, table = np.asarray(self.ks), np.asarray(self.frequencies, np.float64)
+        if table.ndim != 2 or table.shape[0] != ks.size:
+            raise ValueError(
+                f"frequencies must have a row for each of the {ks.size} ks, got shape {table.shape}"
+            )
+        ax = one_panel(ax)
         stable = np.flatnonzero((table >= self.threshold).any(axis=0))
         # Of equally frequent columns, those that are so from fewer columns on.
         order = np.lexsort((-table[:, stable].sum(axis=0), -table[:, stable].max(axis=0)))

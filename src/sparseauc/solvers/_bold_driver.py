@@ -1,4 +1,4 @@
-"""The automatic step: grow while the loss stays near its best, take back an epoch that strayed."""
+"""The automatic step: grows while the loss stays near its best, and undoes epochs that raise it."""
 
 from __future__ import annotations
 
@@ -19,25 +19,20 @@ _SETTLING, _SETTLED = 0.3, 0.1
 
 
 class BoldDriver(Generic[Where]):
-    """Adapts step sizes to the course of a loss and remembers the best point; one fit or many.
+    """Adapts step sizes to a loss and remembers the best point, of one fit or of many.
 
     It starts at 0.3 times a given step. After an epoch that leaves the loss within 20 % of the best
-    value seen the step grows by a tenth; otherwise the method is to return to the best point, and
-    the step shrinks by three tenths. So it stays at the edge of stability, where supports are
-    explored, and the loss never ends above its value at the start. Over the last three tenths of
-    the epochs it grows no more and is cut down gradually, to a tenth, so that the coefficients
-    settle.
+    value seen, the step grows by a tenth; otherwise the method returns to the best point and the
+    step shrinks by three tenths. Over the last three tenths of the epochs it no longer grows and is
+    reduced gradually, to a tenth, so that the coefficients settle.
 
     Parameters
     ----------
     step : float or ndarray of shape (g,)
         A step of the right order, such as the one that is exact along the first gradient.
-    point
-        Where the run starts.
-    value : float or ndarray of shape (g,)
-        The loss there.
+    point, value
+        Where the run starts, and the loss there.
     max_epochs : int
-        Epochs of the run.
     choose : callable, optional
         ``choose(mask, chosen, other)`` takes the models of the mask from one point and the others
         from another; needed for more than one model.
@@ -65,23 +60,10 @@ class BoldDriver(Generic[Where]):
         return np.asarray(self._bold * _SETTLED**self._settled)
 
     def update(self, point: Where, value: Any, active: Any = True) -> tuple[Mask, Where]:
-        """Take note of where an epoch ended.
+        """Update after an epoch that ended at a point with this loss, NaN after an overflow.
 
-        Parameters
-        ----------
-        point
-            Where it ended.
-        value : float or ndarray of shape (g,)
-            The loss there, not a number or infinite after an overflow.
-        active : bool or ndarray of shape (g,), default=True
-            Models that took part.
-
-        Returns
-        -------
-        undone : bool ndarray
-            Whether the epoch is taken back.
-        point
-            Where to go on from.
+        ``active`` are the models that took part. Returns whether the epoch is undone, and the point
+        to continue from.
         """
         undone: Mask = active & ~np.asarray(value <= _STRAY * self._best_value)
         better: Mask = active & np.asarray(value < self._best_value)

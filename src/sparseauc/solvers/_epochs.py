@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import kernel
 from ..metrics import fast_auc
 from ..objective import Floats, Indices, Objective, SparseVector
 
@@ -27,10 +26,8 @@ class EpochRecord(NamedTuple):
         Number of non-zeros.
     step_size : float
         Step used in the epoch (the last, where it changes within).
-    support : ndarray of int64
-        Columns that are not zero, ascending.
-    values : ndarray
-        Their coefficients.
+    support, values : ndarrays
+        Columns that are not zero, ascending, and their coefficients.
     scores : ndarray of shape (n,)
         Scores of all rows, those of weight zero too.
     """
@@ -53,10 +50,8 @@ class SolverResult(NamedTuple):
 
     Attributes
     ----------
-    support : ndarray of int64
-        Columns chosen, ascending.
-    values : ndarray
-        Their coefficients.
+    support, values : ndarrays
+        Columns chosen, ascending, and their coefficients.
     n_epochs : int
     converged : bool
         Whether w moved by less than ``tol`` over the last epoch.
@@ -89,8 +84,7 @@ class Epoch(NamedTuple):
         The answer if the run ended here.
     step_size : float
     undone : bool
-        Whether w was taken back to an earlier iterate. That it did not move is then no sign of
-        convergence.
+        Whether w was set back to an earlier iterate, and so may stand still without convergence.
     """
 
     w: SparseVector
@@ -144,28 +138,10 @@ def divergence_error(method: str, epoch: int, step_size: float) -> ValueError:
 
 def _moved_less_than(tol: float, before: SparseVector, after: SparseVector) -> bool:
     """Whether ‖after − before‖ < tol·‖before‖."""
-    nothing = SparseVector(before.support[:0], before.values[:0])
-    moved: float = _squared_distance(*after, *before)
-    length: float = _squared_distance(*before, *nothing)
-    return moved < tol**2 * length
-
-
-@kernel
-def _squared_distance(support_a, values_a, support_b, values_b):  # type: ignore[no-untyped-def]
-    """‖a − b‖² of two sparse vectors with ascending indices."""
-    total = 0.0
-    i = 0
-    j = 0
-    while i < support_a.size or j < support_b.size:
-        if j == support_b.size or (i < support_a.size and support_a[i] < support_b[j]):
-            difference = np.float64(values_a[i])
-            i += 1
-        elif i == support_a.size or support_b[j] < support_a[i]:
-            difference = np.float64(values_b[j])
-            j += 1
-        else:
-            difference = np.float64(values_a[i]) - np.float64(values_b[j])
-            i += 1
-            j += 1
-        total += difference * difference
-    return total
+    largest = max(int(w.support.max(initial=-1)) for w in (before, after))
+    moved, length = np.zeros(largest + 1), np.zeros(largest + 1)
+    length[before.support] = before.values
+    moved[after.support] = after.values
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved -= length
+        return bool(moved @ moved < tol**2 * (length @ length))

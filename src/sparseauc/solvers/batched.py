@@ -2,10 +2,9 @@
 
     for every model m:   minimise F(w) + ridge_m/2 ‖w‖²,   ‖w‖₀ ≤ k_m
 
-Fits that visit the same blocks read the same rows. Done together, a step of g models is a product
-of a g × b matrix with the b × d block instead of g products with a vector: each row is read once
-for all of them. Use it to tune k, the step or the ridge. The answers are those of one fit at a
-time.
+Fits that visit the same blocks read each row once for all of them: a step of g models is a product
+of a g × b matrix with the b × d block instead of g products with a vector. Use it to tune k, the
+step or the ridge. The answers are those of one fit at a time.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import scipy.sparse
 
 from .._arrays import explain_out_of_memory, is_tensor, to_host
 from ..blocks import BlockOrder, visiting_order
+from ..chunks import DeviceChunks
 from ..objective import Array, AUCObjective, Floats, Indices, Mask, Objective
 from ..objective._models import Loss, Models
 from ..objective._models_numpy import NumpyModels
@@ -82,7 +82,7 @@ def sht_auc_grid(
         Largest number of non-zeros. ``ks``, ``step_sizes``, ``ridges`` and ``starts`` are
         broadcast against each other: model m has the m-th of each.
     step_sizes : float, array-like of shape (g,), or "auto", default="auto"
-        γ on the paper's scale. ``"auto"`` follows the course of F, each model on its own.
+        γ on the paper's scale. ``"auto"`` adapts the step of each model to its F.
     ridges : float or array-like of shape (g,), default=0.0
         After every gradient step w is divided by 1 + γ·ridge, the proximal step of ridge/2·‖w‖²,
         and then thresholded. The published programs' l2 with c is ridge = l2/(r(1 − r)) with
@@ -195,7 +195,7 @@ def _fit_grid(
     # The rows once more, in the order of their blocks, and a few tables of coefficients.
     nbytes = table.element_size() * d * (n + 6 * grid.ks.size)
     with explain_out_of_memory(f"a grid of {grid.ks.size} models", nbytes):
-        on_device = DeviceObjective(table, labels, weight, table.device)
+        on_device = DeviceObjective(DeviceChunks(table, table.device), labels, weight)
         return run(on_device, TorchModels(on_device, blocks, grid.ks, loss))
 
 

@@ -57,8 +57,7 @@ def sht_auc(
         chunks, a block is a chunk.
     step_size : float or "auto", default="auto"
         γ on the paper's scale, the same in every step; the last iterate is returned, as in the
-        paper. ``"auto"`` adapts γ after each epoch to the course of F, undoes epochs that strayed
-        and returns the best iterate seen; see Notes.
+        paper. ``"auto"`` adapts γ to F after each epoch and returns the best iterate; see Notes.
     max_epochs : int, default=50
         Passes over the rows, m steps each.
     tol : float, default=1e-4
@@ -82,10 +81,10 @@ def sht_auc(
 
     Notes
     -----
-    The automatic step is a bold driver on F: it begins at 0.3 times the step that is exact along
-    the first gradient, grows by a tenth after an epoch that leaves F within 20 % of its best, and
-    otherwise takes the epoch back and shrinks by three tenths; the last three tenths of the epochs
-    cut it down further, so that w settles. It cannot diverge.
+    The automatic step starts at 0.3 times the step that is exact along the first gradient. It grows
+    by a tenth after an epoch that leaves F within 20 % of its best; otherwise the epoch is undone,
+    and the step shrinks by three tenths. It is reduced further over the last three tenths of the
+    epochs, so that w settles. It cannot diverge.
     """
     # Input: k, step size γ, w_0 with ‖w_0‖₀ ≤ k. The objective knows x̄₊ and x̄₋.
     rng = np.random.default_rng() if rng is None else rng
