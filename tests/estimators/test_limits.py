@@ -258,10 +258,8 @@ def test_bounds_are_never_above_the_least_objective():
         found = objective_of(model, X, 0.1)
         assert model.lower_bound_ <= least + 1e-9
         assert found >= least - 1e-9
-        if model.certificate_status_ == "optimal":
-            assert found == pytest.approx(least, rel=2e-6)
-        else:
-            assert model.certificate_status_ == "relaxed"
+        assert model.certificate_status_ == "optimal"
+        assert found == pytest.approx(least, rel=2e-6)
         assert model.optimality_gap_ >= (found - model.lower_bound_) / found - 1e-6
 
 

@@ -137,8 +137,9 @@ def test_search_finds_the_optimum_and_says_so(problem):
         for limit in (1e8, 0):
             patch.setattr(certificate, "_ENUMERABLE", limit)
             found = branch_and_bound(
-                gram_of(X, y), k, alpha, fixed=fixed, excluded=excluded, start=nothing_known(),
-                time_limit=60.0,
+                gram_of(X, y), k, alpha,
+                restrictions=Restrictions(np.array(fixed, np.int64), np.array(excluded, np.int64)),
+                start=nothing_known(), time_limit=60.0,
             )  # fmt: skip
             assert found.lower_bound <= optimum + slack(optimum)
             if alpha == 0 and holds_copies(X):

@@ -15,6 +15,8 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.path.path import path_of_moments
+from sparseauc.solvers.certificate import certify
+from sparseauc.solvers.exchange import Solution
 from sparseauc.solvers.exchange_groups import exchange_groups
 from sparseauc.solvers.restrictions import Prices, Restrictions
 from sparseauc.solvers.signed import minimise_signed
@@ -154,6 +156,26 @@ def test_a_list_does_not_depend_on_what_else_is_asked_for():
             one = replace(bought, budgets=budgets[[at]])
             alone = path_of_moments(moments, ks[:1], np.array([0.1]), one).solutions[0]
             assert_array_equal(alone[0].support, whole[at].support)
+
+
+def test_certificates_are_of_the_lists_that_obey():
+    for seed in range(16):
+        gram, alpha = gram_of(seed), [0.0, 0.1, 1.0, 10.0][seed % 4]
+        ks, restrictions = limits(seed)
+        best = best_objectives(gram, alpha, ks, restrictions)
+        nothing = Solution(np.empty(0, np.int64), np.empty(0), 1.0)
+        for at in (0, 3):
+            one = restrictions
+            if restrictions.budgets is not None:
+                one = replace(restrictions, budgets=restrictions.budgets[[at]])
+            # The search finds the best list by itself, and none that does not obey.
+            proved = certify(gram, nothing, int(ks[at]), alpha, restrictions=one)
+            assert proved.lower_bound <= best[at] + 1e-9
+            assert proved.status == "optimal"
+            assert proved.solution.objective == pytest.approx(best[at], rel=2e-6)
+            support, coef, _ = proved.solution
+            assert obeys(support, ks[at], np.inf if one.budgets is None else one.budgets[0], one)
+            assert one.right_signs(support, coef)
 
 
 def test_groups_pay_once():

@@ -109,8 +109,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         Prove a lower bound on the loss over all lists of k columns: by a convex relaxation, then by
         branch and bound until the gap closes or ``time_limit`` is reached. Gaps close for tens of
         columns, or with a strong ridge. The bound holds for coefficients of any size and allows for
-        rounding errors. With families, signs or a budget it ignores these, and so holds for lists
-        that obey them too.
+        rounding errors. It is that of lists that obey families, signs and the budget.
     time_limit : float, default=10.0
         Seconds for branch and bound.
     device : str or None, default=None
@@ -139,8 +138,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
     certificate_status_ : str
         With ``certify``: "optimal" if no list is better by a millionth; "time_limit"; "too_wide" if
         branch and bound would not fit in memory; "not_proven" if rounding errors leave the gap
-        open, as with nearly equal columns and ``alpha=0``; "relaxed" if lists that violate
-        families, signs or the budget are better.
+        open, as with nearly equal columns and ``alpha=0``.
     cost_ : float
         With ``costs`` or ``budget``: total cost of the chosen columns.
     points_, units_ : ndarrays of shape (n_features_in_,)

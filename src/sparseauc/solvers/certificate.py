@@ -15,6 +15,14 @@ or in. Fewer columns leave more of P's diagonal to the relaxation, hence a bette
 *Branching.* What is still open is split on the column that the relaxation decides least; the part
 with the lowest bound is taken up first. Parts with few supports are enumerated.
 
+*Restrictions.* The bound takes the k largest of some terms t_j off a constant. With prices c_j and
+a budget B, what k columns take off is at most
+
+    μB + the k largest of (t_j − μ c_j)⁺        for every μ ≥ 0.
+
+Columns that families or money no longer let join leave a part; the last list of a part is
+minimised with its signs. So a search that ends has found the best list that obeys them all.
+
 The ridge carries the relaxation. On 1000 columns and as many rows, alpha = 10 closes in tenths of a
 second; alpha = 1 leaves 1 to 10 %, which branching closes in seconds, minutes or not at all;
 alpha = 0.1 leaves 30 to 60 % (benchmarks/certificate.py). With alpha = 0 and fewer rows than
@@ -42,6 +50,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+from scipy.optimize import minimize_scalar
 
 from ..moments.gram import BATCH, StandardisedGram
 from ._perspective import (
@@ -58,8 +67,9 @@ from ._perspective import (
 )
 from .exchange import Solution
 from .restrictions import Restrictions
+from .signed import minimise_signed
 
-Status = Literal["optimal", "time_limit", "too_wide", "not_proven", "relaxed"]
+Status = Literal["optimal", "time_limit", "too_wide", "not_proven"]
 
 # Up to this many columns H is formed whole: 72 MiB.
 _WHOLE = 3000
@@ -109,9 +119,8 @@ class Certificate(NamedTuple):
         No support has a smaller objective.
     gap : float
         (objective − lower_bound) / max(objective, 0.001); 0 if the solution is proved optimal.
-    status : {"optimal", "time_limit", "too_wide", "not_proven", "relaxed"}
-        As of ``BranchResult``; "relaxed" if the search met a better list that does not obey all
-        restrictions, so that its bound cannot tell how good the solution is among those that do.
+    status : {"optimal", "time_limit", "too_wide", "not_proven"}
+        As of ``BranchResult``.
     """
 
     solution: Solution
@@ -184,6 +193,8 @@ class _Problem:
     columns : ndarray of int64
     k : int
     alpha : float
+    restrictions : Restrictions
+        Families, signs and a budget.
     tol, max_iterations : float, int
         Effort spent on each relaxation.
     """
@@ -194,10 +205,12 @@ class _Problem:
         columns: Indices,
         k: int,
         alpha: float,
+        restrictions: Restrictions,
         tol: float,
         max_iterations: int,
     ) -> None:
         self.columns = columns
+        self.restrictions = restrictions
         self.k = k
         self.alpha = alpha
         self.tol = tol
@@ -269,19 +282,29 @@ class _Problem:
         if not self.definite:
             D = self.diagonal[free]
         while True:
-            k = self.k - included.size
+            chosen = self.columns[included]
+            if not self.restrictions.allows(chosen):
+                return _Node(np.inf, included, free[:0], None)
+            fits = self.restrictions.joins(chosen, self.columns[free])
+            free, D = free[fits], D[fits]
+            start = None if start is None else start[fits]
+            most, prices, money = self.restrictions.room(chosen, self.columns[free])
+            k = min(self.k - included.size, most)
             if k == 0 or free.size <= k:
                 support = np.concatenate([included, free if k else free[:0]])
-                _, _, minimum = self.eliminate(self.P, support, free[:0])
-                return _Node(max(bound, minimum), support, free[:0], None)
+                return _Node(max(bound, self.minimum(support)), support, free[:0], None)
             P, delta, constant = self.eliminate(self.P if definite else self.lifted, included, free)
             relaxed = relax(
                 P, delta, constant, k, start=_minimiser(P, delta) if start is None else start,
                 diagonal=D, margin=self.margin[free], target=cutoff, tol=self.tol,
                 max_iterations=self.max_iterations,
             )  # fmt: skip
-            bound = max(bound, relaxed.bound if definite else 0.0)
-            if bound < cutoff and math.comb(free.size, k - 1) * free.size * k <= _ENUMERABLE:
+            if definite:
+                saved = np.partition(relaxed.terms, free.size - k)[free.size - k :].sum()
+                saved -= _most_for(money, relaxed.terms, prices, k)
+                bound = max(bound, relaxed.bound + max(saved - EPS * free.size, 0.0))
+            supports = math.comb(free.size, k - 1) * free.size * k
+            if bound < cutoff and supports <= _ENUMERABLE and self.restrictions.none_bind:
                 return self.enumerate(included, free, k, bound)
             if not definite:
                 return _Node(bound, included, free, relaxed)
@@ -305,14 +328,32 @@ class _Problem:
             bound = max(bound, constant - gain)
         return _Node(bound, np.concatenate([included, free[best]]), free[:0], None)
 
-    def solve(self, support: Indices) -> _Candidate:
-        """Minimise on a support."""
+    def minimum(self, support: Indices) -> float:
+        """What the objective is at least on a support, with coefficients of the right signs."""
+        signs = self.restrictions.signs_of(self.columns[support])
+        if not signs.any():
+            return self.eliminate(self.P, support, support[:0])[2]
+        block = self.P[np.ix_(support, support)]
+        explained = minimise_signed(block, self.delta[support], signs, np.zeros(support.size))[1]
+        return -np.inf if explained == -np.inf else self.constant - float(explained)
+
+    def solve(self, support: Indices) -> _Candidate | None:
+        """Minimise on a support; None if it does not obey."""
+        signs = self.restrictions.signs_of(self.columns[support])
+        if signs.any():
+            block = _shifted(self.H[np.ix_(support, support)], self.alpha)
+            coef = minimise_signed(block, self.delta[support], signs, np.zeros(support.size))[0]
+            support = support[coef != 0.0]
+        if not self.restrictions.allows(self.columns[support]):
+            return None
         block, delta = self.H[np.ix_(support, support)], self.delta[support]
         coef = np.zeros(support.size)
         for matrix in (_shifted(block, self.alpha), self.lifted[np.ix_(support, support)]):
             if support.size and cholesky(matrix.copy()) is not None:
                 coef = _minimiser(matrix, delta)
                 break
+        if not self.restrictions.right_signs(self.columns[support], coef):
+            return None  # by rounding
         order = np.argsort(self.columns[support])
         error = self.rounding.of_objective(coef, support)
         value = _objective(block, delta, self.alpha, coef)
@@ -374,7 +415,9 @@ def lower_bound(
     True
     """
     cutoff = np.inf if upper is None else upper
-    _, node = _root(gram, k, alpha, fixed, excluded, cutoff, tol, max_iterations)
+    included, barred = (np.unique(np.asarray(c, np.int64)) for c in (fixed, excluded))
+    restrictions = Restrictions(included, barred)
+    _, node = _root(gram, k, alpha, restrictions, cutoff, tol, max_iterations)
     return min(node.bound, cutoff)
 
 
@@ -383,8 +426,7 @@ def branch_and_bound(
     k: int,
     alpha: float = 0.0,
     *,
-    fixed: npt.ArrayLike = (),
-    excluded: npt.ArrayLike = (),
+    restrictions: Restrictions | None = None,
     start: Solution,
     time_limit: float = 10.0,
     gap_tol: float = 1e-6,
@@ -398,8 +440,8 @@ def branch_and_bound(
         Number of columns, those fixed among them.
     alpha : float, default=0.0
         Ridge, on the standardised scale.
-    fixed, excluded : array-like of int
-        Columns in every support, and in none.
+    restrictions : Restrictions, optional
+        Without groups.
     start : Solution
         The best solution known, as from ``exchange_path``.
     time_limit : float, default=10.0
@@ -418,11 +460,12 @@ def branch_and_bound(
     def cutoff() -> float:
         return best.high - gap_tol * max(best.high, _SMALL)
 
-    def better(other: _Candidate) -> _Candidate:
+    def better(other: _Candidate | None) -> _Candidate:
         # Surely better: rounding must not make the model worse.
-        return other if other.high < best.low else best
+        return best if other is None or not other.high < best.low else other
 
-    problem, node = _root(gram, k, alpha, fixed, excluded, cutoff(), _TOL, _MAX_ITERATIONS)
+    restrictions = restrictions or Restrictions()
+    problem, node = _root(gram, k, alpha, restrictions, cutoff(), _TOL, _MAX_ITERATIONS)
     if problem is None:
         wide: Status = "not_proven" if node.free.size <= _WHOLE else "too_wide"
         status: Status = "optimal" if node.bound >= cutoff() else wide
@@ -486,9 +529,7 @@ def certify(
     alpha : float, default=0.0
         Ridge, on the standardised scale.
     restrictions : Restrictions, optional
-        Without groups. The search leaves families and signs out of account, and of a budget knows
-        how many columns it can buy, and which it cannot. So its bound holds for the lists that obey
-        these, among others.
+        Without groups.
     time_limit : float, default=10.0
         Seconds for closing the gap by branching; with 0 the whole problem is bounded, once.
 
@@ -496,20 +537,10 @@ def certify(
     -------
     Certificate
     """
-    restrictions = restrictions or Restrictions()
-    excluded = restrictions.excluded
-    if restrictions.budgets is not None:
-        k = max(1, min(k, restrictions.most_columns(gram.n_features)))
-        dear = np.flatnonzero(~restrictions.affordable(gram.n_features))
-        excluded = np.union1d(excluded, dear)
     result = branch_and_bound(
-        gram, k, alpha, fixed=restrictions.fixed, excluded=excluded, start=solution,
-        time_limit=time_limit,
-    )  # fmt: skip
+        gram, k, alpha, restrictions=restrictions, start=solution, time_limit=time_limit
+    )
     found, bound, status = result.solution, result.lower_bound, result.status
-    obeys = restrictions.allows(found.support)
-    if not (obeys and restrictions.right_signs(found.support, found.coef)):
-        found, status = solution, "relaxed"
     objective = _candidate(gram, found, alpha).high
     gap = 0.0 if status == "optimal" else (objective - bound) / max(objective, _SMALL)
     return Certificate(found, bound, gap, status)
@@ -519,8 +550,7 @@ def _root(
     gram: StandardisedGram,
     k: int,
     alpha: float,
-    fixed: npt.ArrayLike,
-    excluded: npt.ArrayLike,
+    restrictions: Restrictions,
     cutoff: float,
     tol: float,
     max_iterations: int,
@@ -529,11 +559,14 @@ def _root(
 
     There is no problem to go on with where too many columns are left to form H, or no need to.
     """
-    included, barred = (np.unique(np.asarray(c, np.int64)) for c in (fixed, excluded))
-    for column in np.intersect1d(included, barred)[:1]:
+    included = restrictions.fixed
+    for column in np.intersect1d(included, restrictions.excluded)[:1]:
         raise ValueError(f"column {column} is both fixed and excluded")
     if k < included.size:
         raise ValueError(f"k={k} is less than the {included.size} columns fixed")
+    dear = np.flatnonzero(~restrictions.affordable(gram.n_features))
+    barred = np.union1d(restrictions.excluded, np.setdiff1d(dear, included))
+    k = max(included.size, min(k, restrictions.most_columns(gram.n_features)))
     # A column without variance explains nothing, takes no place and would leave no diagonal to take
     # out of H. One whose variance is as small as rounding might explain something.
     usable = gram.diagonal > 0
@@ -553,7 +586,7 @@ def _root(
     first, others = np.split(np.arange(columns.size), [included.size])
     if columns.size > _WHOLE or bound >= cutoff:
         return None, _Node(bound, first, others, None)
-    problem = _Problem(gram, columns, k, alpha, tol, max_iterations)
+    problem = _Problem(gram, columns, k, alpha, restrictions, tol, max_iterations)
     node = problem.tighten(first, others, None, problem.diagonal[others], cutoff)
     return problem, node._replace(bound=max(node.bound, bound))
 
@@ -620,6 +653,20 @@ def _screen_wide(
             break
     join, stay = _screen(bound, terms, k, cutoff)
     return max(bound, 0.0), np.concatenate([included, free[join]]), free[stay]
+
+
+def _most_for(money: float, terms: Array, prices: Array, k: int) -> float:
+    """No k columns that money can buy have terms of a larger sum."""
+
+    def at_price(mu: float) -> float:
+        net = np.maximum(terms - mu * prices, 0.0)
+        return mu * money + float(np.partition(net, net.size - k)[net.size - k :].sum())
+
+    if not prices.any():
+        return float(np.partition(terms, terms.size - k)[terms.size - k :].sum())
+    high = float(np.max(terms[prices > 0] / prices[prices > 0]))
+    best = minimize_scalar(at_price, bounds=(0.0, high), method="bounded")
+    return min(at_price(0.0), float(best.fun))
 
 
 def _screen(bound: float, terms: Array, k: int, cutoff: float) -> tuple[Mask, Mask]:

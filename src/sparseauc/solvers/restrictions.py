@@ -114,12 +114,12 @@ class Restrictions:
     prices: Prices | None = None
     budgets: Array | None = None
 
-    def masks(self, d: int) -> tuple[Mask, Mask]:
-        """Which of d columns are fixed, and which are excluded."""
+    def masks(self, d: int) -> Mask:
+        """Which of d columns are fixed, and which are excluded, of shape (2, d)."""
         masks = np.zeros((2, d), np.bool_)
         masks[0, self.fixed] = True
         masks[1, self.excluded] = True
-        return masks[0], masks[1]
+        return masks
 
     def families_of(self, columns: Indices) -> Indices:
         """Family of each of some columns, 0 for none."""
@@ -148,6 +148,11 @@ class Restrictions:
         left = money - self.prices.total(self.fixed)
         return limits._replace(purchase=purchase.astype(np.int64), price=price, money=left)
 
+    @property
+    def none_bind(self) -> bool:
+        """Whether all lists of single columns that are not excluded obey."""
+        return self.families is None and self.signs is None and self.budgets is None
+
     def right_signs(self, columns: Indices, coef: Array) -> bool:
         """Whether coefficients have the signs that they must have."""
         return bool((self.signs_of(columns) * coef >= 0).all())
@@ -173,21 +178,27 @@ class Restrictions:
 
     def most_columns(self, d: int) -> int:
         """Columns that a list can have at most."""
-        usable = np.flatnonzero(~self.masks(d)[1] & self.affordable(d))
-        counts = np.bincount(self.families_of(usable))
-        most = int(counts[:1].sum() + np.minimum(counts[1:], self.max_per_family).sum())
+        usable = ~self.masks(d).any(axis=0) & self.affordable(d)
+        return self.fixed.size + self.room(self.fixed, np.flatnonzero(usable))[0]
+
+    def room(self, support: Indices, columns: Indices) -> tuple[int, Array, float]:
+        """How many of some columns can join a list at most, at what price, and for what money.
+
+        Each of these columns may join alone. Those of a purchase share its price, which is the
+        least that any number of them costs.
+        """
+        counts = np.bincount(self.families_of(columns))
+        taken = np.bincount(self.families_of(support), minlength=counts.size)[: counts.size]
+        most = int(counts[:1].sum())
+        most += int(np.minimum(counts[1:], self.max_per_family - taken[1:]).clip(0).sum())
         if self.budgets is None or self.prices is None:
-            return most
-        # As many as the money can buy, the last purchase in part: no list has more.
-        sizes = np.bincount(self.prices.purchases[usable], minlength=self.prices.amounts.size)
-        prices = self.prices.amounts.copy()
-        prices[self.prices.purchases[self.fixed]] = 0.0
-        money, bought = self.most_money - self.prices.total(self.fixed), 0.0
-        for number in np.argsort(prices / np.maximum(sizes, 0.5), kind="stable").tolist():
-            share = 1.0 if prices[number] <= money else money / prices[number]
-            money -= share * prices[number]
-            bought += share * sizes[number]
-        return min(most, int(bought + _ROUNDING))
+            return most, np.zeros(columns.size), np.inf
+        listed = np.union1d(support, self.fixed)
+        left = self.most_money - self.prices.total(listed)
+        purchases = self.prices.purchases[columns]
+        shares = self.prices.extra(listed, columns) / np.bincount(purchases)[purchases]
+        payable = np.searchsorted(np.cumsum(np.sort(shares)), left * (1 + _ROUNDING), "right")
+        return min(most, int(payable)), shares, left
 
     def allows(self, support: Indices) -> bool:
         """Whether a list has no more columns of any family than it may, nor costs more."""
@@ -196,22 +207,26 @@ class Restrictions:
         price = 0.0 if self.prices is None else self.prices.total(listed)
         return price <= self.most_money and bool((counts[1:] <= self.max_per_family).all())
 
+    def joins(self, support: Indices, columns: Indices, money: float | None = None) -> Mask:
+        """Which of some columns the families and the money, by default all, let join a list."""
+        allowed: Mask = np.ones(columns.size, np.bool_)
+        if self.families is not None:
+            families = self.families_of(columns)
+            taken = np.bincount(self.families_of(support), minlength=families.max(initial=0) + 1)
+            allowed &= (families == 0) | (taken[families] < self.max_per_family)
+        money = self.most_money if money is None else money
+        if self.prices is not None and money < np.inf:
+            listed = np.union1d(support, self.fixed)
+            price = self.prices.total(listed) + self.prices.extra(listed, columns)
+            allowed &= price <= money
+        return allowed
+
     def exchanges(self, support: Indices, columns: Indices, money: float | None = None) -> Mask:
         """Whether a column of a list may give way to another, (support + 1, columns).
 
-        In the last row, whether another may join. For the families of both and for money, the
-        largest budget by default.
+        In the last row, whether another may join.
         """
-        allowed: Mask = np.ones((support.size + 1, columns.size), np.bool_)
-        if self.families is not None:
-            own, families = self.families_of(support), self.families_of(columns)
-            counts = np.bincount(own)
-            full = np.isin(families, 1 + np.flatnonzero(counts[1:] >= self.max_per_family))
-            allowed = ~full | (np.append(own, -1)[:, None] == families)
-        money = self.most_money if money is None else money
-        if self.prices is not None and money < np.inf:
-            for place in range(support.size + 1):
-                kept = np.union1d(np.delete(support, np.s_[place : place + 1]), self.fixed)
-                price = self.prices.total(kept) + self.prices.extra(kept, columns)
-                allowed[place] &= price <= money
-        return allowed
+        if self.families is None and self.prices is None:
+            return np.ones((support.size + 1, columns.size), np.bool_)
+        kept = [np.delete(support, place) for place in range(support.size)]
+        return np.array([self.joins(one, columns, money) for one in [*kept, support]])
