@@ -40,6 +40,7 @@ SECTIONS = {
         "sparseauc.tabular.comparison": "Comparing methods",
         "sparseauc.tabular.model_files": "Model files",
         "sparseauc.tabular.scorecard": "Score cards",
+        "sparseauc.tabular.card_making": "Score cards of fitted models",
         "sparseauc.tabular.export": "Export",
         "sparseauc.tabular.reporting": "Reports from Python",
         "sparseauc.tabular.report": "Custom report pages",

@@ -37,16 +37,16 @@ for rule, model in models.items():
 # %%
 # AUC against k
 # -------------
-# The curve is flat where more columns bring nothing. A validation AUC that was chosen among many is
-# too good by a little; :func:`~sparseauc.selection.nested_scores` is honest about the whole choice.
+# The curve is flat where more columns gain nothing. The highest of many validation AUCs is slightly
+# optimistic; :func:`~sparseauc.selection.nested_scores` gives the AUC to report.
 
 AUCPathDisplay.from_estimator(models["1se"])
 plt.show()
 
 # %%
-# Who comes and goes
-# ------------------
-# Lists are not nested: a column that stood for two others leaves when both are there.
+# Which columns enter and leave
+# -----------------------------
+# Lists are not nested: a column that replaced two others leaves when both are on the list.
 
 CoefficientPathDisplay.from_estimator(models["best"])
 plt.show()

@@ -162,12 +162,11 @@ else:
 # What came out
 # -------------
 #
-# On tables as small as these, choosing jointly has no clear advantage. With one or two genes
-# Wilcoxon's first are as good or better: its statistic *is* the AUC of a gene, whereas panels are
-# chosen by a squared loss, which sees means and variances only. With five genes both are level on
-# the blood cells, with panels slightly ahead if they may use genes that a type lacks
-# (``direction="any"``). On the gastrula, where most types have fewer than 40 cells and genes are
-# four times as many, panels are on average 0.01 behind, and draw level with more shrinkage
-# (``alpha=10``). Single types differ more than the means do, in both directions: try both, and
-# compare them on cells left out, as above. ``benchmarks/marker_panels.py`` has the figures over
-# several repeats.
+# On tables as small as these, choosing jointly has no clear advantage. With one or two genes,
+# Wilcoxon's ranking is as good or better: its statistic *is* the AUC of a gene, whereas panels are
+# chosen by a squared loss. With five genes both are equal on the blood cells; panels are slightly
+# ahead if they may use genes that a type lacks (``direction="any"``). On the gastrula, most types
+# have fewer than 40 cells and there are four times as many genes. There panels are on average 0.01
+# behind, and equal with more shrinkage (``alpha=10``). Single types differ more than the means, in
+# both directions: try both, and compare them on cells left out, as above.
+# ``benchmarks/marker_panels.py`` has the results of several repeats.

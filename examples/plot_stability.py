@@ -9,8 +9,8 @@ random halves of the rows, and bounds the number of columns that are selected by
 # %%
 # Halves of the rows
 # ------------------
-# 400 rows and 50 columns, five of them with signal. Ten are chosen from each half, more than
-# needed in the end.
+# 400 rows and 50 columns, five of them with signal. Ten columns are chosen from each half, more
+# than the final list needs.
 
 import matplotlib.pyplot as plt
 
@@ -40,7 +40,7 @@ for threshold in (0.7, 0.8, 0.9):
 # %%
 # The stability path
 # ------------------
-# How often each column is chosen when 1, 2, … columns are. Columns with signal rise early and stay.
+# How often each column is on lists of 1, 2, … columns. Columns with signal rise early and stay.
 
 StabilityPathDisplay.from_result(stability, threshold=0.8)
 plt.show()

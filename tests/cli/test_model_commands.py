@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sqlite3
+import subprocess
 import sys
 import zipfile
 
@@ -69,6 +70,20 @@ def imputing(folder):
 def scores(result):
     assert result.exit_code == 0, result.output
     return pd.read_csv(io.StringIO(result.stdout))
+
+
+def test_a_model_is_used_without_scikit_learn_and_numba(plain, folder):
+    """They take two seconds to import."""
+    FRAME.drop(columns=["y", "colour"]).to_csv(folder / "new.csv", index=False)
+    code = (
+        "import sys; from typer.testing import CliRunner; from sparseauc.cli import app\n"
+        "for words in (['show'], ['export', '--to', 'sql'], ['predict']):\n"
+        f"    words += [{str(plain)!r}] + [{str(folder / 'new.csv')!r}] * (words == ['predict'])\n"
+        "    assert CliRunner().invoke(app, words).exit_code == 0, words\n"
+        "print([name for name in ('sklearn', 'numba') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout == "[]\n", result.stderr
 
 
 # ------------------------------------------------------------------------------------------- points

@@ -78,12 +78,12 @@ def test_scores_of_folds_with_other_ridges_are_comparable(monkeypatch):
     """Ridges shrink scores by orders of magnitude; the AUC of all rows must not care."""
     same = fit_table(table(), QUICK).nested
     ridges = iter([1.0, 1.0, 1e4, 1.0, 1e4, 1.0])
-    original = fitting._estimator
+    original = fitting._make_estimator
 
     def other_ridge(*arguments):
         return original(*arguments).set_params(alpha=next(ridges))
 
-    monkeypatch.setattr(fitting, "_estimator", other_ridge)
+    monkeypatch.setattr(fitting, "_make_estimator", other_ridge)
     mixed = fit_table(table(), QUICK).nested
     assert abs(mixed.interval.auc - np.mean(mixed.fold_aucs)) < 0.02
     assert mixed.scores.std() == pytest.approx(same.scores.std(), rel=0.3)

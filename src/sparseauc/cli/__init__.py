@@ -1,9 +1,4 @@
-"""The command ``sparseauc``. Each command imports what it needs when it runs, to start quickly.
-
-Exit codes: 0 success; 1 a package is missing, or memory ran out; 2 wrong usage; 3 unusable data;
-4 unusable model file; 5 an output exists or cannot be written; 130 interrupted. A command that
-fails leaves no output behind.
-"""
+"""The command ``sparseauc``. Each command imports what it needs when it runs, to start quickly."""
 
 from __future__ import annotations
 

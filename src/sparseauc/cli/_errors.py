@@ -41,7 +41,11 @@ class OutputError(Exception):
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help shows flags as flags, without a type."""
+    """A command whose help shows flags without a type and arguments without braces."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters."""

@@ -57,13 +57,12 @@ def headlines(card: ScoreCard) -> Iterable[str]:
 
 
 def _auc_lines(about: Any, within: str) -> Iterable[str]:
+    from ..tabular.formatting import auc_text
+
     nested = about["auc"]
     training = f"{about['training_auc']:.3f} on the training rows (optimistic)"
     if nested is not None:
-        yield (
-            f"AUC{within} {nested['auc']:.3f} ({100 * nested['confidence']:g} % CI "
-            f"{nested['low']:.3f} to {nested['high']:.3f}) by nested cross-validation; {training}"
-        )
+        yield (f"AUC{within} {auc_text(nested, long=True)} by nested cross-validation; {training}")
     else:
         yield f"AUC{within} {training}"
     if about["permutation"] is not None:
@@ -77,7 +76,7 @@ def short_list(card: ScoreCard) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    from ..selection.table import HEADINGS
+    from ..tabular.formatting import HEADINGS, count
 
     chosen = card.chosen
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
@@ -92,8 +91,7 @@ def short_list(card: ScoreCard) -> Table:
         cells = [HEADINGS[key][1].format(line[key]) for key in shown]
         table.add_row(str(line["rank"]), escape(printable(str(line["column"]))), *cells)
     ridge = card.summary.get("alpha")
-    count = f"{len(card.terms)} column{'' if len(card.terms) == 1 else 's'}"
-    table.title = count + ("" if ridge is None else f", ridge {ridge:g}")
+    table.title = count(len(card.terms), "column") + ("" if ridge is None else f", ridge {ridge:g}")
     if card.summary.get("coefficients") == "logistic":
         table.title += ", logistic coefficients"
     if (cost := card.summary.get("cost")) is not None:
@@ -111,6 +109,8 @@ def operating_table(
     from rich.markup import escape
     from rich.table import Table
 
+    from ..tabular.formatting import rate_text
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
     table.title = f"{escape(printable(title))}: % (95 % CI)"
     table.title_justify, table.title_style = "left", "bold"
@@ -127,16 +127,10 @@ def operating_table(
         table.add_row(
             str(point["name"]).replace("itivity", ".").replace("ificity", "."),
             f"{point['threshold']:.3g}",
-            *(_per_cent(point[key]) for key in rates),
+            *(rate_text(point[key]) for key in rates),
             f"{point['flagged_per_1000']:.0f}",
         )
     return table
-
-
-def _per_cent(rate: Mapping[str, float] | None) -> str:
-    if rate is None:
-        return "–"
-    return f"{100 * rate['value']:.0f} ({100 * rate['low']:.0f}–{100 * rate['high']:.0f})"
 
 
 def print_notes(notes: Iterable[str], warnings: Iterable[str]) -> None:

@@ -1,12 +1,14 @@
-"""Reading tables for commands."""
+"""Reading tables and model files for commands."""
 
 from __future__ import annotations
 
 import hashlib
 import shlex
 import sys
+import warnings
 from pathlib import Path
 
+from ..tabular.model_files import read_card
 from ..tabular.reading import DataError, Rules, Source, Table, read_source, training_table
 from ..tabular.reading.scoring import written_columns
 from ..tabular.scorecard import ScoreCard
@@ -32,6 +34,15 @@ def read_table(
             raise
         command = shlex.join(["sparseauc", *sys.argv[1:], *error.options])
         raise DataError(f"{error}\nTry: {command}") from None
+
+
+def card_of(path: Path, notes: list[str]) -> ScoreCard:
+    """Read a model file's card; a file of another version is noted."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        card = read_card(path)
+    notes += [str(one.message) for one in caught]
+    return card
 
 
 def read_new_rows(

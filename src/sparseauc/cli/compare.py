@@ -23,22 +23,17 @@ def compare_command(
     positive: options.Positive = None,
     methods: Annotated[
         str,
-        typer.Option(
-            rich_help_panel=options.CHECKS,
+        options.fitting(
             help="Comma-separated names, or all: "
             + "; ".join(f"{name} ({method.title})" for name, method in METHODS.items())
-            + ".",
+            + "."
         ),
     ] = "all",
     repeats: Annotated[
         int,
-        typer.Option(
-            min=1, rich_help_panel=options.CHECKS, help="Repeats of the outer cross-validation."
-        ),
+        options.fitting(min=1, metavar="N", help="Repeats of the outer cross-validation."),
     ] = 1,
-    folds: Annotated[
-        int, typer.Option(min=2, rich_help_panel=options.CHECKS, help="Number of outer folds.")
-    ] = 5,
+    folds: Annotated[int, options.fitting(min=2, metavar="N", help="Number of outer folds.")] = 5,
     exclude: options.Exclude = None,
     groups: options.Groups = None,
     strata: options.Strata = None,
@@ -53,14 +48,7 @@ def compare_command(
     max_gib: options.MaxGib = 2.0,
     seed: options.Seed = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Results file to write: .csv or .json.",
-        ),
+        Path | None, options.output("--out", "-o", help="Results file to write: .csv or .json.")
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -134,7 +122,7 @@ def _print_results(results: list[MethodResult], repeats: int, strata: str | None
         against += "" if one.pvalue is None else f", p {one.pvalue:.2g}"
         table.add_row(
             one.method,
-            f"{one.auc:.3f} ({one.low:.3f} to {one.high:.3f})",
+            f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})",
             f"{one.fold_auc:.3f}",
             f"{one.columns:g}",
             against,

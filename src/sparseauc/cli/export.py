@@ -31,13 +31,7 @@ def export_command(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="File to write. By default JSON and SQL are printed.",
-        ),
+        options.output("--out", "-o", help="File to write. By default JSON and SQL are printed."),
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -53,7 +47,7 @@ def export_command(
     with Outputs(out, force=force, inputs=(model,)) as outputs:
         from ..tabular.export import to_json, to_onnx, to_sql
         from ..tabular.model_files import ModelFileError
-        from ._models import card_of
+        from ._reading import card_of
 
         card = card_of(model, notes)
         try:

@@ -48,22 +48,10 @@ def fit_command(
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Model file to write, such as model.skops.",
-        ),
+        Path | None, options.output("--out", "-o", help="Model file to write, such as model.skops.")
     ] = None,
     report: Annotated[
-        Path | None,
-        typer.Option(
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Report to write, such as report.html.",
-        ),
+        Path | None, options.output(help="Report to write, such as report.html.")
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,47 +33,36 @@ def predict_command(
     table: options.TableFile,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="File to write: .csv, .tsv or .parquet. By default CSV is printed.",
+        options.output(
+            "--out", "-o", help="File to write: .csv, .tsv or .parquet. By default CSV is printed."
         ),
     ] = None,
     ids: options.Ids = None,
     missing: Annotated[
         OnMissing,
-        typer.Option(
-            rich_help_panel=options.READING,
+        options.reading(
             help="Rows with missing values, for a model fitted without imputation: empty leaves "
-            "their scores empty.",
+            "their scores empty."
         ),
     ] = OnMissing.refuse,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            metavar="X",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Predict rows with a higher score as positive. 0 by default.",
+        options.output(
+            metavar="X", help="Predict rows with a higher score as positive. 0 by default."
         ),
     ] = None,
     sensitivity: Annotated[
         float | None,
-        typer.Option(
+        options.output(
             metavar="X",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
             help="Use the threshold that reached this sensitivity (0.9 or 0.95) in nested "
             "cross-validation.",
         ),
     ] = None,
     probabilities: Annotated[
         bool,
-        typer.Option(
+        options.output(
             "--probabilities",
-            rich_help_panel=options.OUTPUT,
             help="Add the probability of being positive, for rows with the prevalence of the "
             "training rows.",
         ),
@@ -96,14 +86,13 @@ def predict_command(
     with Outputs(out, force=force, inputs=(model, table)) as outputs:
         check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
         with progress(quiet, f"Reading {table.name}"):
-            from ..tabular.reading.scoring import term_values
-            from ._models import card_of
-            from ._reading import read_new_rows
+            from ..tabular.reading.scoring import score_rows
+            from ._reading import card_of, read_new_rows
 
             card = card_of(model, notes)
             source = read_new_rows(table, card, delimiter, encoding, max_gib, ids)
-            found = term_values(source, card)
-            scores = _score_rows(card, found.values, source)
+            found = score_rows(source, card)
+            scores = found.scores
             _check_missing(scores, source, missing)
             cut = _choose_threshold(card, threshold, sensitivity)
             columns = _collect_columns(source, card, ids, scores, cut)
@@ -117,6 +106,8 @@ def predict_command(
     if out is None and not as_json:
         typer.echo(_format_scores(columns, ".csv").decode(), nl=False)
     notes += [*source.notes, *found.notes]
+    from ..tabular.formatting import auc_text
+
     if as_json:
         result: dict[str, Any] = {
             "rows": int(scores.size), "written": written, "auc": known, "notes": notes,
@@ -131,23 +122,12 @@ def predict_command(
         if known is not None:
             within = f" within {known['within']!r}" if "within" in known else ""
             notes.append(
-                f"{source.name} has {card.target!r}: AUC{within} {known['auc']:.3f} (95 % interval "
-                f"{known['low']:.3f} to {known['high']:.3f}); optimistic if these are training rows"
+                f"{source.name} has {card.target!r}: AUC{within} {auc_text(known, long=True)}; "
+                "optimistic if these are training rows"
             )
         print_notes(notes, found.warnings)
         for name in written:
             typer.echo(f"Written: {name}")
-
-
-def _score_rows(
-    card: ScoreCard, values: npt.NDArray[np.float64], source: Source
-) -> npt.NDArray[np.float64]:
-    from ..tabular.reading import DataError
-
-    try:
-        return card.scores(values)
-    except ValueError as error:
-        raise DataError(f"{source.name}: {error}") from None
 
 
 def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMissing) -> None:
@@ -266,15 +246,16 @@ def _auc_if_known(
     """AUC with its interval, where the new rows have the outcome too."""
     import numpy as np
 
-    from ..tabular.validation import judge_ranking, known_outcome
+    from ..tabular.reading.scoring import known_outcome
 
     outcome = known_outcome(source, card)
     if outcome is None:
         return None
+    from ..tabular.validation import judge_ranking
+
     known = outcome[0] & ~np.isnan(scores)
     positive = outcome[1][known]
     if min(np.count_nonzero(positive), np.count_nonzero(~positive)) < 2:
         return None
     interval, within = judge_ranking(card, source, known, positive, scores[known])
-    area = {"auc": interval.auc, "low": interval.low, "high": interval.high}
-    return area if within is None else {**area, "within": within}
+    return asdict(interval) | ({} if within is None else {"within": within})

@@ -18,7 +18,7 @@ def show_command(
     """Print the columns, coefficients and AUC of MODEL."""
     from ..tabular.model_files import ModelFileError
     from ._listing import print_card, print_notes
-    from ._models import card_of
+    from ._reading import card_of
 
     notes: list[str] = []
     card = card_of(model, notes)

@@ -21,23 +21,15 @@ def validate_command(
     table: options.TableFile,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            show_default=False,
-            rich_help_panel=options.CHECKS,
-            help="Column of groups to evaluate one by one, such as the site.",
+        options.fitting(
+            metavar="NAME", help="Column of groups to evaluate one by one, such as the site."
         ),
     ] = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     max_gib: options.MaxGib = 2.0,
     report: Annotated[
-        Path | None,
-        typer.Option(
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-            help="Report to write, such as validation.html.",
-        ),
+        Path | None, options.output(help="Report to write, such as validation.html.")
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -56,8 +48,7 @@ def validate_command(
         check_suffix(report, "--report", (".html", ".htm"))
         with progress(quiet, f"Reading {table.name}"):
             from ..tabular.validation import validate_model
-            from ._models import card_of
-            from ._reading import made_by, read_new_rows
+            from ._reading import card_of, made_by, read_new_rows
 
             card = card_of(model, notes)
             source = read_new_rows(table, card, delimiter, encoding, max_gib, by)
@@ -83,34 +74,20 @@ def validate_command(
 
 
 def _lines(found: Validation) -> Iterable[str]:
-    from .._text import printable
+    from ..tabular.formatting import auc_text, calibration_text
 
-    card, one = found.card, found.interval
-    yield printable(
+    card = found.card
+    yield (
         f"{found.source}: {found.positive.size} rows, {int(found.positive.sum())} with "
         f"{card.target} = {card.positive}"
     )
     within = "" if found.within is None else f" within {found.within!r}"
-    yield f"AUC{within} {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f})"
+    yield f"AUC{within} {auc_text(found.interval, long=True)}"
     if found.promised is not None:
-        before = found.promised
         tested = "" if found.pvalue is None else f"; difference p = {found.pvalue:.2g}"
-        yield (
-            f"Expected from nested cross-validation: {before.auc:.3f} ({before.low:.3f} to "
-            f"{before.high:.3f}){tested}"
-        )
+        yield f"Expected from nested cross-validation: {auc_text(found.promised)}{tested}"
     if found.calibration is not None:
-        how = found.calibration
-        yield (
-            f"Calibration: intercept {how.intercept:+.2f} ± {1.96 * how.intercept_error:.2f} (0 is "
-            f"ideal), slope {how.slope:.2f} ± {1.96 * how.slope_error:.2f} (1 is ideal); "
-            f"observed {100 * how.observed:.1f} %, predicted {100 * how.expected:.1f} %"
-        )
+        yield f"Calibration: {calibration_text(found.calibration)}"
     for group in found.groups:
-        area = (
-            "too few rows of a class"
-            if group.interval is None
-            else f"AUC {group.interval.auc:.3f} ({group.interval.low:.3f} to "
-            f"{group.interval.high:.3f})"
-        )
-        yield printable(f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive")
+        area = f"AUC {auc_text(group.interval)}" if group.interval else "too few rows of a class"
+        yield f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive"

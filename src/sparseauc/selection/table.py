@@ -18,18 +18,6 @@ from .stability import StabilityResult
 if TYPE_CHECKING:
     import pandas as pd
 
-# What the columns of the table are called and how they are written, wherever it is shown.
-HEADINGS = {
-    "points": ("points", "{:+d}"),
-    "unit": ("for each", "{:g}"),
-    "coefficient": ("coefficient", "{:.4g}"),
-    "standardised": ("per SD", "{:+.3g}"),
-    "auc": ("AUC alone", "{:.3f}"),
-    "price": ("price", "{:g}"),
-    "sign": ("sign given", "{}"),
-    "family": ("family", "{}"),
-    "frequency": ("selection frequency", "{:.0%}"),
-}
 # Multiplications that looking for near copies may take: about a second.
 _MOST_PRODUCTS = 1e9
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._text import listed
+from .formatting import percent
 
 # Limits on the number of rows of the rarer class.
 SOME_ROWS, FEW_ROWS = 50, 20
@@ -58,6 +59,16 @@ def as_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
+def warn_of_chance(auc: Mapping[str, Any], what: str) -> Iterator[str]:
+    """Warn if the interval of an AUC includes 0.5; ``what`` is a list or a model."""
+    if auc["low"] <= 0.5:
+        yield (
+            f"The {100 * auc['confidence']:g} % interval of the AUC, {auc['low']:.2f} to "
+            f"{auc['high']:.2f}, includes 0.5: these rows do not show that the {what} ranks better "
+            "than chance."
+        )
+
+
 def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
     nested, training = about["auc"], about["training_auc"]
     if nested is None:
@@ -69,12 +80,7 @@ def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
                 "that of the training rows. With many columns, pure noise can reach it."
             )
         return
-    if nested["low"] <= 0.5:
-        yield (
-            f"The {100 * nested['confidence']:g} % interval of the AUC, {nested['low']:.2f} to "
-            f"{nested['high']:.2f}, includes 0.5: these rows do not show that the list ranks "
-            "better than chance."
-        )
+    yield from warn_of_chance(nested, "list")
     permutation = about["permutation"]
     if permutation is not None and permutation["pvalue"] > 0.05:
         yield (
@@ -132,14 +138,14 @@ def _check_size(about: Mapping[str, Any]) -> Iterator[str]:
 def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     chosen = about["chosen"]
     unstable = [
-        f"{one['column']!r} ({one['frequency']:.0%})"
+        f"{one['column']!r} ({percent(one['frequency'])})"
         for one in chosen
         if one.get("frequency", 1.0) < UNSTABLE
     ]
     if unstable:
         yield (
             f"Fewer than half of the refits on half of the rows chose {listed(unstable, 20)}. "
-            "Another sample may replace them by other columns."
+            "Another sample may lead to other columns."
         )
     same = {
         " and ".join(sorted((repr(one["column"]), repr(other))))
@@ -153,7 +159,7 @@ def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
             "chosen is arbitrary."
         )
     gaps = {str(one["column"]): missing_share(about, str(one["column"])) for one in chosen}
-    holes = [f"{name!r} ({share:.0%})" for name, share in gaps.items() if share > MANY_MISSING]
+    holes = [f"{name!r} ({percent(share)})" for name, share in gaps.items() if share > MANY_MISSING]
     if holes and about["imputation"] is not None:
         yield (
             f"Chosen columns with many missing values, which were imputed: {listed(holes, 20)}. If "

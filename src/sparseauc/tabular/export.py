@@ -41,7 +41,7 @@ def to_json(card: ScoreCard) -> str:
     ----------
     card : ScoreCard
         From :func:`~sparseauc.tabular.model_files.read_card` or
-        :func:`~sparseauc.tabular.scorecard.make_card`.
+        :func:`~sparseauc.tabular.card_making.make_card`.
 
     Returns
     -------
@@ -52,16 +52,7 @@ def to_json(card: ScoreCard) -> str:
         "positive": card.positive,
         "negative": card.negative,
         "intercept": card.intercept,
-        "terms": [
-            {
-                "column": term.column,
-                "level": term.level,
-                "coefficient": term.coefficient,
-                "fill": term.fill,
-                "above": term.above,
-            }
-            for term in card.terms
-        ],
+        "terms": [asdict(term) for term in card.terms],
         "columns": {
             term.column: {
                 "kind": of.kind,

@@ -23,10 +23,10 @@ from ..selection.points import point_score
 from ..selection.stability import StabilityResult, limits_of, stability_selection
 from ..selection.table import column_table
 from ..strata import StrataWarning
+from .card_making import fill_gaps, steps_of
 from .folds import outer_splits, score_folds, stratified_folds
 from .limits import limits_for, places_of
 from .reading import DataError, Table
-from .scorecard import steps_of, without_gaps
 from .summary import FitSummary, ridge_of
 
 Indices = npt.NDArray[np.int64]
@@ -152,25 +152,25 @@ def fit_table(
         try:
             advance("Choosing columns")
             everything = np.arange(table.y.size)
-            model = _fitted(table, settings, fixed, everything)
+            model = _fit_pipeline(table, settings, fixed, everything)
 
             def fit_fold(fold: int, train: npt.NDArray[np.intp]) -> Any:
                 advance(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
-                return _fitted(table, settings, fixed, train)
+                return _fit_pipeline(table, settings, fixed, train)
 
             nested = score_folds(table, splits, fit_fold) if splits else None
             _, classifier = steps_of(model)
-            X = without_gaps(model, table.X)
+            X = fill_gaps(model, table.X)
             points = None
             if settings.points is not None:
                 points = point_score(classifier, X, table.y, strata=table.strata)
             stability = None
             if settings.stability_pairs:
                 advance("Refitting halves of the rows")
-                stability = _stability(X, table, settings, fixed, classifier)
+                stability = _refit_halves(X, table, settings, fixed, classifier)
             permutation = None
             if settings.permutations:
-                permutation = _permutation(table, settings, fixed, report)
+                permutation = _test_permutations(table, settings, fixed, report)
         except DataError:
             raise
         except ValueError as error:  # the estimators' own checks
@@ -185,7 +185,7 @@ def fit_table(
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     # The first is that of all rows; folds say so of their own.
     alone = [str(one.message) for one in caught if one.category is StrataWarning][:1]
-    _name(model, classifier, table)
+    _set_names(model, classifier, table)
     if points is not None:
         names = table.columns[points.columns["column"].to_numpy(np.int64)]
         points = replace(
@@ -225,7 +225,7 @@ def training_auc(table: Table, scores: npt.NDArray[np.float64]) -> AUCInterval:
     return within
 
 
-def _estimator(
+def _make_estimator(
     table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
 ) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
@@ -237,7 +237,7 @@ def _estimator(
         classifier = SparseAUCClassifier(settings.k, settings.alpha, **limits)
     else:
         classifier = SparseAUCClassifierCV(
-            ks=_sizes(settings, fixed.size, len(table.inputs)),
+            ks=_choose_sizes(settings, fixed.size, len(table.inputs)),
             alphas=None if settings.alpha is None else [settings.alpha],
             cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
             rule=settings.rule,
@@ -251,7 +251,7 @@ def _estimator(
     return Pipeline([("impute", imputer), ("model", classifier)])
 
 
-def _sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
+def _choose_sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
     """Values of k to try; None for the classifier's default."""
     if settings.k is not None:
         return [settings.k]
@@ -260,9 +260,11 @@ def _sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
     return list(range(max(1, fewest), min(max(settings.max_k, fewest), most) + 1))
 
 
-def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]) -> Any:
+def _fit_pipeline(
+    table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
+) -> Any:
     """Fit the pipeline to some rows; inner folds keep groups together."""
-    model = _estimator(table, settings, fixed, rows)
+    model = _make_estimator(table, settings, fixed, rows)
     known = {"strata": table.strata, "groups": table.groups if settings.tuned else None}
     try:
         fit_rows(model, table.X, table.y, rows, **known)
@@ -271,7 +273,7 @@ def _fitted(table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArr
     return model
 
 
-def _name(model: Any, classifier: Any, table: Table) -> None:
+def _set_names(model: Any, classifier: Any, table: Table) -> None:
     """Give a model the names of columns and classes, as if it were fitted to a data frame.
 
     Data frames of wide tables are slow to make, and sparse tables have none.
@@ -281,7 +283,7 @@ def _name(model: Any, classifier: Any, table: Table) -> None:
     classifier.classes_ = np.array([table.negative, table.positive])
 
 
-def _permutation(
+def _test_permutations(
     table: Table, settings: FitSettings, fixed: Indices, report: Progress
 ) -> PermutationResult:
     """Permutation test of the whole procedure.
@@ -289,7 +291,7 @@ def _permutation(
     Inner folds are not repeated here: repeats cost several times as much, and the test compares
     like with like.
     """
-    procedure = _estimator(table, settings, fixed, np.arange(table.y.size))
+    procedure = _make_estimator(table, settings, fixed, np.arange(table.y.size))
     folds = stratified_folds(table, np.arange(table.y.size), 5, settings.seed)
     if settings.tuned:
         last = procedure.steps[-1][1] if isinstance(procedure, Pipeline) else procedure
@@ -306,7 +308,7 @@ def _permutation(
     )  # fmt: skip
 
 
-def _stability(
+def _refit_halves(
     X: Any, table: Table, settings: FitSettings, fixed: Indices, classifier: Any
 ) -> StabilityResult | None:
     """Stability selection; None if there is nothing to choose."""

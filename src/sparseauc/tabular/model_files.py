@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._files import write_atomically
-from .scorecard import ColumnType, Origin, ScoreCard, make_card, steps_of
+from .scorecard import ColumnType, Input, ScoreCard
 
 # 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
 # 3: terms of numbers that were cut; other models are still written as 2.
@@ -124,12 +124,12 @@ class SavedModel:
             range of training.
         """
         from .reading.frames import source_of
-        from .reading.scoring import term_values
+        from .reading.scoring import score_rows
 
-        found = term_values(source_of(X, self.card), self.card)
+        found = score_rows(source_of(X, self.card), self.card)
         for warning in found.warnings:
             warnings.warn(warning, stacklevel=2)
-        return self.card.scores(found.values)
+        return found.scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each row, None where it has no score."""
@@ -161,7 +161,7 @@ def save_model(
     model: Any,
     *,
     summary: Mapping[str, Any] | None = None,
-    inputs: Sequence[Origin] | None = None,
+    inputs: Sequence[tuple[Any, ...]] | None = None,
     types: Mapping[str, ColumnType] | None = None,
     classes: tuple[str, str] | None = None,
     target: str = "y",
@@ -175,7 +175,7 @@ def save_model(
     model : SparseLinearClassifier, or Pipeline that ends with one
         A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``.
     summary, inputs, types, classes, target
-        See :func:`~sparseauc.tabular.scorecard.make_card`.
+        See :func:`~sparseauc.tabular.card_making.make_card`.
 
     Returns
     -------
@@ -196,6 +196,8 @@ def save_model(
     >>> bool((loaded.predict(X) == model.predict(X)).all())
     True
     """
+    from .card_making import make_card
+
     card = make_card(
         model, inputs=inputs, types=types, classes=classes, target=target, summary=summary
     )
@@ -207,14 +209,14 @@ def model_bytes(model: Any, card: ScoreCard) -> bytes:
     """Return the contents of a model file."""
     cut = any(term.above is not None for term in card.terms)
     head = {"format": FORMAT if cut else 2, "sha256": card.digest(), "card": card.as_dict()}
-    written = io.BytesIO(_skops().dumps(model))
+    written = io.BytesIO(_import_skops().dumps(model))
     buffer = io.BytesIO()
     with (
         zipfile.ZipFile(written) as archive,
         zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed,
     ):
         schema = json.loads(archive.read(SCHEMA))
-        for name in _foreign_types(schema)[:1]:
+        for name in _find_foreign_types(schema)[:1]:
             raise TypeError(f"the model holds a {name}, which cannot be loaded again")
         for name in archive.namelist():
             content = archive.read(name) if name != SCHEMA else json.dumps(schema).encode()
@@ -245,15 +247,17 @@ def load_model(path: Path | str) -> SavedModel:
     ModelVersionWarning
         If another version of the library wrote it.
     """
+    from .card_making import make_card
+
     path = Path(path)
     card = read_card(path)
-    skops = _skops()
+    skops = _import_skops()
     try:
         own = [f"{module}.{name}" for name, module in CLASSES.items()]
-        estimator = skops.loads(_with_todays_names(path), trusted=[*TRUSTED_TYPES, *own])
+        estimator = skops.loads(_update_names(path), trusted=[*TRUSTED_TYPES, *own])
         again = make_card(
             estimator,
-            inputs=_inputs(card, estimator),
+            inputs=_list_inputs(card, estimator),
             classes=(card.negative, card.positive),
             target=card.target,
             summary=card.summary,
@@ -269,13 +273,15 @@ def load_model(path: Path | str) -> SavedModel:
     return SavedModel(estimator, card)
 
 
-def _inputs(card: ScoreCard, estimator: Any) -> list[Origin]:
+def _list_inputs(card: ScoreCard, estimator: Any) -> list[Input]:
     """Columns of X as the card names them; only those chosen are known by level."""
+    from .card_making import steps_of
+
     _, classifier = steps_of(estimator)
-    inputs: list[Origin] = [(name, None) for name in card.columns]
+    inputs = [Input(name) for name in card.columns]
     chosen = np.flatnonzero(classifier.coef_[0]).tolist()
     for j, term in zip(chosen, card.terms, strict=True):
-        inputs[j] = (term.column, term.level, term.above)
+        inputs[j] = Input(term.column, term.level, term.above)
     return inputs
 
 
@@ -311,7 +317,7 @@ def read_card(path: Path | str) -> ScoreCard:
             head = json.loads(archive.read(CARD))
             schema = json.loads(archive.read(SCHEMA))
         _check_format(head, path.name)
-        foreign = _foreign_types(schema)
+        foreign = _find_foreign_types(schema)
         card = ScoreCard.from_dict(head["card"])
         sound = head["sha256"] == card.digest()
         json.dumps(head["card"], ensure_ascii=False, allow_nan=False).encode()
@@ -342,7 +348,7 @@ def read_card(path: Path | str) -> ScoreCard:
     return card
 
 
-def _with_todays_names(path: Path) -> bytes:
+def _update_names(path: Path) -> bytes:
     """Return the archive with classes of this library where they are in this version."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(buffer, "w") as renamed:
@@ -350,17 +356,17 @@ def _with_todays_names(path: Path) -> bytes:
             content = archive.read(name)
             if name == SCHEMA:
                 schema = json.loads(content)
-                if _foreign_types(schema):
+                if _find_foreign_types(schema):
                     raise ModelFileError("an object of an unknown type")
                 content = json.dumps(schema).encode()
             renamed.writestr(name, content)
     return buffer.getvalue()
 
 
-def _foreign_types(schema: Any) -> list[str]:
+def _find_foreign_types(schema: Any) -> list[str]:
     """Types in a skops schema that no model has; those of this library get today's names."""
     foreign = set()
-    for node in _typed_nodes(schema):
+    for node in _find_typed_nodes(schema):
         module, name = str(node.get("__module__")), str(node.get("__class__"))
         if module.split(".")[0] == "sparseauc" and name in CLASSES:
             node["__module__"] = CLASSES[name]
@@ -390,7 +396,7 @@ def _warn_of_version(version: str, name: str) -> None:
         )
 
 
-def _typed_nodes(node: Any) -> Iterator[dict[str, Any]]:
+def _find_typed_nodes(node: Any) -> Iterator[dict[str, Any]]:
     """Nodes of a skops schema that name a type."""
     stack = [node]
     while stack:
@@ -403,7 +409,7 @@ def _typed_nodes(node: Any) -> Iterator[dict[str, Any]]:
             stack.extend(node)
 
 
-def _skops() -> Any:
+def _import_skops() -> Any:
     import skops.io
 
     return skops.io

@@ -121,7 +121,7 @@ def report(
         if isinstance(data, str | os.PathLike)
         else source_of(data)
     )
-    return _page(fit_table(training_table(source, rules), FitSettings(**settings)), path)
+    return _make_page(fit_table(training_table(source, rules), FitSettings(**settings)), path)
 
 
 def report_model(
@@ -205,10 +205,10 @@ def report_model(
         stability=stability,
         seconds=time.perf_counter() - started,
     )
-    return _page(summary, path)
+    return _make_page(summary, path)
 
 
-def _page(summary: FitSummary, path: str | os.PathLike[str] | None) -> ReportPage:
+def _make_page(summary: FitSummary, path: str | os.PathLike[str] | None) -> ReportPage:
     page = ReportPage(render(build_model_report(summary)), summary)
     if path is not None:
         page.save(path)

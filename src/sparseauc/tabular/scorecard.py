@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
-
-from ..estimators import SparseLinearClassifier
 
 Floats = npt.NDArray[np.float64]
 Kind = Literal["number", "boolean", "text"]
-Origin = tuple[str, str | None] | tuple[str, str | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -61,20 +53,28 @@ class ColumnType:
             raise ValueError(f"unknown kind {kind!r}")
         return cls(
             kind=cast(Kind, kind),
-            decimal=_mark(content["decimal"]),
-            thousands=_mark(content["thousands"]),
-            levels=tuple(_text(level) for level in content["levels"]),
-            low=None if content["low"] is None else _finite(content["low"]),
-            high=None if content["high"] is None else _finite(content["high"]),
+            decimal=_check_mark(content["decimal"]),
+            thousands=_check_mark(content["thousands"]),
+            levels=tuple(_check_text(level) for level in content["levels"]),
+            low=None if content["low"] is None else _check_number(content["low"]),
+            high=None if content["high"] is None else _check_number(content["high"]),
             limits=content["limits"] is True,
         )
 
 
-def term_name(column: str, level: str | None, above: float | None) -> str:
-    """Name of a column of X: that of its origin, with the level or the cut if there is one."""
-    if above is not None:
-        return f"{column} > {above:.12g}"
-    return column if level is None else f"{column}={level}"
+class Input(NamedTuple):
+    """Origin of a column of X: a column of the table, one level of a text column, or a cut."""
+
+    column: str
+    level: str | None = None
+    above: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the column of X, with the level or the cut if there is one."""
+        if self.above is not None:
+            return f"{self.column} > {self.above:.12g}"
+        return self.column if self.level is None else f"{self.column}={self.level}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Term:
     @property
     def name(self) -> str:
         """Name of the term: that of the column, with the level or the cut if there is one."""
-        return term_name(self.column, self.level, self.above)
+        return Input(self.column, self.level, self.above).name
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,10 @@ class Calibration:
     def from_dict(cls, content: Mapping[str, Any]) -> Calibration:
         """Undo ``asdict``; raises KeyError, TypeError or ValueError on anything else."""
         return cls(
-            slope=_finite(content["slope"]),
-            intercept=_finite(content["intercept"]),
-            n_positive=int(_finite(content["n_positive"])),
-            n_negative=int(_finite(content["n_negative"])),
+            slope=_check_number(content["slope"]),
+            intercept=_check_number(content["intercept"]),
+            n_positive=int(_check_number(content["n_positive"])),
+            n_negative=int(_check_number(content["n_negative"])),
         )
 
 
@@ -245,30 +245,30 @@ class ScoreCard:
         """Undo :meth:`as_dict`; raises KeyError, TypeError or ValueError on anything else."""
         terms = tuple(
             Term(
-                column=_text(term["column"]),
-                level=None if term["level"] is None else _text(term["level"]),
-                coefficient=_finite(term["coefficient"]),
-                fill=None if term["fill"] is None else _finite(term["fill"]),
-                above=_finite(term["above"]) if "above" in term else None,
+                column=_check_text(term["column"]),
+                level=None if term["level"] is None else _check_text(term["level"]),
+                coefficient=_check_number(term["coefficient"]),
+                fill=None if term["fill"] is None else _check_number(term["fill"]),
+                above=_check_number(term["above"]) if "above" in term else None,
             )
             for term in content["terms"]
         )
         return cls(
             terms=terms,
-            intercept=_finite(content["intercept"]),
-            negative=_text(content["negative"]),
-            positive=_text(content["positive"]),
-            target=_text(content["target"]),
-            columns=tuple(_text(name) for name in content["columns"]),
+            intercept=_check_number(content["intercept"]),
+            negative=_check_text(content["negative"]),
+            positive=_check_text(content["positive"]),
+            target=_check_text(content["target"]),
+            columns=tuple(_check_text(name) for name in content["columns"]),
             types={
-                _text(name): ColumnType.from_dict(kind)
+                _check_text(name): ColumnType.from_dict(kind)
                 for name, kind in content.get("types", {}).items()
             },
             calibration=(
                 Calibration.from_dict(content["calibration"]) if "calibration" in content else None
             ),
             summary=dict(content["summary"]),
-            version=_text(content["version"]),
+            version=_check_text(content["version"]),
         )
 
     def digest(self) -> str:
@@ -283,152 +283,19 @@ class ScoreCard:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _text(value: Any) -> str:
+def _check_text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"text expected, got {type(value).__name__}")
     return value
 
 
-def _finite(value: Any) -> float:
+def _check_number(value: Any) -> float:
     if not isinstance(value, int | float) or not np.isfinite(value):
         raise ValueError(f"a finite number expected, got {value!r}")
     return float(value)
 
 
-def _mark(value: Any) -> str | None:
+def _check_mark(value: Any) -> str | None:
     if value not in (None, ".", ","):
         raise ValueError(f"a decimal or thousands mark expected, got {value!r}")
     return cast("str | None", value)
-
-
-def make_card(
-    model: Any,
-    *,
-    inputs: Sequence[Origin] | None = None,
-    types: Mapping[str, ColumnType] | None = None,
-    classes: tuple[str, str] | None = None,
-    target: str = "y",
-    summary: Mapping[str, Any] | None = None,
-) -> ScoreCard:
-    """Make the score card of a fitted model.
-
-    Parameters
-    ----------
-    model : SparseLinearClassifier, or Pipeline that ends with one
-        A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``. A scaler is
-        folded into the coefficients.
-    inputs : sequence of (column, level, above), optional
-        Origin of each column of X; the level is None except for text, and above is None except for
-        numbers that were cut, or left out. By default the names that the model was fitted with, or
-        indices.
-    types : mapping of str to ColumnType, optional
-        Column types in training; only those of chosen columns are kept.
-    classes : (str, str), optional
-        Names of the negative and the positive class; the model's own by default.
-    target : str, default="y"
-        Name of the outcome.
-    summary : mapping, optional
-        Further content, as JSON.
-
-    Returns
-    -------
-    ScoreCard
-    """
-    from .. import __version__
-
-    before, classifier = steps_of(model)
-    coef = np.asarray(classifier.coef_[0], np.float64)
-    if inputs is None:
-        names = getattr(model, "feature_names_in_", np.arange(coef.size))
-        inputs = [(str(name), None) for name in names]
-    if len(inputs) != coef.size:
-        raise ValueError(f"inputs names {len(inputs)} columns, the model has {coef.size}")
-    chosen = np.flatnonzero(coef)
-    slope, offset, fills = _folded(before, chosen)
-    terms = tuple(
-        Term(*inputs[j][:2], weight, None if np.isnan(fill) else fill, *inputs[j][2:])
-        for j, weight, fill in zip(
-            chosen.tolist(), (coef[chosen] * slope).tolist(), fills.tolist(), strict=True
-        )
-    )
-    negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
-    used = {term.column for term in terms}
-    card = ScoreCard(
-        terms=terms,
-        intercept=float(classifier.intercept_[0] + coef[chosen] @ offset),
-        negative=negative,
-        positive=positive,
-        target=target,
-        columns=tuple(Term(*one[:2], 0.0, None, *one[2:]).name for one in inputs),
-        types={name: kind for name, kind in (types or {}).items() if name in used},
-        calibration=_calibration_of(classifier),
-        summary={} if summary is None else dict(summary),
-        version=__version__,
-    )
-    _check_names(card)
-    return card
-
-
-def _calibration_of(classifier: SparseLinearClassifier) -> Calibration | None:
-    fitted = getattr(classifier, "calibration_", None)
-    return None if fitted is None else Calibration.from_dict(fitted)
-
-
-def _check_names(card: ScoreCard) -> None:
-    for name in (card.target, card.negative, card.positive, *card.columns):
-        if any("\ud800" <= character <= "\udfff" for character in name):
-            raise ValueError(f"{name!r} is not valid Unicode and cannot be written: rename it")
-
-
-def _folded(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-    """Combine the steps before the classifier, for the chosen columns.
-
-    A value x reaches the classifier as slope · x + offset. A missing value is replaced by its fill,
-    which is NaN if no step imputes it.
-    """
-    slope, offset = np.ones(chosen.size), np.zeros(chosen.size)
-    fills = np.full(chosen.size, np.nan)
-    for step in before:
-        if isinstance(step, SimpleImputer):
-            statistics = (step.statistics_[chosen].astype(np.float64) - offset) / slope
-            fills = np.where(np.isnan(fills), statistics, fills)
-        else:
-            mean = step.mean_[chosen] if step.with_mean else 0.0
-            scale = step.scale_[chosen] if step.with_std else 1.0
-            slope, offset = slope / scale, (offset - mean) / scale
-    return slope, offset, fills
-
-
-def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
-    """The steps before the classifier, and the classifier, of a fitted model."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *before, classifier = [step for step in steps if step not in (None, "passthrough")]
-    if not isinstance(classifier, SparseLinearClassifier) or not all(
-        isinstance(step, SimpleImputer | StandardScaler) for step in before
-    ):
-        named = ", ".join(type(step).__name__ for step in steps)
-        raise TypeError(
-            "expected a sparseauc classifier, alone or after SimpleImputer and StandardScaler; got "
-            f"{named}"
-        )
-    for step in (*before, classifier):
-        check_is_fitted(step)
-    for step in before:
-        width = len(step.get_feature_names_out())
-        if width != classifier.n_features_in_ or step.n_features_in_ != width:
-            raise TypeError(
-                "the imputer dropped or added columns: use keep_empty_features=True and "
-                "add_indicator=False"
-            )
-    return before, classifier
-
-
-def without_gaps(model: Any, X: Any) -> Any:
-    """X after the first step of a model fitted by the command, which imputes missing values."""
-    before, _ = steps_of(model)
-    if not before:
-        return X
-    with warnings.catch_warnings():
-        # X is the matrix that the model was fitted to, whose columns were named afterwards.
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return before[0].transform(X)

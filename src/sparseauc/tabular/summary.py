@@ -18,10 +18,11 @@ from ..selection.points import PointScore
 from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
 from .alternatives import Alternatives, find_alternatives
+from .card_making import fill_gaps, make_card, steps_of
 from .cautions import find_cautions
 from .reading import Table
 from .reading.columns import dense_column
-from .scorecard import ScoreCard, make_card, steps_of, without_gaps
+from .scorecard import ScoreCard
 from .validation import GroupResult, judge_groups
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class FitSummary:
     @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:
         """For each chosen column the names and correlations of others that nearly copy it."""
-        X = without_gaps(self.model, self.table.X)
+        X = fill_gaps(self.model, self.table.X)
         names = [str(name) for name in self.table.columns]
         places = [names.index(str(name)) for name in self.columns["column"]]
         return [
@@ -148,19 +149,19 @@ class FitSummary:
         """What could take the place of columns, and of the list; None without nested folds."""
         if self.nested is None or not isinstance(self.classifier, SparseAUCClassifier):
             return None
-        X = without_gaps(self.model, self.table.X)
+        X = fill_gaps(self.model, self.table.X)
         return find_alternatives(self.classifier, X, self.table, self.nested.folds)
 
     @cached_property
     def cautions(self) -> list[str]:
         """Reasons not to rely on the result, the most serious first."""
-        return find_cautions(self._about(), self.warnings, self.near_copies)
+        return find_cautions(self._describe(), self.warnings, self.near_copies)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON except rows."""
-        return {**self._about(), "warnings": self.cautions}
+        return {**self._describe(), "warnings": self.cautions}
 
-    def _about(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         table = self.table
         return {
             "source": table.source,
@@ -171,18 +172,18 @@ class FitSummary:
             "positives": int(table.y.sum()),
             "columns_tried": len(table.inputs),
             "groups": None if table.groups is None else int(np.unique(table.groups).size),
-            "strata": None if table.strata is None else self._strata(),
+            "strata": None if table.strata is None else self._describe_strata(),
             "k": self.k,
             "alpha": self.alpha,
             "coefficients": getattr(self.classifier, "coefficients_", None),
             "cost": getattr(self.classifier, "cost_", None),
             "budget": self.settings.get("budget"),
-            "auc": None if self.nested is None else _auc(self.nested),
+            "auc": None if self.nested is None else _describe_auc(self.nested),
             "training_auc": self.training_auc.auc,
             "operating_points": [point.as_dict() for point in self.operating_points],
             "calibration": getattr(self.classifier, "calibration_", None),
             "chosen": self.columns.to_dict(orient="records"),
-            "distributions": self._distributions(),
+            "distributions": self._describe_columns(),
             "auc_by_k": self.auc_by_k(),
             "stability_pairs": None if self.stability is None else self.stability.n_pairs,
             "permutation": None
@@ -203,7 +204,7 @@ class FitSummary:
             "seconds": round(self.seconds, 3),
         }
 
-    def _strata(self) -> dict[str, Any]:
+    def _describe_strata(self) -> dict[str, Any]:
         """The column of the strata, how many they are, and the AUC within each, if not too many."""
         of_row, few = self.table.strata, len(self.strata_results) <= _MOST_STRATA
         return {
@@ -212,7 +213,7 @@ class FitSummary:
             "within": [asdict(one) for one in self.strata_results] if few else [],
         }
 
-    def _distributions(self) -> dict[str, dict[str, float]]:
+    def _describe_columns(self) -> dict[str, dict[str, float]]:
         """Mean, standard deviation and missing share of each chosen column, for later rows."""
         table = self.table
         found = {}
@@ -233,7 +234,7 @@ class FitSummary:
         table = self.table
         return make_card(
             self.model,
-            inputs=[(column.column, column.level, column.above) for column in table.inputs],
+            inputs=table.inputs,
             types=table.types,
             classes=(table.negative, table.positive),
             target=table.target,
@@ -246,7 +247,7 @@ def ridge_of(classifier: Any) -> float:
     return float(getattr(classifier, "alpha_", getattr(classifier, "alpha", 0.0)))
 
 
-def _auc(nested: NestedScores) -> dict[str, Any]:
+def _describe_auc(nested: NestedScores) -> dict[str, Any]:
     folds = [None if np.isnan(area) else float(area) for area in nested.fold_aucs]
     sizes = [int(columns.size) for columns in nested.fold_columns]
     return {**asdict(nested.interval), "folds": folds, "fold_sizes": sizes}

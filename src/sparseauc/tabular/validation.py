@@ -16,12 +16,12 @@ from ..curves import fit_logistic
 from ..metrics import AUCInterval, auc_confidence_interval
 from ..operating_points import OperatingPoint, judge_threshold
 from ..selection.confidence import auc_within
+from .cautions import warn_of_chance
 from .model_files import ModelFileError
 from .reading import DataError
-from .reading.columns import labels_as_text, texts
-from .reading.scoring import term_values
+from .reading.columns import texts
+from .reading.scoring import known_outcome, score_rows
 from .reading.source import Source, unknown_column_error
-from .reading.training import label_key
 from .scorecard import ScoreCard
 
 Floats = npt.NDArray[np.float64]
@@ -146,7 +146,9 @@ class Validation:
             "within": self.within,
             "promised": None if self.promised is None else asdict(self.promised),
             "pvalue": self.pvalue,
-            "calibration": None if self.calibration is None else _json(asdict(self.calibration)),
+            "calibration": None
+            if self.calibration is None
+            else _without_nan(asdict(self.calibration)),
             "operating_points": [point.as_dict() for point in self.points],
             "groups": [asdict(one) for one in self.groups],
             "columns": [asdict(one) for one in self.columns],
@@ -177,11 +179,8 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     ModelFileError
         If the card's summary is damaged.
     """
-    found = term_values(source, card)
-    try:
-        scores = card.scores(found.values)
-    except ValueError as error:
-        raise DataError(f"{source.name}: {error}") from None
+    found = score_rows(source, card)
+    scores = found.scores
     outcome = known_outcome(source, card)
     if outcome is None:
         raise DataError(f"{source.name} has no outcome column {card.target!r}")
@@ -201,13 +200,13 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     interval, within = judge_ranking(card, source, judged, truth, kept)
     warnings = list(found.warnings)
     try:
-        promised = _promised(card)
+        promised = _read_promised_auc(card)
         points = [
             judge_threshold(truth, kept, float(point["threshold"]), str(point["name"]))
             for point in card.summary.get("operating_points")
             or [{"threshold": 0, "name": "default"}]
         ]
-        columns = _shifts(card, values)
+        columns = _compare_columns(card, values)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError("the model's summary is damaged") from error
     if within != card.strata_column:
@@ -224,10 +223,10 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
             pvalue = float(2 * norm.sf(z))
     check = None if card.calibration is None else _check_calibration(card, kept, truth)
     by = within if by is None else by
-    groups = [] if by is None else judge_groups(_group_names(source, by, judged), truth, kept)
+    groups = [] if by is None else judge_groups(_read_groups(source, by, judged), truth, kept)
     return Validation(
         card, source.name, kept, truth, interval, within, promised, pvalue, check, points, groups,
-        columns, tuple(notes), (*warnings, *_warnings(interval, promised, pvalue, columns)),
+        columns, tuple(notes), (*warnings, *_find_warnings(interval, promised, pvalue, columns)),
     )  # fmt: skip
 
 
@@ -240,29 +239,13 @@ def judge_ranking(
     """
     strata = card.strata_column
     if strata is not None and strata in source.frame.column_names:
-        within = auc_within(scores, positive, _group_names(source, strata, judged))
+        within = auc_within(scores, positive, _read_groups(source, strata, judged))
         if within is not None:
             return within, strata
     return auc_confidence_interval(positive, scores), None
 
 
-def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
-    """Masks of the rows with known outcome and of the positives; None without an outcome."""
-    if card.target in source.frame.column_names:
-        labels = texts(source.frame.column(card.target))
-    elif source.target is not None:
-        labels = labels_as_text(source.target.tolist())
-    else:
-        return None
-    wanted = label_key(card.positive)
-    known = np.array([label is not None for label in labels], np.bool_)
-    positive = np.array(
-        [label is not None and label_key(label) == wanted for label in labels], np.bool_
-    )
-    return known, positive
-
-
-def _promised(card: ScoreCard) -> AUCInterval | None:
+def _read_promised_auc(card: ScoreCard) -> AUCInterval | None:
     kept = card.summary.get("auc")
     if kept is None:
         return None
@@ -293,7 +276,7 @@ def _check_calibration(card: ScoreCard, scores: Floats, positive: Mask) -> Calib
     )
 
 
-def _group_names(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
+def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
     """Name of each judged row's group."""
     names = source.frame.column_names
     if by not in names:
@@ -320,7 +303,7 @@ def judge_groups(
     return found
 
 
-def _shifts(card: ScoreCard, values: Floats) -> list[ColumnShift]:
+def _compare_columns(card: ScoreCard, values: Floats) -> list[ColumnShift]:
     """Compare the columns with their training distribution on the card."""
     before: Mapping[str, Any] = card.summary.get("distributions") or {}
     shifts = []
@@ -351,30 +334,21 @@ def _shifts(card: ScoreCard, values: Floats) -> list[ColumnShift]:
     return shifts
 
 
-def _warnings(
+def _find_warnings(
     interval: AUCInterval,
     promised: AUCInterval | None,
     pvalue: float | None,
     columns: Sequence[ColumnShift],
 ) -> list[str]:
-    told = []
-    if interval.low <= 0.5:
-        told.append(
-            f"The 95 % interval of the AUC, {interval.low:.2f} to {interval.high:.2f}, includes "
-            "0.5: these rows do not show that the model ranks better than chance."
-        )
+    told = [*warn_of_chance(asdict(interval), "model")]
     if promised is not None and pvalue is not None and pvalue < 0.05:
-        if interval.auc < promised.auc:
-            told.append(
-                f"The AUC of {interval.auc:.3f} is lower than that of nested cross-validation in "
-                f"training, {promised.auc:.3f} (p = {pvalue:.2g})."
-            )
-        else:
-            told.append(
-                f"The AUC of {interval.auc:.3f} is higher than that of nested cross-validation in "
-                f"training, {promised.auc:.3f} (p = {pvalue:.2g}): make sure that none of these "
-                "rows was used for fitting."
-            )
+        lower = interval.auc < promised.auc
+        how = "lower" if lower else "higher"
+        told.append(
+            f"The AUC of {interval.auc:.3f} is {how} than that of nested "
+            f"cross-validation in training, {promised.auc:.3f} (p = {pvalue:.2g})"
+            + ("." if lower else ": make sure that none of these rows was used for fitting.")
+        )
     told += [
         f"The mean of {one.name!r} has moved by {one.mean_shift:+.1f} training standard "
         "deviations. Check its unit and how it is measured."
@@ -384,5 +358,5 @@ def _warnings(
     return told
 
 
-def _json(content: dict[str, float]) -> dict[str, float | None]:
+def _without_nan(content: dict[str, float]) -> dict[str, float | None]:
     return {key: None if np.isnan(value) else value for key, value in content.items()}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparseauc.tabular.reading import DataError, read_source
-from sparseauc.tabular.reading.text import decoded
+from sparseauc.tabular.reading.text import decode
 
 
 def read(tmp_path, content, name="table.csv", **options):
@@ -168,7 +168,7 @@ def test_folder_and_absent_file(tmp_path):
 def test_every_byte_is_some_text_or_refused():
     for byte in range(256):
         try:
-            text, encoding = decoded(bytes([65, byte, 66]), None, "x")
+            text, encoding = decode(bytes([65, byte, 66]), None, "x")
         except DataError:
             assert byte == 0
         else:

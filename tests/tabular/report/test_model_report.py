@@ -29,7 +29,7 @@ from sparseauc.tabular.report import (
     Figure,
     Listing,
     build_model_report,
-    write_page,
+    write_report,
 )
 from sparseauc.tabular.report.drawing import pictures
 from sparseauc.tabular.report.html import render
@@ -148,9 +148,9 @@ def test_the_auc_and_its_optimism(tuned, tuned_report):
 def test_operating_points_are_those_of_the_summary(tuned, tuned_report):
     frame = element(tuned_report, "operating-points").frame
     assert frame["Score above"].tolist() == [one.threshold for one in tuned.operating_points]
-    for text, one in zip(frame["Sensitivity"], tuned.operating_points, strict=True):
+    for text, one in zip(frame["Sensitivity, %"], tuned.operating_points, strict=True):
         rate = one.sensitivity
-        assert text == f"{rate.value:.2f} ({rate.low:.2f}–{rate.high:.2f})"
+        assert text == f"{100 * rate.value:.0f} ({100 * rate.low:.0f}–{100 * rate.high:.0f})"
 
 
 def test_the_folds_show_what_each_chose(tuned, tuned_report):
@@ -159,11 +159,11 @@ def test_the_folds_show_what_each_chose(tuned, tuned_report):
     assert frame["Rows"].sum() == 160
     assert frame["Events"].sum() == tuned.table.y.sum()
     for size, names, chosen in zip(
-        frame["Columns (k)"], frame["Chosen"], tuned.nested.fold_columns, strict=True
+        frame["k"], frame["Columns chosen"], tuned.nested.fold_columns, strict=True
     ):
         assert names.split(", ") == [f"gene {j}" for j in chosen]
         assert size == chosen.size
-    assert tuned.to_dict()["auc"]["fold_sizes"] == frame["Columns (k)"].tolist()
+    assert tuned.to_dict()["auc"]["fold_sizes"] == frame["k"].tolist()
 
 
 def test_baselines_are_judged_on_the_same_folds(fixed, fixed_report):
@@ -334,7 +334,7 @@ def test_missing_values_are_told():
     assert "60 values were missing, in 1 column: gene 0 (60)." in text
     assert "imputed by the median" in text
     assert "Notes on the data: A thing was done." in text
-    assert "many missing values, which were imputed: 'gene 0' (38%)" in text
+    assert "many missing values, which were imputed: 'gene 0' (38 %)" in text
     assert element(report, "short-list").frame.set_index("Column")["Missing, %"]["gene 0"] == 37.5
 
 
@@ -361,7 +361,7 @@ def test_noise_is_called_noise():
     assert report.lead.endswith("Chance, which is 50 %, is not ruled out.")
 
 
-def test_replaced_and_other_lists(fixed, fixed_report):
+def test_replacements_and_other_lists(fixed, fixed_report):
     table, model = fixed.table, SparseAUCClassifier(k=3, alpha=1.0)
     X, folds = table.X, fixed.nested.folds
     names = table.columns.tolist()
@@ -400,7 +400,7 @@ def test_replaced_and_other_lists(fixed, fixed_report):
     about = fixed.to_dict()["alternatives"]
     assert about["lists_found"] == len(near)
     assert len(about["in_all"]) == len(set.intersection(*map(set, near)))
-    told = f"Each of {len(near)} lists" if len(near) > 1 else "No other list of the same length"
+    told = f"{len(near)} lists" if len(near) > 1 else "No other list of the same length"
     assert told in words(fixed_report)
 
 
@@ -411,13 +411,11 @@ def test_other_lists_are_named_by_what_differs():
     shown, found = element(report, "other-lists").frame, summary.alternatives
     own = set(summary.columns["column"])
     assert len(shown) == min(10, len(found.near_equal.lists)) > 2
-    assert shown["Without"][0] == shown["Instead"][0] == ""
-    for row, names in zip(shown.to_dict("records"), found.lists["columns"], strict=True):
-        without, instead = (
-            set(filter(None, row[key].split(", "))) for key in ("Without", "Instead")
-        )
+    assert shown["Without"][0] == shown["Instead"][0] == "–"
+    for row, names in zip(shown.to_dict("records")[1:], found.lists["columns"][1:], strict=True):
+        without, instead = (set(row[key].split(", ")) for key in ("Without", "Instead"))
         assert own - without | instead == set(names)
-    assert "these are all" in words(report)
+    assert "There are no others." in words(report)
     np.testing.assert_allclose(shown["Gain"].max(), 100)
     assert shown["Gain"].min() >= 98 - 1e-6
 
@@ -519,7 +517,7 @@ def test_page_in_a_browser(make, figures, says, request, open_page, tmp_path):
     assert sum(isinstance(e, Figure) for e in shown) == figures
     assert sum(isinstance(e, Listing) for e in shown) >= 4
     assert says in words(report)
-    path = write_page(report, tmp_path / "report.html")
+    path = write_report(report, tmp_path, static=False)[0]
     assert path.stat().st_size < 1_500_000
     check_page(open_page, path, tmp_path)
     for width in (400, 800, 1200, 1600):

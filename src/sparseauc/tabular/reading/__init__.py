@@ -3,7 +3,7 @@
 ``.h5ad`` files need anndata: ``pip install anndata``.
 """
 
-from .features import Input
+from ..scorecard import Input
 from .read import read_source
 from .source import DataError, Source
 from .training import Rules, Table, training_table

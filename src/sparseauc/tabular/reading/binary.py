@@ -24,7 +24,7 @@ def read_parquet(path: Path) -> Source:
         with pq.ParquetFile(path) as file:
             # Threads of pyarrow that are still there when Python ends may abort it.
             frame = file.read(use_threads=False)
-        return _checked(path, "Parquet", frame)
+        return _check_frame(path, "Parquet", frame)
 
 
 def read_arrow(path: Path) -> Source:
@@ -41,23 +41,23 @@ def read_arrow(path: Path) -> Source:
             frame = pa.ipc.open_file(data, options=serial).read_all()
         else:
             frame = pa.ipc.open_stream(data, options=serial).read_all()
-        return _checked(path, kind, frame)
+        return _check_frame(path, kind, frame)
 
 
-def _checked(path: Path, kind: str, frame: pa.Table) -> Source:
+def _check_frame(path: Path, kind: str, frame: pa.Table) -> Source:
     """Refuse damaged columns before anything reads past their end; set row names aside."""
     frame.validate(full=True)
     if frame.num_rows == 0:
         raise DataError(f"{path.name} has no rows")
     check_names(frame.column_names, path.name)
     row_ids = None
-    for name in _pandas_index(frame):
+    for name in _find_index(frame):
         row_ids = np.asarray(frame.column(name).to_pylist(), dtype=object)
         frame = frame.drop_columns([name])
     return Source(path.name, kind, frame, row_ids=row_ids)
 
 
-def _pandas_index(frame: pa.Table) -> list[str]:
+def _find_index(frame: pa.Table) -> list[str]:
     """Columns that were the index of a data frame."""
     metadata = (frame.schema.metadata or {}).get(b"pandas")
     if metadata is None:

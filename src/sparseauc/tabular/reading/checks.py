@@ -14,11 +14,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..._text import listed
-from ...metrics import fast_auc
 from .columns import dense_column, is_sparse
 
 if TYPE_CHECKING:
-    from .features import Input
+    from ..scorecard import Input
 
 Mask = npt.NDArray[np.bool_]
 
@@ -59,19 +58,21 @@ def id_columns(X: Any, columns: npt.NDArray[np.str_]) -> list[str]:
 
 def named_like_id(name: str) -> bool:
     """Whether a part of the name is a word for identifiers."""
-    return bool(_words(name) & _ID_WORDS)
+    return bool(_split_words(name) & _ID_WORDS)
 
 
-def _words(name: str) -> set[str]:
+def _split_words(name: str) -> set[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return {*re.split(r"[\W_]+", spaced.lower())}
 
 
-def repeated_ids(frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str]) -> list[str]:
+def warn_of_repeated_ids(
+    frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str]
+) -> list[str]:
     """Warn about each column of identifiers with repeated values."""
     found = []
     for name in frame.column_names:
-        if name in aside or not _words(name) & (_ID_WORDS | _PERSON_WORDS):
+        if name in aside or not _split_words(name) & (_ID_WORDS | _PERSON_WORDS):
             continue
         column = frame.column(name).take(rows).drop_null()
         if _is_measured(column):
@@ -100,7 +101,7 @@ def _is_measured(column: Any) -> bool:
     return bool(np.any(values != np.floor(values)))
 
 
-def telling_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
+def warn_of_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
     """Warn about columns in which missing values depend on the outcome."""
     gaps = np.isnan(X.data) if is_sparse(X) else np.isnan(X)
     if is_sparse(X):
@@ -124,8 +125,10 @@ def telling_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
 
 def leaking_columns(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
     """Columns that nearly separate the classes alone or nearly copy the outcome, with the AUC."""
+    from ...metrics import fast_auc
+
     found = []
-    for j in _suspects(X, positive).tolist():
+    for j in _find_suspects(X, positive).tolist():
         values = dense_column(X, j)
         known = np.isfinite(values)
         mask = positive[known]
@@ -141,8 +144,10 @@ def leaking_columns(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> li
     return found
 
 
-def _suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
+def _find_suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
     """Columns that may leak the outcome, by a cheap first check."""
+    from ...metrics import fast_auc  # which scoring new rows does without
+
     if is_sparse(X):
         # Zeros of the two classes tie, which costs half of z₊z₋ of the AUC.
         shares = [
@@ -170,7 +175,7 @@ def _suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
     return np.array(suspects, np.intp)
 
 
-def suspicions(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
+def warn_of_suspects(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
     """Warn about columns that look like identifiers or leak the outcome."""
     warnings = []
     ids = id_columns(X, columns)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from .features import Input
+from ..scorecard import Input
 from .source import DataError
 from .training import Table
 
@@ -42,7 +42,7 @@ def cut_numbers(table: Table) -> Table:
             columns.append(values)
             inputs.append(one)
             continue
-        for cut in _cuts(np.asarray(known, np.float64)):
+        for cut in _choose_cuts(np.asarray(known, np.float64)):
             columns.append(np.where(np.isnan(values), np.nan, values > cut).astype(values.dtype))
             inputs.append(Input(one.column, above=cut))
     note = "numbers are cut at their deciles into columns of 0 and 1"
@@ -51,7 +51,7 @@ def cut_numbers(table: Table) -> Table:
     )
 
 
-def _cuts(values: npt.NDArray[np.float64]) -> Iterator[float]:
+def _choose_cuts(values: npt.NDArray[np.float64]) -> Iterator[float]:
     """Cuts with rows on both sides, rounded to a tenth of the way to their neighbours."""
     different = np.unique(values)
     if different.size <= 10:

@@ -24,7 +24,7 @@ def read_excel(path: Path) -> Source:
                 raise DataError(f"{path.name} would unpack to more than {MOST_BYTES} bytes")
         # Values as Excel last computed them, not formulas; read-only streams the rows.
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = {sheet.title: _rows(sheet) for sheet in book.worksheets}
+        sheets = {sheet.title: _read_rows(sheet) for sheet in book.worksheets}
         book.close()
         sheets = {title: rows for title, rows in sheets.items() if rows}
         if not sheets:
@@ -44,13 +44,13 @@ def read_excel(path: Path) -> Source:
         if not rows:
             raise DataError(f"{path.name} has a header and no rows")
         columns = [
-            _column([row[place] if place < len(row) else None for row in rows])
+            _make_column([row[place] if place < len(row) else None for row in rows])
             for place in range(width)
         ]
     return Source(path.name, "Excel", pa.table(dict(zip(names, columns, strict=True))))
 
 
-def _rows(sheet: Any) -> list[list[Any]]:
+def _read_rows(sheet: Any) -> list[list[Any]]:
     """Cells by row, without the empty rows and columns that formatting leaves behind."""
     rows = []
     for cells in sheet.iter_rows(values_only=True):
@@ -63,7 +63,7 @@ def _rows(sheet: Any) -> list[list[Any]]:
     return rows
 
 
-def _column(values: list[Any]) -> Any:
+def _make_column(values: list[Any]) -> Any:
     """A column of one type; of several types, as text."""
     import pyarrow as pa
 

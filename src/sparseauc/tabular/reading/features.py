@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._text import listed, shortened
-from ..scorecard import ColumnType, Kind, term_name
+from ..scorecard import ColumnType, Input, Kind
 from .columns import is_number, is_text, kind_of, numbers, texts
 from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits
@@ -24,20 +24,6 @@ MAX_LEVELS = 20
 _SPELLINGS = (Marks("."), Marks(","), Marks(".", ","), Marks(",", "."))
 # A text column with this share of numbers was probably meant to be numeric.
 _NEARLY = 0.8
-
-
-@dataclass(frozen=True)
-class Input:
-    """Origin of a column of X: a column of the file, one level of a text column, or a cut."""
-
-    column: str
-    level: str | None = None
-    above: float | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the column of X."""
-        return term_name(self.column, self.level, self.above)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +50,7 @@ class Features:
     notes: Sequence[str] = ()
 
 
-def encoded(
+def encode_columns(
     source: Source,
     aside: Collection[str],
     text: Text,
@@ -99,11 +85,11 @@ def encoded(
         X = source.matrix if whole else source.matrix[:, keep]
         return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
 
-    limited, marks = _limited(source, numeric)
+    limited, marks = _read_limits(source, numeric)
     source = replace(source, frame=limited, marks={**source.marks, **marks})
     frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
-    levels, left_out, notes = _text_levels(source, kinds, text, most, problems)
+    levels, left_out, notes = _choose_levels(source, kinds, text, most, problems)
     inputs: list[Input] = []
     values: list[npt.NDArray[Any]] = []
     types: dict[str, ColumnType] = {}
@@ -113,9 +99,9 @@ def encoded(
             found = numbers(column)
             inputs.append(Input(name))
             values.append(found)
-            types[name] = _number_type(source, name, kind == "boolean", found, name in marks)
+            types[name] = _describe_numbers(source, name, kind == "boolean", found, name in marks)
         elif name in levels:
-            indicators = _indicators(texts(column), levels[name])
+            indicators = _encode_levels(texts(column), levels[name])
             inputs += [Input(name, level) for level in indicators]
             values += indicators.values()
             types[name] = ColumnType("text", levels=tuple(levels[name]))
@@ -129,7 +115,7 @@ def encoded(
     return Features(X, inputs, types, left_out, notes)
 
 
-def _limited(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
+def _read_limits(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
     """The frame with columns of text as numbers, and how those are written."""
     frame, found = source.frame, {}
     for name in numeric:
@@ -152,7 +138,7 @@ def _limited(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, M
     return frame, found
 
 
-def _number_type(
+def _describe_numbers(
     source: Source, name: str, boolean: bool, values: npt.NDArray[np.float64], limits: bool
 ) -> ColumnType:
     known = values[np.isfinite(values)]
@@ -165,7 +151,7 @@ def _number_type(
 # --------------------------------------------------------------------------------------------- text
 
 
-def _text_levels(
+def _choose_levels(
     source: Source, kinds: Mapping[str, str], rule: Text, most: int, problems: list[DataError]
 ) -> tuple[dict[str, list[str]], dict[str, str], list[str]]:
     """Levels of the columns of text to use; those left out, and why; and what to note of them."""
@@ -173,7 +159,7 @@ def _text_levels(
     left_out = dict.fromkeys(empty, "empty")
     notes = []
     if empty:
-        notes.append(f"empty columns left out: {_named(empty)}")
+        notes.append(f"empty columns left out: {_quote_names(empty)}")
     refused = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
     if not refused:
         return {}, left_out, notes
@@ -182,12 +168,12 @@ def _text_levels(
         return {}, left_out, notes
     if rule == "drop":
         left_out |= dict.fromkeys(refused, "not numeric")
-        notes.append(f"columns left out because they are not numeric: {_named(refused)}")
+        notes.append(f"columns left out because they are not numeric: {_quote_names(refused)}")
         notes += _nearly_numbers(source, refused)
         return {}, left_out, notes
     levels = {}
     for name in refused:
-        found = _levels(source, name) if kinds[name] == "text" else None
+        found = _find_levels(source, name) if kinds[name] == "text" else None
         if found is not None and len(found) <= most:
             levels[name] = found
     unfit = [name for name in refused if name not in levels]
@@ -205,16 +191,16 @@ def _text_levels(
             name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
             for name in unfit
         }
-        notes.append(f"dates and text with more than {most} levels left out: {_named(unfit)}")
+        notes.append(f"dates and text with more than {most} levels left out: {_quote_names(unfit)}")
         notes += _nearly_numbers(source, unfit)
     return levels, left_out, notes
 
 
-def _levels(source: Source, name: str) -> list[str]:
+def _find_levels(source: Source, name: str) -> list[str]:
     return sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
 
 
-def _indicators(
+def _encode_levels(
     entries: npt.NDArray[np.object_], levels: Sequence[str]
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Indicator of each level, NaN where missing; only the second of two levels."""
@@ -238,8 +224,9 @@ def _text_error(source: Source, refused: list[str]) -> DataError:
 
 def _hints(source: Source, names: Sequence[str]) -> str:
     """Hints on text columns that look like identifiers or like numbers with exceptions."""
-    ids = [name for name in names if _all_different(source.frame, name)]
-    hints = [f"{_named(ids)} differs in every row: an identifier?"] if ids else []
+    ids = [name for name in names if _is_unique(source.frame, name)]
+    differ = "differs" if len(ids) == 1 else "differ"
+    hints = [f"{_quote_names(ids)} {differ} in every row: an identifier?"] if ids else []
     hints += _nearly_numbers(source, names)
     return f" ({'; '.join(hints)})" if hints else ""
 
@@ -268,7 +255,7 @@ def _with_example(frame: Any, name: str) -> str:
     return f"{name!r} (such as {shortened(example, 20)!r})"
 
 
-def _all_different(frame: Any, name: str) -> bool:
+def _is_unique(frame: Any, name: str) -> bool:
     column = frame.column(name)
     try:
         return len(column) > 2 and len(column.unique()) == len(column)
@@ -276,5 +263,5 @@ def _all_different(frame: Any, name: str) -> bool:
         return False
 
 
-def _named(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return listed([repr(name) for name in names])

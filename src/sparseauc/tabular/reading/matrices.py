@@ -30,11 +30,13 @@ def read_libsvm(path: Path) -> Source:
 
     with read_by("scikit-learn", path, "LIBSVM"):
         matrix, target = load_svmlight_file(str(path), zero_based=True)
-        matrix, columns = _used_columns(matrix)
-    return _source(path, "LIBSVM", matrix, columns.astype(np.str_), target, absent_is_zero=True)
+        matrix, columns = _keep_used_columns(matrix)
+    return _make_source(
+        path, "LIBSVM", matrix, columns.astype(np.str_), target, absent_is_zero=True
+    )
 
 
-def _used_columns(matrix: Any) -> tuple[Any, npt.NDArray[Any]]:
+def _keep_used_columns(matrix: Any) -> tuple[Any, npt.NDArray[Any]]:
     """Columns with an entry, and their numbers: the largest number may be in the billions."""
     columns, places = np.unique(matrix.indices, return_inverse=True)
     return sp.csr_array(
@@ -53,7 +55,7 @@ def read_npz(path: Path, target: str | None) -> Source:
             raise DataError(f"{path.name} is a single array, not an .npz file")
         arrays = {key: file[key] for key in file.files}
         if {"data", "indices", "indptr", "shape"} <= arrays.keys():
-            kind = _text(arrays.get("format", np.array("csr")))
+            kind = _read_text(arrays.get("format", np.array("csr")))
             parts = arrays["data"], arrays["indices"], arrays["indptr"]
             shape = tuple(int(size) for size in arrays["shape"])
             make = {"csr": sp.csr_array, "csc": sp.csc_array}.get(kind)
@@ -68,7 +70,7 @@ def read_npz(path: Path, target: str | None) -> Source:
                 f"{path.name} holds {listed([repr(key) for key in arrays])}: it needs X, or a "
                 "matrix as scipy.sparse.save_npz writes it"
             )
-        matrix = _checked(matrix, path.name)
+        matrix = _check_matrix(matrix, path.name)
     key = "y" if target is None else target
     labels = arrays.get(key)
     if labels is not None and labels.shape != (matrix.shape[0],):
@@ -78,7 +80,7 @@ def read_npz(path: Path, target: str | None) -> Source:
     names = next((arrays[key] for key in _NAMES_KEYS if key in arrays), None)
     if names is None or names.shape != (matrix.shape[1],):
         names = np.arange(matrix.shape[1])
-    return _source(path, "npz", matrix, names.astype(np.str_), labels)
+    return _make_source(path, "npz", matrix, names.astype(np.str_), labels)
 
 
 def read_mtx(path: Path) -> Source:
@@ -87,12 +89,12 @@ def read_mtx(path: Path) -> Source:
     Parsed here: scipy's reader ends Python on some damaged files.
     """
     with read_by("sparseauc", path, "Matrix Market"):
-        matrix = _checked(_market_matrix(file_bytes(path), path.name), path.name)
+        matrix = _check_matrix(_parse_market(file_bytes(path), path.name), path.name)
     names = np.arange(1, matrix.shape[1] + 1).astype(np.str_)
-    return _source(path, "Matrix Market", matrix, names, None)
+    return _make_source(path, "Matrix Market", matrix, names, None)
 
 
-def _market_matrix(data: bytes, name: str) -> Any:
+def _parse_market(data: bytes, name: str) -> Any:
     """Parse the Matrix Market format: a header, comments, sizes, then entries or all values."""
     header, _, body = data.partition(b"\n")
     _, kind, layout, numbers, symmetry = header.decode("ascii").lower().split()
@@ -144,7 +146,7 @@ def read_h5ad(path: Path) -> Source:
         cells = anndata.read_h5ad(path)
         if cells.X is None:
             raise DataError(f"{path.name} has no X")
-        matrix = _checked(cells.X, path.name)
+        matrix = _check_matrix(cells.X, path.name)
         frame = pa.Table.from_pandas(cells.obs, preserve_index=False)
         names = np.asarray(cells.var_names, np.str_)
         row_ids = np.asarray(cells.obs_names, dtype=object)
@@ -158,7 +160,7 @@ def read_h5ad(path: Path) -> Source:
     return Source(path.name, "h5ad", frame, matrix=matrix, matrix_columns=names, row_ids=row_ids)
 
 
-def _source(
+def _make_source(
     path: Path,
     kind: str,
     matrix: Any,
@@ -183,7 +185,7 @@ def _source(
     )
 
 
-def _checked(matrix: Any, file: str) -> Any:
+def _check_matrix(matrix: Any, file: str) -> Any:
     """Two-dimensional real numbers, float32 or float64, CSR if sparse."""
     if matrix.ndim != 2:
         raise DataError(f"{file}: X has {matrix.ndim} dimensions, it needs two")
@@ -198,6 +200,6 @@ def _checked(matrix: Any, file: str) -> Any:
     return matrix
 
 
-def _text(scalar: npt.NDArray[Any]) -> str:
+def _read_text(scalar: npt.NDArray[Any]) -> str:
     value = scalar.item()
     return value.decode() if isinstance(value, bytes) else str(value)

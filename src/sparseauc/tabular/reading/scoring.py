@@ -10,31 +10,36 @@ import numpy.typing as npt
 
 from ..._text import listed, shortened
 from ..scorecard import ColumnType, ScoreCard, Term
-from .columns import dense_column, is_text, kind_of, numbers, texts
+from .columns import dense_column, is_text, kind_of, labels_as_text, numbers, texts
 from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits, numbers_written
+from .training import label_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
 
 
 @dataclass(frozen=True, eq=False)
-class TermValues:
-    """Values of a model's terms in each row.
+class ScoredRows:
+    """Values of a model's terms in each row, and its scores.
 
     Attributes
     ----------
     values : ndarray of shape (n, n_terms)
         NaN where missing.
+    scores : ndarray of shape (n,)
+        NaN where a value is missing and not imputed.
     notes, warnings : tuple of str
         Imputed values; empty columns, unknown levels and values far outside the training range.
     """
 
     values: Floats = field(repr=False)
+    scores: Floats = field(repr=False)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -45,8 +50,8 @@ def written_columns(card: ScoreCard) -> set[str]:
     return {name for name, of in types.items() if of.kind != "number" or of.decimal is not None}
 
 
-def term_values(source: Source, card: ScoreCard) -> TermValues:
-    """Read the values of the model's terms.
+def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
+    """Read the values of the model's terms, and score the rows.
 
     Parameters
     ----------
@@ -58,7 +63,8 @@ def term_values(source: Source, card: ScoreCard) -> TermValues:
     Raises
     ------
     DataError
-        If columns are not there, or hold what the model cannot read; the message names the row.
+        If columns are not there, hold what the model cannot read, or a score overflows; the message
+        names the row.
     """
     _check_present(source, card)
     place = {name: j for j, name in enumerate(source.matrix_columns.tolist())}
@@ -79,7 +85,11 @@ def term_values(source: Source, card: ScoreCard) -> TermValues:
     if infinite:
         named = listed([repr(card.terms[j].column) for j in infinite])
         raise DataError(f"{source.name}: infinite values in {named}")
-    return TermValues(values, *_find_notes(values, card, unseen))
+    try:
+        scores = card.scores(values)
+    except ValueError as error:
+        raise DataError(f"{source.name}: {error}") from None
+    return ScoredRows(values, scores, *_find_notes(values, card, unseen))
 
 
 def _check_present(source: Source, card: ScoreCard) -> None:
@@ -169,6 +179,22 @@ def _read_indicator(
     values = np.where(known & seen, entries == term.level, np.nan).astype(np.float64)
     entries[~known | seen] = None
     return values, entries
+
+
+def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
+    """Masks of the rows with known outcome and of the positives; None without an outcome."""
+    if card.target in source.frame.column_names:
+        labels = texts(source.frame.column(card.target))
+    elif source.target is not None:
+        labels = labels_as_text(source.target.tolist())
+    else:
+        return None
+    wanted = label_key(card.positive)
+    known = np.array([label is not None for label in labels], np.bool_)
+    positive = np.array(
+        [label is not None and label_key(label) == wanted for label in labels], np.bool_
+    )
+    return known, positive
 
 
 # ----------------------------------------------------------------------------------- what to say

@@ -8,7 +8,7 @@ import lzma
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -90,10 +90,6 @@ class Source:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.frame.num_rows if self.matrix is None else self.matrix.shape[0])
-
-    def noting(self, *notes: str) -> Source:
-        """The same with more notes."""
-        return replace(self, notes=(*self.notes, *notes))
 
 
 def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:

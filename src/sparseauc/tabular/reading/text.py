@@ -73,7 +73,7 @@ def read_text(
         raise DataError(f"{path.name} is empty")
     if delimiter is not None and (len(delimiter) != 1 or delimiter not in _SIGNS):
         raise DataError(f"the delimiter must be one of {_SIGNS!r}, got {delimiter!r}")
-    text, found_encoding = decoded(data, encoding, path.name)
+    text, found_encoding = decode(data, encoding, path.name)
     notes = [] if found_encoding in ("utf-8", "ascii") else [f"read as {found_encoding}"]
 
     _refuse_other_formats(text, path.name)
@@ -85,10 +85,10 @@ def read_text(
     delimiter = delimiter or named or find_delimiter(rows)
     if _header_lacks_row_names(rows(delimiter)):
         text = delimiter + text
-    return _parsed(path, text, delimiter, notes, as_text)
+    return _parse(path, text, delimiter, notes, as_text)
 
 
-def decoded(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
+def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
     """Return the text and its encoding: by its mark, else UTF-8 if valid, else Windows-1252."""
     if encoding is not None:
         try:
@@ -214,7 +214,7 @@ def _header_lacks_row_names(rows: list[list[str]]) -> bool:
     return len(rows) > 1 and all(len(row) == len(rows[0]) + 1 for row in rows[1:])
 
 
-def _parsed(
+def _parse(
     path: Path, text: str, delimiter: str, notes: list[str], as_text: Collection[str]
 ) -> Source:
     import pyarrow as pa
@@ -259,12 +259,12 @@ def _parsed(
         raise DataError(f"{path.name} has a header and no rows")
     if delimiter != ",":
         notes.append(f"fields are delimited by {DELIMITER_NAMES.get(delimiter, repr(delimiter))}")
-    frame, marks = _with_written_numbers(frame, as_text, comma_delimits=delimiter == ",")
+    frame, marks = _read_written_numbers(frame, as_text, comma_delimits=delimiter == ",")
     unusual = [name for name, mark in marks.items() if mark != Marks(".")]
     if unusual:
         sign = "commas between thousands" if delimiter == "," else "decimal commas"
         notes.append(f"{sign} in {listed([repr(name) for name in unusual])}")
-    return _with_names(path, frame, notes, _with_whole_numbers(frame, marks))
+    return _name_columns(path, frame, notes, _add_whole_numbers(frame, marks))
 
 
 class _Ragged:
@@ -331,7 +331,7 @@ def numbers_with_limits(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArra
     return numbers_written(pc.if_else(pc.match_substring_regex(bare, r"\d"), bare, None), marks)
 
 
-def _with_written_numbers(
+def _read_written_numbers(
     frame: pa.Table, as_text: Collection[str], *, comma_delimits: bool
 ) -> tuple[pa.Table, dict[str, Marks]]:
     """Columns of numbers with commas as numbers, and how the numbers of each column are written.
@@ -361,7 +361,7 @@ def _with_written_numbers(
     return pa.Table.from_arrays(columns, names=frame.column_names), found
 
 
-def _with_whole_numbers(frame: pa.Table, marks: dict[str, Marks]) -> dict[str, Marks]:
+def _add_whole_numbers(frame: pa.Table, marks: dict[str, Marks]) -> dict[str, Marks]:
     """Whole numbers have no decimal sign: theirs is that of the file's other columns."""
     import pyarrow as pa
 
@@ -374,7 +374,7 @@ def _with_whole_numbers(frame: pa.Table, marks: dict[str, Marks]) -> dict[str, M
     return {**whole, **marks}
 
 
-def _with_names(path: Path, frame: pa.Table, notes: list[str], marks: dict[str, Marks]) -> Source:
+def _name_columns(path: Path, frame: pa.Table, notes: list[str], marks: dict[str, Marks]) -> Source:
     """Give every column one name, and tell row names from columns."""
     import pyarrow as pa
 

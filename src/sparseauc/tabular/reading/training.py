@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._text import listed, shortened
-from ..scorecard import ColumnType
-from .checks import repeated_ids, suspicions, telling_gaps
+from ..scorecard import ColumnType, Input
+from .checks import warn_of_gaps, warn_of_repeated_ids, warn_of_suspects
 from .columns import dense_column, is_sparse, labels_as_text, texts
-from .features import MAX_LEVELS, Input, Text, encoded
+from .features import MAX_LEVELS, Text, encode_columns
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
 
@@ -159,40 +159,40 @@ def training_table(source: Source, rules: Rules) -> Table:
         classes. The message names the columns and the option that helps.
     """
     notes, warnings = list(source.notes), []
-    target, labels = _labels(source, rules)
+    target, labels = _read_labels(source, rules)
     rows = np.flatnonzero([label is not None for label in labels])
     if rows.size < labels.size:
         left_out = labels.size - rows.size
         have = "row has" if left_out == 1 else "rows have"
         warnings.append(f"{left_out} {have} no {target!r} and were left out")
     problems: list[DataError] = []
-    y, negative, positive = _two_classes(labels[rows], rules.positive, target, problems)
+    y, negative, positive = _code_classes(labels[rows], rules.positive, target, problems)
     if rules.positive is None and not problems:
         notes.append(
             f"the positive class is {positive!r}; --positive {negative!r} swaps the classes"
         )
 
-    groups = _named_everywhere(source, rules.groups, "--groups", rows)
-    strata = _named_everywhere(source, rules.strata, "--strata", rows)
-    ids = _named(source, rules.ids, "--ids")
+    groups = _read_complete_column(source, rules.groups, "--groups", rows)
+    strata = _read_complete_column(source, rules.strata, "--strata", rows)
+    ids = _read_column(source, rules.ids, "--ids")
 
     aside = {target, *rules.labels, *rules.exclude}
     _check_excluded(source, rules)
-    features = encoded(source, aside, rules.text, rules.max_levels, problems, rules.numeric)
+    features = encode_columns(source, aside, rules.text, rules.max_levels, problems, rules.numeric)
     notes += features.notes
     X, inputs = features.X, features.inputs
     X = X if rows.size == labels.size else X[rows]
     _refuse_infinite(X, inputs, problems)
-    counts = _missing_counts(X)
-    missing = counts_by_column(counts, inputs)
+    counts = _count_missing(X)
+    missing = count_by_column(counts, inputs)
     if missing and rules.missing == "refuse":
         problems.append(_missing_error(missing))
     if problems:
         raise _combined_error(problems)
     if not inputs:
-        raise DataError(_no_columns(source, target))
-    warnings += telling_gaps(X, y == 1, inputs)
-    X, inputs, kept = _without_missing(X, inputs, counts, rules.missing, notes)
+        raise _no_columns_error(source, target)
+    warnings += warn_of_gaps(X, y == 1, inputs)
+    X, inputs, kept = _settle_missing(X, inputs, counts, rules.missing, notes)
     y, rows = y[kept], rows[kept]
     if not inputs:
         raise DataError("no columns are left to choose from")
@@ -203,9 +203,9 @@ def training_table(source: Source, rules: Rules) -> Table:
                 "at least two rows, and many more for a useful result"
             )
     columns = np.array([column.name for column in inputs], np.str_)
-    warnings += suspicions(X, y == 1, columns)
+    warnings += warn_of_suspects(X, y == 1, columns)
     if rules.groups is None:
-        warnings += repeated_ids(source.frame, rows, aside - {rules.ids})
+        warnings += warn_of_repeated_ids(source.frame, rows, aside - {rules.ids})
     unused = dict(features.left_out)
     if rules.missing == "drop-columns":
         unused |= dict.fromkeys(missing, "missing values")
@@ -217,7 +217,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         target=target,
         negative=negative,
         positive=positive,
-        groups=None if groups is None else _codes(groups[rows]),
+        groups=None if groups is None else _number_groups(groups[rows]),
         strata=None if strata is None else strata[rows],
         strata_column=rules.strata,
         row_ids=None if row_ids is None else labels_as_text(row_ids[rows].tolist()),
@@ -236,29 +236,30 @@ def _combined_error(problems: Sequence[DataError]) -> DataError:
     """Combine all problems in one error."""
     if len(problems) == 1:
         return problems[0]
-    told = "; ".join(f"({place}) {problem}" for place, problem in enumerate(problems, start=1))
-    return DataError(told, [option for problem in problems for option in problem.options])
+    told = "".join(f"\n({place}) {problem}." for place, problem in enumerate(problems, start=1))
+    options = [option for problem in problems for option in problem.options]
+    return DataError(f"{len(problems)} problems:{told}", options)
 
 
 # -------------------------------------------------------------------------------------- the outcome
 
 
-def _labels(source: Source, rules: Rules) -> tuple[str, Labels]:
+def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
     """Return the name of the outcome and its labels as text, None where missing."""
     if rules.target_file is not None:
-        return rules.target or rules.target_file.stem, _labels_from_file(source, rules)
+        return rules.target or rules.target_file.stem, _read_label_file(source, rules)
     if source.target is not None:
         return rules.target or "y", labels_as_text(source.target.tolist())
     if rules.target is None:
         names = [repr(name) for name in source.frame.column_names]
         hint = f"--target, one of {listed(names, 8)}" if names else "--target-file"
         raise DataError(f"{source.name}: which column is the outcome? Give {hint}")
-    found = _named(source, rules.target, "--target")
+    found = _read_column(source, rules.target, "--target")
     assert found is not None
-    return rules.target, _one_spelling(found)
+    return rules.target, _unify_spelling(found)
 
 
-def _one_spelling(labels: Labels) -> Labels:
+def _unify_spelling(labels: Labels) -> Labels:
     """Labels as written, unless one is written in two ways, such as 1 and 1.0."""
     written = {label for label in labels.tolist() if label is not None}
     if len({label_key(label) for label in written}) == len(written):
@@ -274,7 +275,7 @@ def label_key(label: str) -> str:
         return label.lower() if label.lower() in ("true", "false") else label
 
 
-def _labels_from_file(source: Source, rules: Rules) -> Labels:
+def _read_label_file(source: Source, rules: Rules) -> Labels:
     """Labels from a separate file: an array, a table, or one label per line."""
     assert rules.target_file is not None
     path, n = rules.target_file, source.n_rows
@@ -291,7 +292,7 @@ def _labels_from_file(source: Source, rules: Rules) -> Labels:
                     f"{path.name} has {frame.num_columns} columns: name the outcome column with "
                     "--target"
                 )
-            found = _named(beside, rules.target, "--target")
+            found = _read_column(beside, rules.target, "--target")
             assert found is not None
             labels = found
         elif frame.num_columns == 1:
@@ -305,7 +306,7 @@ def _labels_from_file(source: Source, rules: Rules) -> Labels:
     return labels
 
 
-def _two_classes(
+def _code_classes(
     labels: Labels, positive: str | None, target: str, problems: list[DataError]
 ) -> tuple[npt.NDArray[np.int64], str, str]:
     """Return y (1 for positive rows) and the names of the negative and the positive class.
@@ -313,7 +314,7 @@ def _two_classes(
     Three or more classes without ``positive`` are added to the problems.
     """
     classes, counts = np.unique(labels.astype(np.str_), return_counts=True)
-    by_value = sorted(zip(classes.tolist(), counts.tolist(), strict=True), key=_by_value)
+    by_value = sorted(zip(classes.tolist(), counts.tolist(), strict=True), key=_sort_key)
     named = listed([f"{label!r} ({count} rows)" for label, count in by_value], 8)
     if classes.size < 2:
         raise DataError(f"{target!r} has only one class: {named or 'no labels at all'}")
@@ -333,13 +334,13 @@ def _two_classes(
                 )
             )
     else:
-        chosen = _meant(positive, classes.tolist(), named, target)
+        chosen = _find_class(positive, classes.tolist(), named, target)
     rest = [label for label, _ in by_value if label != chosen]
     negative = rest[0] if len(rest) == 1 else f"not {chosen}"
     return (labels == chosen).astype(np.int64), negative, chosen
 
 
-def _by_value(item: tuple[str, int]) -> tuple[bool, float, str]:
+def _sort_key(item: tuple[str, int]) -> tuple[bool, float, str]:
     """Numbers in their order, text after them in its own."""
     try:
         return False, float(item[0]), item[0]
@@ -347,22 +348,18 @@ def _by_value(item: tuple[str, int]) -> tuple[bool, float, str]:
         return True, 0.0, item[0]
 
 
-def _meant(positive: str, classes: list[str], named: str, target: str) -> str:
+def _find_class(positive: str, classes: list[str], named: str, target: str) -> str:
     """The class asked for, allowing 1.0 for 1 and true for True."""
     if positive in classes:
         return positive
-    alike = [label for label in classes if label.lower() == positive.lower()]
-    if not alike:
-        try:
-            alike = [label for label in classes if float(label) == float(positive)]
-        except ValueError:
-            alike = []
+    meant = label_key(positive).lower()
+    alike = [label for label in classes if label_key(label).lower() == meant]
     if len(alike) != 1:
         raise DataError(f"--positive: {target!r} has no class {positive!r}; there are {named}")
     return alike[0]
 
 
-def _named(source: Source, name: str | None, option: str) -> Labels | None:
+def _read_column(source: Source, name: str | None, option: str) -> Labels | None:
     """A column of the file as text."""
     if name is None:
         return None
@@ -376,11 +373,11 @@ def _named(source: Source, name: str | None, option: str) -> Labels | None:
     raise unknown_column_error(name, names, f"{source.name}, {option}")
 
 
-def _named_everywhere(
+def _read_complete_column(
     source: Source, name: str | None, option: str, rows: npt.NDArray[np.intp]
 ) -> Labels | None:
     """A column of the file as text, which no row that counts may lack."""
-    found = _named(source, name, option)
+    found = _read_column(source, name, option)
     if found is not None:
         lacking = rows[[value is None for value in found[rows].tolist()]]
         if lacking.size:
@@ -391,7 +388,7 @@ def _named_everywhere(
     return found
 
 
-def _codes(groups: Labels) -> npt.NDArray[np.int64]:
+def _number_groups(groups: Labels) -> npt.NDArray[np.int64]:
     codes: npt.NDArray[np.int64] = np.unique(groups.astype(np.str_), return_inverse=True)[1]
     return codes.astype(np.int64)
 
@@ -406,13 +403,13 @@ def _check_excluded(source: Source, rules: Rules) -> None:
             raise unknown_column_error(name, sorted(known), "--exclude")
 
 
-def _no_columns(source: Source, target: str) -> str:
+def _no_columns_error(source: Source, target: str) -> DataError:
     if source.frame.num_columns == 1:
-        return (
+        return DataError(
             f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. If "
             "fields are not separated by comma, semicolon, tab or bar, give --delimiter"
         )
-    return f"{source.name} has no numeric column except {target!r}"
+    return DataError(f"{source.name} has no numeric column except {target!r}")
 
 
 # ----------------------------------------------------------------------------------- missing values
@@ -438,14 +435,14 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
         )
 
 
-def _missing_counts(X: Any) -> npt.NDArray[np.int64]:
+def _count_missing(X: Any) -> npt.NDArray[np.int64]:
     if is_sparse(X):
         return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
     counts: npt.NDArray[np.int64] = np.isnan(X).sum(axis=0)
     return counts
 
 
-def counts_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> dict[str, int]:
+def count_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> dict[str, int]:
     """Number of missing values of each of the file's columns that has any, largest first."""
     by_column: dict[str, int] = {}
     for j in np.flatnonzero(counts).tolist():
@@ -462,7 +459,7 @@ def _missing_error(by_column: Mapping[str, int]) -> DataError:
     )
 
 
-def _without_missing(
+def _settle_missing(
     X: Any, inputs: list[Input], counts: npt.NDArray[np.int64], rule: Missing, notes: list[str]
 ) -> tuple[Any, list[Input], npt.NDArray[np.intp]]:
     """Apply the rule for missing values; return X, its columns and the rows kept."""
@@ -470,7 +467,7 @@ def _without_missing(
     rows = np.arange(n)
     if not counts.any():
         return X, inputs, rows
-    by_column = counts_by_column(counts, inputs)
+    by_column = count_by_column(counts, inputs)
     shown = listed([f"{name!r} ({count})" for name, count in by_column.items()])
     if rule == "drop-columns":
         keep = np.flatnonzero(counts == 0)

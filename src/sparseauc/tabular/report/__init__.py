@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .elements import Code, Comparison, Figure, Listing, Note, Panel, Report, Section, Series
 from .model_report import build_model_report
-from .writing import write_page, write_report
+from .writing import write_report
 
 __all__ = [
     "Code",
@@ -17,6 +17,5 @@ __all__ = [
     "Section",
     "Series",
     "build_model_report",
-    "write_page",
     "write_report",
 ]

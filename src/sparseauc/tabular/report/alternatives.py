@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..._text import listed
 from ..alternatives import WITHIN
+from ..formatting import count
 from .elements import Element, Listing, Note
-from .model_words import count_columns
 
 if TYPE_CHECKING:
     from ...selection.near_equal import NearEqualLists
@@ -24,41 +24,47 @@ _REPLACEMENTS = {
 }
 
 
-def show_alternatives(found: Alternatives) -> list[Element]:
-    """List replacements of each column, and other lists."""
+def show_alternatives(found: Alternatives, order: list[str]) -> list[Element]:
+    """List replacements of each column, in the order given, and other lists."""
+    frame = found.replacements.sort_values(
+        "column", key=lambda names: names.map(order.index), kind="stable"
+    )
     replaced = Listing(
         "replacements",
         "Replacements",
-        "If a column is not available: the best replacements. Change: of the AUC over the outer "
-        "folds with the replacement and refitted coefficients, with its standard error. List and "
-        "replacements were chosen on all rows: the AUCs are slightly optimistic, but comparable.",
-        found.replacements[list(_REPLACEMENTS)].rename(columns=_REPLACEMENTS),
-        digits=3,
+        "What to use if a column is not available. AUC: over the outer folds, with the replacement "
+        "and refitted coefficients. Change: compared with this list, with its standard error. "
+        "List and replacements were chosen on all rows: the AUCs are slightly optimistic, but "
+        "comparable.",
+        frame[list(_REPLACEMENTS)].rename(columns=_REPLACEMENTS),
+        formats=dict.fromkeys(("Correlation", "Change", "± SE"), ".3f"),
     )
-    others = [] if len(found.near_equal.lists) < 2 else [_lists(found)]
-    return [replaced, Note(" ".join(_count(found.near_equal)), "finding"), *others]
+    others = [] if len(found.near_equal.lists) < 2 else [_list_others(found)]
+    return [replaced, Note(" ".join(_describe_lists(found.near_equal)), "finding"), *others]
 
 
-def _count(near: NearEqualLists) -> Iterable[str]:
-    as_good = f"lowers the loss by at least {100 - 100 * WITHIN:g} % of what the best one does"
+def _describe_lists(near: NearEqualLists) -> Iterable[str]:
+    nearly = f"reach at least {100 - 100 * WITHIN:g} % of the best list's reduction of the loss"
     if len(near.lists) < 2:
         found = "No other list" if near.complete else "No other list that was found"
-        yield f"{found} of the same length {as_good}."
+        yield f"{found} of the same length would {nearly}."
         return
-    all_of_them = "these are all" if near.complete else "there may be more"
-    yield f"Each of {len(near.lists)} lists of the same length {as_good}; {all_of_them}."
-    for what, names in (("all", near.in_all), ("most, not all", near.in_most)):
-        yield f"In {what}: {listed([repr(name) for name in names], 20) or 'no column'}."
-    yield f"In none: {count_columns(len(near.in_none))}."
+    others = "There are no others." if near.complete else "There may be more."
+    yield f"{len(near.lists)} lists of the same length {nearly}. {others}"
+    for what, names in (("all lists", near.in_all), ("most, but not all", near.in_most)):
+        if names:
+            yield f"In {what}: {listed([repr(name) for name in names], 20)}."
+    if near.in_none:
+        yield f"In no list: {count(len(near.in_none), 'column')}."
 
 
-def _lists(found: Alternatives) -> Listing:
+def _list_others(found: Alternatives) -> Listing:
     lists = found.lists
     own = set(lists["columns"][0])
     frame = lists.assign(
         List=range(1, len(lists) + 1),
-        Without=[_named(own - set(names)) for names in lists["columns"]],
-        Instead=[_named(set(names) - own) for names in lists["columns"]],
+        Without=["–", *(_join_names(own - set(names)) for names in lists["columns"][1:])],
+        Instead=["–", *(_join_names(set(names) - own) for names in lists["columns"][1:])],
         AUC=lists["auc"],
         Gain=100 * lists["gain"],
     )
@@ -68,12 +74,13 @@ def _lists(found: Alternatives) -> Listing:
         "Other lists that are nearly as good",
         "First the list of this report, then each time the one that differs most from those before"
         + (f"; {more} more are not shown" if more > 0 else "")
-        + ". AUC: over the outer folds, slightly optimistic. Gain: reduction of the loss, in per "
-        "cent of the best. Cost or ease of measurement can decide.",
+        + ". Without, Instead: how it differs from this list. AUC: over the outer folds, slightly "
+        "optimistic. Gain: reduction of the loss, in per cent of the best list's. Cost or ease of "
+        "measurement can decide.",
         frame[["List", "Without", "Instead", "AUC", "Gain"]],
-        significant={"Gain": 4},
+        formats={"Gain": ".1f"},
     )
 
 
-def _named(names: set[Any]) -> str:
+def _join_names(names: set[Any]) -> str:
     return ", ".join(sorted(map(str, names)))

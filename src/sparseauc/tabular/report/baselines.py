@@ -77,7 +77,7 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
         rows, columns=["Method", "AUC", "95 % from", "to", "Columns", "Difference", "p"]
     )
     return Listing(
-        "baselines", "Compared with simple methods", caption, frame, significant={"p": 2}
+        "baselines", "Compared with simple methods", caption, frame, formats={"p": ".2g"}
     )
 
 

@@ -55,9 +55,9 @@ class Listing:
     """A table shown as it is, such as the markers or the audit.
 
     Columns of dtype str may hold short plain text, or a link to a place on the page such as
-    ``[Table I](#table1)``; numbers are shown to ``digits`` digits after the point, those of columns
-    named in ``significant`` to so many significant digits. The index is not shown: make it a column
-    where it says something.
+    ``[Table I](#table1)``; numbers are shown to ``digits`` digits after the point, unless
+    ``formats`` has another format for their column: ``.2f`` or, for significant digits, ``.4g``.
+    The index is not shown: make it a column where it says something.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Listing:
     caption: str
     frame: pd.DataFrame
     digits: int = 3
-    significant: Mapping[str, int] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def _words(text: str) -> Markup:
     """Escape a text; what stands between backquotes becomes code."""
     from markupsafe import Markup, escape
 
-    parts = re.sub(r"(?<=\d) %", "\u00a0%", text).split("`")
+    parts = _with_units(text).split("`")
     if len(parts) % 2 == 0:
         return escape("`".join(parts))
     return Markup("").join(
@@ -142,13 +142,18 @@ def _words(text: str) -> Markup:
     )
 
 
+def _with_units(text: str) -> str:
+    """Text in which no line ends between a number and per cent."""
+    return re.sub(r"(?<=\d) %", "\u00a0%", text)
+
+
 def _linked(text: str) -> Markup:
     """Escape a text; one that is a link as a whole becomes one."""
     from markupsafe import Markup, escape
 
     if link := LINK.fullmatch(text):
         return Markup('<a href="#{1}">{0}</a>').format(*link.groups())
-    return escape(text)
+    return escape(_with_units(text))
 
 
 def _breakable(name: str) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,34 +11,22 @@ import numpy.typing as npt
 from scipy.special import logit
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_recall_curve
 
-from ...curves import (
-    calibration_bins,
-    cross_fitted_probabilities,
-    fit_logistic,
-    net_benefit,
-    score_bins,
-)
+from ...curves import cross_fitted_probabilities, fit_logistic, net_benefit, score_bins
 from ...plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
-from ...selection.table import HEADINGS
 from ..cautions import as_sentence, missing_share
 from ..export import to_sql
+from ..formatting import HEADINGS, auc_text, count, percent
+from ..reading.columns import dense_column
 from .alternatives import show_alternatives
 from .baselines import judge_baselines
 from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Section, Series
-from .model_words import (
-    class_names,
-    count_columns,
-    describe_method,
-    of_the_same,
-    significant_text,
-)
+from .model_words import class_names, describe_method, of_the_same
+from .parts import draw_calibration, list_points, show_groups
+from .tables import fixed, significant
 
 if TYPE_CHECKING:
-    from ...metrics import AUCInterval
-    from ...operating_points import OperatingPoint
     from ..reading import Table
     from ..summary import FitSummary
-    from ..validation import GroupResult
 
 Array = npt.NDArray[np.float64]
 
@@ -63,8 +51,7 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
     Returns
     -------
     Report
-        For :func:`~sparseauc.tabular.report.write_page` and
-        :func:`~sparseauc.tabular.report.write_report`.
+        For :func:`~sparseauc.tabular.report.write_report`.
 
     Examples
     --------
@@ -80,51 +67,52 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
     2 columns that rank ill above well
     """
     sections = [
-        Section("reliance", "Cautions", [_cautions(summary)]),
-        Section("columns", "The short list", _columns(summary)),
-        Section("ranking", "Discrimination", _ranking(summary)),
+        Section("reliance", "Cautions", [_note_cautions(summary)]),
+        Section("columns", "The short list", _show_columns(summary)),
+        Section("ranking", "Discrimination", _show_ranking(summary)),
     ]
     if summary.alternatives is not None:
-        other = show_alternatives(summary.alternatives)
+        other = show_alternatives(summary.alternatives, summary.columns["column"].tolist())
         sections.insert(2, Section("alternatives", "Other columns, other lists", other))
-    if size := _size(summary):
+    if size := _show_sizes(summary):
         sections.append(Section("size", "How many columns", size))
     if summary.nested is not None:
-        sections.append(Section("probability", "From score to probability", _probability(summary)))
+        sections.append(
+            Section("probability", "From score to probability", _show_probability(summary))
+        )
     sections += [
-        Section("use", "How to use it", _use(summary)),
-        Section("method", "Methods", _method(summary)),
+        Section("use", "How to use it", _show_use(summary)),
+        Section("method", "Methods", _describe_methods(summary)),
     ]
     positive, negative = class_names(summary.table)
     return Report(
-        title=f"{count_columns(summary.k)} that rank {positive} above {negative}",
-        lead=_lead(summary),
+        title=f"{count(summary.k, 'column')} that rank {positive} above {negative}",
+        lead=_write_lead(summary),
         sections=sections,
-        facts={**_facts(summary), **(facts or {})},
-        glance=_glance(summary),
+        facts={**_list_facts(summary), **(facts or {})},
+        glance=_summarise(summary),
     )
 
 
-def _glance(summary: FitSummary) -> dict[str, str]:
+def _summarise(summary: FitSummary) -> dict[str, str]:
     table, nested = summary.table, summary.nested
     classifier: Any = summary.classifier
     events, rows = int(table.y.sum()), table.y.size
     auc = {"AUC on training rows (optimistic)": f"{summary.training_auc.auc:.3f}"}
     if nested is not None:
         one = nested.interval
-        level = f"{100 * one.confidence:g} %"
         within = "" if table.strata is None else " within strata"
-        auc = {f"AUC{within} ({level} interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
+        auc = {f"AUC{within} ({100 * one.confidence:g} % interval)": auc_text(one)}
     return {
         **auc,
         "Rows": str(rows),
-        f"Events ({class_names(table)[0]})": f"{events} ({_percent(events / rows)})",
+        f"Events ({class_names(table)[0]})": f"{events} ({percent(events / rows)})",
         "Columns": f"{summary.k} of {len(table.inputs)}",
         **({"Cost": f"{classifier.cost_:g}"} if hasattr(classifier, "cost_") else {}),
     }
 
 
-def _lead(summary: FitSummary) -> str:
+def _write_lead(summary: FitSummary) -> str:
     positive, negative = class_names(summary.table)
     if summary.nested is None:
         return "The AUC above is that of the training rows, and optimistic."
@@ -138,7 +126,7 @@ def _lead(summary: FitSummary) -> str:
     return text + (" Chance, which is 50 %, is not ruled out." if one.low <= 0.5 else "")
 
 
-def _cautions(summary: FitSummary) -> Note:
+def _note_cautions(summary: FitSummary) -> Note:
     if summary.cautions:
         return Note("\n\n".join(summary.cautions), "caution")
     return Note(
@@ -153,17 +141,17 @@ def _cautions(summary: FitSummary) -> Note:
 # -------------------------------------------------------------------------------------- the columns
 
 
-def _columns(summary: FitSummary) -> list[Element]:
-    elements: list[Element] = [_short_list(summary)]
+def _show_columns(summary: FitSummary) -> list[Element]:
+    elements: list[Element] = [_list_columns(summary)]
     if summary.points is not None:
         elements.append(Code("Points, to be added up by hand", str(summary.points)))
-    elements.append(_distributions(summary))
+    elements.append(_draw_columns(summary))
     if summary.k > 1:
-        elements.append(_correlations(summary))
+        elements.append(_list_correlations(summary))
     return elements
 
 
-def _short_list(summary: FitSummary) -> Listing:
+def _list_columns(summary: FitSummary) -> Listing:
     import pandas as pd
 
     columns, table = summary.columns, summary.table
@@ -172,16 +160,16 @@ def _short_list(summary: FitSummary) -> Listing:
     for key, (heading, form) in HEADINGS.items():
         # Points and units say what the coefficient does.
         if key in columns and not (key == "coefficient" and "points" in columns):
-            percent = form.endswith("%}")
-            name = heading[0].upper() + heading[1:] + (", %" if percent else "")
+            is_share = form.endswith("%}")
+            name = heading[0].upper() + heading[1:] + (", %" if is_share else "")
             values = columns[key].to_numpy()
-            shown[name] = np.round(100 * values).astype(int) if percent else values
+            shown[name] = np.round(100 * values).astype(int) if is_share else values
     direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
     shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {positive}", direction)
     caption = [
-        f"Largest weights first. Per SD: weight of a standard deviation, comparable between "
+        f"Largest weights first. Per SD: coefficient per standard deviation, comparable between "
         f"units. In {positive}: whether values are higher or lower than in {negative}. AUC alone: "
-        "of the single column, on the training rows (optimistic)."
+        "AUC of the single column on the training rows (optimistic)."
     ]
     if "frequency" in columns:
         assert summary.stability is not None
@@ -192,13 +180,13 @@ def _short_list(summary: FitSummary) -> Listing:
     if table.missing:
         about = summary.to_dict()
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
-    intercept = significant_text(float(summary.classifier.intercept_[0]), 4)
+    intercept = significant(float(summary.classifier.intercept_[0]), 4)
     what = "points × value / unit" if "points" in columns else "coefficient × value"
     caption.append(
         f"Score = {intercept} + the sum of {what}. Rows with a score above 0 are "
         f"predicted {positive}."
     )
-    if against := _against(summary):
+    if against := _find_opposite_signs(summary):
         caption.append(
             f"The coefficient has the opposite sign of the single-column association for "
             f"{', '.join(against)}. This is not an error: such a column cancels noise that it "
@@ -206,11 +194,11 @@ def _short_list(summary: FitSummary) -> Listing:
         )
     return Listing(
         "short-list", "Columns and coefficients", "\n\n".join(caption), shown,
-        significant={"Coefficient": 4, "Missing, %": 2},
+        formats={"Coefficient": ".4g", "Per SD": ".3g", "Missing, %": ".1f"},
     )  # fmt: skip
 
 
-def _against(summary: FitSummary) -> list[str]:
+def _find_opposite_signs(summary: FitSummary) -> list[str]:
     """Columns whose coefficient and single-column association differ in sign."""
     columns = summary.columns
     sign = np.sign(columns["coefficient"])
@@ -218,24 +206,22 @@ def _against(summary: FitSummary) -> list[str]:
     return [repr(name) for name in columns["column"][sign * own < 0]]
 
 
-def _values(summary: FitSummary, most: int) -> dict[str, Array]:
+def _read_values(summary: FitSummary, most: int) -> dict[str, Array]:
     """Values of the chosen columns, largest weights first, NaN where missing."""
     names = [str(name) for name in summary.table.columns]
     values = {}
     for name in map(str, summary.columns["column"][:most]):
-        part = summary.table.X[:, [names.index(name)]]
-        dense = part.toarray() if hasattr(part, "toarray") else part
-        values[name] = np.asarray(dense, np.float64).ravel()
+        values[name] = dense_column(summary.table.X, names.index(name))
     return values
 
 
-def _distributions(summary: FitSummary) -> Figure:
+def _draw_columns(summary: FitSummary) -> Figure:
     positive = summary.table.y == 1
     labels = class_names(summary.table)[::-1]
     panels = []
-    for name, values in _values(summary, _MOST_DRAWN).items():
+    for name, values in _read_values(summary, _MOST_DRAWN).items():
         known = np.isfinite(values)
-        panels.append(_distribution(name, values[known], positive[known], labels))
+        panels.append(_draw_column(name, values[known], positive[known], labels))
     more = summary.k - len(panels)
     caption = (
         "Distribution of each chosen column within each class. The outermost bins include more "
@@ -246,7 +232,7 @@ def _distributions(summary: FitSummary) -> Figure:
     return Figure("by-class", "Each column by class", caption, panels)
 
 
-def _distribution(name: str, values: Array, positive: Any, labels: tuple[str, str]) -> Panel:
+def _draw_column(name: str, values: Array, positive: Any, labels: tuple[str, str]) -> Panel:
     distinct = np.unique(values)
     few = distinct.size <= _FEW_VALUES
     if few or min(positive.sum(), (~positive).sum()) == 0:
@@ -273,10 +259,10 @@ def _distribution(name: str, values: Array, positive: Any, labels: tuple[str, st
     return Panel(name, "value", "rows of the class, %", series, x_names=ticks)
 
 
-def _correlations(summary: FitSummary) -> Listing:
+def _list_correlations(summary: FitSummary) -> Listing:
     import pandas as pd
 
-    frame = pd.DataFrame(_values(summary, _MOST_DRAWN))
+    frame = pd.DataFrame(_read_values(summary, _MOST_DRAWN))
     table = frame.corr()
     table.columns = pd.Index([str(place) for place in range(1, len(table) + 1)])
     names = [f"{place}  {name}" for place, name in enumerate(frame.columns, start=1)]
@@ -287,27 +273,27 @@ def _correlations(summary: FitSummary) -> Listing:
         "Pearson correlations of complete pairs. Highly correlated columns share information; "
         "interpret their weights together.",
         table,
-        digits=2,
+        formats=dict.fromkeys(table.columns[1:], ".2f"),
     )
 
 
 # -------------------------------------------------------------------------------------- the ranking
 
 
-def _ranking(summary: FitSummary) -> list[Element]:
-    elements: list[Element] = [_aucs(summary)]
+def _show_ranking(summary: FitSummary) -> list[Element]:
+    elements: list[Element] = [_list_aucs(summary)]
     if summary.permutation is not None:
-        elements.append(_permutation(summary))
+        elements.append(_note_permutations(summary))
     if summary.nested is not None:
         if any(one.interval is not None for one in summary.strata_results):
-            elements += _strata(summary)
-        elements += [_curves(summary), _operating_points(summary), _folds(summary)]
+            elements += _show_strata(summary)
+        elements += [_draw_curves(summary), _list_points(summary), _list_folds(summary)]
         if baselines := judge_baselines(summary):
             elements.append(baselines)
     return elements
 
 
-def _aucs(summary: FitSummary) -> Listing:
+def _list_aucs(summary: FitSummary) -> Listing:
     import pandas as pd
 
     nested = summary.nested
@@ -344,7 +330,7 @@ def _aucs(summary: FitSummary) -> Listing:
     return Listing("auc", "AUC and its optimism", caption, frame)
 
 
-def _strata(summary: FitSummary) -> list[Element]:
+def _show_strata(summary: FitSummary) -> list[Element]:
     """AUC within each stratum, the largest ones if there are very many."""
     assert summary.nested is not None
     name = summary.table.strata_column or "stratum"
@@ -354,58 +340,17 @@ def _strata(summary: FitSummary) -> list[Element]:
         f"Scores of nested cross-validation; only rows of the same {name}, and fold, are compared."
     )
     caption += f" The {_MOST_GROUPS} largest are shown, {more} are not." if more else ""
-    return groups_elements(
+    return show_groups(
         sorted(found, key=lambda one: one.name), summary.nested.interval, f"AUC by {name}",
         f"all, within {name}", caption,
     )  # fmt: skip
 
 
-def groups_elements(
-    groups: Sequence[GroupResult], overall: AUCInterval, title: str, name: str, caption: str = ""
-) -> list[Element]:
-    """AUC of each group with its interval, beside that of all, as a forest plot and a table."""
-    import pandas as pd
-
-    judged = [(one.name, one.interval) for one in groups if one.interval is not None]
-    names, intervals = zip(*judged, (name, overall), strict=True)
-    areas = [one.auc for one in intervals]
-    reach = [one.auc - one.low for one in intervals], [one.high - one.auc for one in intervals]
-
-    def shown(one: AUCInterval | None) -> str:
-        return "–" if one is None else f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"
-
-    text = [f"{name}: {shown(one)}" for name, one in zip(names, intervals, strict=True)]
-    places = [float(place) for place in range(len(names))]
-    series = [
-        Series("AUC, 95 % interval", places, areas, error=reach, style="points", text=text),
-        Series(name, [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
-    ]
-    frame = pd.DataFrame(
-        {
-            "Group": one.name,
-            "Rows": one.rows,
-            "Events": one.positives,
-            "AUC (95 % interval)": shown(one.interval),
-        }
-        for one in groups
-    )
-    return [
-        Figure(
-            "groups",
-            title,
-            f"{caption} With DeLong's 95 % confidence interval. Groups with fewer than two rows of "
-            "a class are left out.".lstrip(),
-            [Panel("", "", "AUC", series, x_names=list(names))],
-        ),
-        Listing("group-aucs", f"{title}, as a table", "", frame),
-    ]
-
-
-def _all_rows(table: Table) -> str:
+def _say_all_rows(table: Table) -> str:
     return "" if table.strata is None else ", over all rows, whatever their stratum"
 
 
-def _permutation(summary: FitSummary) -> Note:
+def _note_permutations(summary: FitSummary) -> Note:
     assert summary.permutation is not None
     result = summary.permutation
     reached = int(np.count_nonzero(result.null >= result.auc))
@@ -420,7 +365,7 @@ def _permutation(summary: FitSummary) -> Note:
     )
 
 
-def _curves(summary: FitSummary) -> Figure:
+def _draw_curves(summary: FitSummary) -> Figure:
     nested, table = summary.nested, summary.table
     assert nested is not None
     positive, level = table.y == 1, nested.interval.confidence
@@ -446,10 +391,10 @@ def _curves(summary: FitSummary) -> Figure:
     return Figure(
         "roc",
         "ROC and precision–recall",
-        f"Each point is a threshold on the scores of nested cross-validation{_all_rows(table)}. "
-        "Left: ROC curve with "
-        f"its pointwise {100 * level:g} % band of exact binomial (Clopper–Pearson) limits. Right: "
-        "precision–recall curve; precision is lower where events are rarer.",
+        "Each point is a threshold on the scores of nested cross-validation"
+        f"{_say_all_rows(table)}. Left: ROC curve with its pointwise {100 * level:g} % band of "
+        "exact binomial (Clopper–Pearson) limits. Right: precision–recall curve; precision is "
+        "lower where events are rarer.",
         [
             lambda ax: ROCBandDisplay.from_predictions(table.y, scores, confidence=level, ax=ax),
             panel,
@@ -457,41 +402,17 @@ def _curves(summary: FitSummary) -> Figure:
     )
 
 
-def _operating_points(summary: FitSummary) -> Listing:
-    return points_listing(
+def _list_points(summary: FitSummary) -> Listing:
+    return list_points(
         summary.operating_points,
         "Performance of each threshold on the scores of nested cross-validation"
-        f"{_all_rows(summary.table)}, with exact 95 % "
+        f"{_say_all_rows(summary.table)}, with exact 95 % "
         "confidence intervals. Per 1000: rows flagged. PPV and NPV hold at the prevalence of this "
         "table. `sparseauc predict --threshold` takes any threshold.",
     )
 
 
-def points_listing(points: Sequence[OperatingPoint], caption: str) -> Listing:
-    """Thresholds with their sensitivity, specificity and predictive values, as a table."""
-    import pandas as pd
-
-    def shown(rate: Any) -> str:
-        return "" if rate is None else f"{rate.value:.2f} ({rate.low:.2f}–{rate.high:.2f})"
-
-    frame = pd.DataFrame(
-        {
-            "Threshold at": one.name,
-            "Score above": one.threshold,
-            "Sensitivity": shown(one.sensitivity),
-            "Specificity": shown(one.specificity),
-            "PPV": shown(one.ppv),
-            "NPV": shown(one.npv),
-            "Per 1000": round(one.flagged_per_1000),
-        }
-        for one in points
-    )
-    return Listing(
-        "operating-points", "Operating points", caption, frame, significant={"Score above": 4}
-    )
-
-
-def _folds(summary: FitSummary) -> Listing:
+def _list_folds(summary: FitSummary) -> Listing:
     import pandas as pd
 
     nested, table = summary.nested, summary.table
@@ -508,14 +429,15 @@ def _folds(summary: FitSummary) -> Listing:
     if nested.fold_columns:
         chosen = set(map(str, summary.columns["column"]))
         names = [[str(table.columns[j]) for j in one] for one in nested.fold_columns]
-        frame["Columns (k)"] = [len(one) for one in names]
-        frame["Also on the list"] = [sum(name in chosen for name in one) for one in names]
-        frame["Chosen"] = [", ".join(one) for one in names]
+        frame["k"] = [len(one) for one in names]
+        frame["On the list"] = [sum(name in chosen for name in one) for one in names]
+        frame["Columns chosen"] = [", ".join(one) for one in names]
     return Listing(
         "folds",
         "The outer folds",
-        "Every fold repeats the whole procedure without its rows. If the lists differ much between "
-        "folds, another sample would lead to another list.",
+        "Every fold repeats the whole procedure without its rows. k: number of columns chosen; On "
+        "the list: how many of them are on the final list. If the lists differ much between folds, "
+        "another sample would lead to another list.",
         frame,
     )
 
@@ -523,7 +445,7 @@ def _folds(summary: FitSummary) -> Listing:
 # --------------------------------------------------------------------------------- how many columns
 
 
-def _size(summary: FitSummary) -> list[Element]:
+def _show_sizes(summary: FitSummary) -> list[Element]:
     if len(summary.auc_by_k()) < 2:
         return []
     by_budget = "budget" in summary.auc_by_k()[0]
@@ -546,7 +468,7 @@ def _size(summary: FitSummary) -> list[Element]:
 # -------------------------------------------------------------------------------------- probability
 
 
-def _probability(summary: FitSummary) -> list[Element]:
+def _show_probability(summary: FitSummary) -> list[Element]:
     nested, table = summary.nested, summary.table
     assert nested is not None
     positive = table.y == 1
@@ -570,7 +492,8 @@ def _probability(summary: FitSummary) -> list[Element]:
     slope, intercept = fit_logistic(logit(p), positive)
     brier = brier_score_loss(positive, p)
     slopes = (
-        f"Calibration slope {slope:.2f} (1 is ideal), intercept {intercept:.2f} (0 is ideal)"
+        f"Calibration slope {fixed(slope, 2)} (1 is ideal), intercept {fixed(intercept, 2)} (0 is "
+        "ideal)"
         if np.isfinite(slope)
         else "The score separates the classes: there is no calibration slope"
     )
@@ -581,12 +504,12 @@ def _probability(summary: FitSummary) -> list[Element]:
         f"exact binomial intervals. {slopes}, Brier score {brier:.3f}. Right: net benefit of "
         "acting on rows above a probability threshold, compared with acting on all or none. At the "
         "threshold that fits your costs, the highest line is the best policy.",
-        [calibration_panel(p, positive, names[0]), _decision(p, positive)],
+        [draw_calibration(p, positive, names[0]), _draw_decision_curve(p, positive)],
     )
     return [
         Note(
             "Scores become probabilities by Platt scaling: a logistic regression on the scores of "
-            f"the other outer folds. They hold at the prevalence of this table ({_percent(rate)}); "
+            f"the other outer folds. They hold at the prevalence of this table ({percent(rate)}); "
             "in a case–control study that is not the prevalence of the population."
         ),
         scores,
@@ -594,33 +517,7 @@ def _probability(summary: FitSummary) -> list[Element]:
     ]
 
 
-def calibration_panel(p: Array, positive: Any, name: str) -> Panel:
-    """Predicted probability against the share of events, in bins."""
-    bins = calibration_bins(p, positive)
-    share = bins.share
-    text = [
-        f"predicted {100 * mean:.0f} %, observed {100 * at:.0f} %\n"
-        f"95 % interval {100 * low:.0f} % to {100 * high:.0f} %\n{rows} rows"
-        for mean, at, low, high, rows in zip(
-            bins.predicted, share, bins.low, bins.high, bins.rows, strict=True
-        )
-    ]
-    reach = 100 * (share - bins.low), 100 * (bins.high - share)
-    return Panel(
-        "", "predicted probability, %", f"{name}, %",
-        [
-            Series(
-                "observed, 95 % interval", (100 * bins.predicted).tolist(),
-                (100 * share).tolist(), error=(reach[0].tolist(), reach[1].tolist()),
-                style="points", text=text,
-            ),
-            Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),
-        ],
-        x_range=(-2, 102), y_range=(-2, 102),
-    )  # fmt: skip
-
-
-def _decision(p: Array, positive: Any) -> Panel:
+def _draw_decision_curve(p: Array, positive: Any) -> Panel:
     t = np.linspace(0.01, 0.99, 99)
     rate = float(positive.mean())
     model, everyone = net_benefit(p, positive, t), net_benefit(np.ones_like(p), positive, t)
@@ -646,10 +543,10 @@ def _decision(p: Array, positive: Any) -> Panel:
 # ---------------------------------------------------------------------------------------------- use
 
 
-def _use(summary: FitSummary) -> list[Element]:
+def _show_use(summary: FitSummary) -> list[Element]:
     card = summary.card()
     terms = [
-        f"{'−' if term.coefficient < 0 else '+'} {abs(term.coefficient):.6g} × {_value(term)}"
+        f"{'−' if term.coefficient < 0 else '+'} {abs(term.coefficient):.6g} × {_write_value(term)}"
         for term in card.terms
     ]
     formula = "\n".join([f"score = {card.intercept:.6g}", *(f"  {term}" for term in terms)])
@@ -667,14 +564,14 @@ def _use(summary: FitSummary) -> list[Element]:
             "scores = model.decision_function(new_rows)  # a DataFrame; columns by name",
         ),
         Note(
-            "`sparseauc fit --out model.skops` writes the model file, `save_model` does from "
-            "Python."
+            "The model file is written by `sparseauc fit --out model.skops` or, in Python, by "
+            "`sparseauc.save_model`."
         ),
     ]
     return elements
 
 
-def _value(term: Any) -> str:
+def _write_value(term: Any) -> str:
     name = term.column if term.level is None else f"[{term.column} is {term.level}]"
     name = name if term.above is None else f"[{term.name}]"
     return name if term.fill is None else f"{name} ({term.fill:.4g} if missing)"
@@ -683,12 +580,12 @@ def _value(term: Any) -> str:
 # ------------------------------------------------------------------------------------ what was done
 
 
-def _method(summary: FitSummary) -> list[Element]:
+def _describe_methods(summary: FitSummary) -> list[Element]:
     elements: list[Element] = [Note("\n\n".join(describe_method(summary)))]
-    if summary.notes:
-        elements.append(
-            Note("Notes on the data: " + " ".join(as_sentence(note) for note in summary.notes))
-        )
+    # The paragraphs above name all columns with missing values.
+    notes = [note for note in summary.notes if not note.startswith("missing values imputed")]
+    if notes:
+        elements.append(Note("Notes on the data: " + " ".join(as_sentence(note) for note in notes)))
     elements.append(
         Note(
             "Limits of a weighted sum: it misses interactions and non-monotone effects. A column "
@@ -699,7 +596,7 @@ def _method(summary: FitSummary) -> list[Element]:
     return elements
 
 
-def _facts(summary: FitSummary) -> dict[str, str]:
+def _list_facts(summary: FitSummary) -> dict[str, str]:
     from ... import __version__
 
     seconds = max(1, round(summary.seconds))
@@ -709,8 +606,3 @@ def _facts(summary: FitSummary) -> dict[str, str]:
         "seed": str(summary.settings.get("seed", "")),
         "duration": str(timedelta(seconds=seconds)),
     }
-
-
-def _percent(share: float) -> str:
-    near_an_end = 0 < share < 0.01 or 0.99 < share < 1
-    return f"{100 * share:.{1 if near_an_end else 0}f} %"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...estimators import SparseAUCClassifier
-from .tables import significant as significant_text
+from ..formatting import count
 
 if TYPE_CHECKING:
     from ..reading import Table
     from ..summary import FitSummary
 
-__all__ = ["class_names", "count_columns", "describe_method", "of_the_same", "significant_text"]
+__all__ = ["class_names", "describe_method", "of_the_same"]
 
 
 def describe_method(summary: FitSummary) -> list[str]:
@@ -27,7 +27,7 @@ def describe_method(summary: FitSummary) -> list[str]:
     if summary.stability is not None:
         told.append(
             f"Stability selection: the rows were split into halves {summary.stability.n_pairs} "
-            f"times, and {count_columns(summary.k)} chosen from each half."
+            f"times, and {count(summary.k, 'column')} chosen from each half."
         )
     return told
 
@@ -38,13 +38,13 @@ def _describe_data(summary: FitSummary) -> str:
     text = (
         f"The table {table.source or 'given'} has {n} rows: {events} with {table.target} = "
         f"{table.positive} (events) and {n - events} with {table.negative}. There were "
-        f"{count_columns(len(table.inputs))} to choose from."
+        f"{count(len(table.inputs), 'column')} to choose from."
     )
     if not table.missing:
         return f"{text} No value was missing."
     gaps = [f"{name} ({count})" for name, count in table.missing.items()]
     text += (
-        f" {sum(table.missing.values())} values were missing, in {count_columns(len(gaps))}: "
+        f" {sum(table.missing.values())} values were missing, in {count(len(gaps), 'column')}: "
         f"{', '.join(gaps)}."
     )
     if table.imputation is not None:
@@ -73,16 +73,16 @@ def _describe_score(summary: FitSummary) -> str:
         )
     if (largest := summary.settings.get("points")) is not None:
         text += (
-            f" They were then replaced by whole points from −{largest} to {largest} for each unit "
-            "of a column: those of the least loss, changed while that raised the AUC of the "
-            "training rows."
+            f" They were then replaced by whole points from −{largest} to {largest} per unit of a "
+            "column: the points of the smallest loss, changed as long as that raised the AUC of "
+            "the training rows."
         )
     if summary.table.strata is not None:
-        count = np.unique(summary.table.strata.astype(np.str_)).size
+        strata = np.unique(summary.table.strata.astype(np.str_)).size
         text += (
             f" Only pairs of rows{of_the_same(summary.table)} were compared, in fitting and in "
-            f"validation: {count} strata, each of the weight of its pairs. What differs between "
-            "them, and not within, neither helps nor harms a column."
+            f"validation: {strata} strata, each weighted by its number of pairs. Differences "
+            "between strata have no effect."
         )
     if included := summary.settings.get("always_include"):
         text += f" Included by request: {', '.join(map(str, included))}."
@@ -90,9 +90,9 @@ def _describe_score(summary: FitSummary) -> str:
         most = classifier.max_per_family
         text += f" No list has more than {most} column{'' if most == 1 else 's'} of a family."
     if getattr(classifier, "signs", None) is not None:
-        text += " Some coefficients were held to signs given beforehand."
+        text += " The signs of some coefficients were given."
     if (budget := getattr(classifier, "budget_", getattr(classifier, "budget", None))) is not None:
-        text += f" No list was to cost more than {budget:g}; this one costs {classifier.cost_:g}."
+        text += f" A list could cost at most {budget:g}; this one costs {classifier.cost_:g}."
     return text
 
 
@@ -109,7 +109,7 @@ def _describe_search(summary: FitSummary) -> str:
     money = sorted(set(np.asarray(results.get("param_budget", ())).tolist()))
     what += [f"{len(money)} budgets up to {money[-1]:g}"] if len(money) > 1 else []
     what += [f"{ridges} ridge penalties"] if ridges > 1 else []
-    often = f", repeated {round(repeats)} times," if repeats >= 1.5 else ""
+    often = f", repeated {round(repeats)} times" if repeats >= 1.5 else ""
     text = f"{' and '.join(what)} were compared by {folds}-fold cross-validated AUC{often}."
     if settings.get("k") is not None:
         text += f" The number of columns, {settings['k']}, was given."
@@ -125,8 +125,8 @@ def _describe_validation(summary: FitSummary) -> str:
     text = (
         f"Nested cross-validation: for each of {nested.fold_aucs.size} outer folds, stratified by "
         "outcome, the whole procedure was repeated without the fold, including the choice of "
-        "columns, of their number and of the ridge, and the fold was scored. AUC, curves and "
-        "probabilities are based on these scores. The final list was fitted to all rows."
+        "columns and all tuning, and the fold was scored. AUC, curves and probabilities are based "
+        "on these scores. The final list was fitted to all rows."
     )
     if table.groups is not None:
         text += f" The {np.unique(table.groups).size} groups were never split between folds."
@@ -152,8 +152,3 @@ def class_names(table: Table) -> tuple[str, str]:
 def of_the_same(table: Table) -> str:
     """Return " of the same site" where rows are compared within sites, else nothing."""
     return "" if table.strata is None else f" of the same {table.strata_column or 'stratum'}"
-
-
-def count_columns(count: int) -> str:
-    """Return "1 column", "2 columns"."""
-    return f"{count} column{'' if count == 1 else 's'}"

@@ -160,11 +160,10 @@ def columns(listing: Listing) -> list[Column]:
         ]
         numeric = all(_is_number(value) for value in values) and any(map(_is_given, values))
         texts = _texts(values, listing.digits)
-        if numeric and name in listing.significant:
-            texts = [
-                significant(value, listing.significant[name]) if _is_given(value) else NOTHING
-                for value in values
-            ]
+        if numeric and name in listing.formats:
+            form = listing.formats[name]
+            write, digits = fixed if form.endswith("f") else significant, int(form[1:-1])
+            texts = [write(value, digits) if _is_given(value) else NOTHING for value in values]
         shown.append(Column(str(name), numeric, texts, values))
     return shown
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from ...plotting import ROCBandDisplay
 from ..cautions import as_sentence
+from ..formatting import auc_text, calibration_text
 from ..scorecard import ScoreCard
 from ..validation import Validation
 from .elements import Code, Element, Figure, Listing, Note, Report, Section
-from .model_report import calibration_panel, groups_elements, points_listing
+from .parts import draw_calibration, list_points, show_groups
 
 _BY_AUTHORS = "to be stated by the authors"
 
@@ -32,36 +33,35 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
     Report
     """
     sections = [
-        Section("reliance", "Cautions", [_cautions(found)]),
-        Section("ranking", "Discrimination", _ranking(found)),
+        Section("reliance", "Cautions", [_note_cautions(found)]),
+        Section("ranking", "Discrimination", _show_ranking(found)),
     ]
     if found.calibration is not None:
-        sections.append(Section("probability", "Probabilities", _probabilities(found)))
+        sections.append(Section("probability", "Probabilities", _show_probabilities(found)))
     sections += [
-        Section("columns", "Columns, compared with training", [_columns(found)]),
-        Section("reporting", "For a publication", _reporting(found)),
+        Section("columns", "Columns, compared with training", [_list_columns(found)]),
+        Section("reporting", "For a publication", _show_reporting(found)),
     ]
     one, events, rows = found.interval, int(found.positive.sum()), found.positive.size
     within = "" if found.within is None else f" within {found.within}"
-    glance = {f"AUC{within} (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})"}
+    glance = {f"AUC{within} (95 % interval)": auc_text(one)}
     if found.promised is not None:
-        before = found.promised
-        glance["Expected"] = f"{before.auc:.3f} ({before.low:.3f}–{before.high:.3f})"
-    glance |= {"Rows": str(rows), f"Events ({_event(found.card)})": str(events)}
+        glance["Expected"] = auc_text(found.promised)
+    glance |= {"Rows": str(rows), f"Events ({_name_event(found.card)})": str(events)}
     return Report(
-        title=f"Validation of the score for {_event(found.card)} on {found.source}",
-        lead=_lead(found),
+        title=f"Validation of the score for {_name_event(found.card)} on {found.source}",
+        lead=_write_lead(found),
         sections=sections,
         facts=dict(facts or {}),
         glance=glance,
     )
 
 
-def _event(card: ScoreCard) -> str:
+def _name_event(card: ScoreCard) -> str:
     return f"{card.target} = {card.positive}"
 
 
-def _lead(found: Validation) -> str:
+def _write_lead(found: Validation) -> str:
     if found.promised is None:
         return "The model file has no AUC to compare with."
     if found.pvalue is None or found.pvalue >= 0.05:
@@ -73,7 +73,7 @@ def _lead(found: Validation) -> str:
     return f"The AUC on these rows is {worse} than that of nested cross-validation in training."
 
 
-def _cautions(found: Validation) -> Note:
+def _note_cautions(found: Validation) -> Note:
     if found.warnings:
         return Note("\n\n".join(as_sentence(text) for text in found.warnings), "caution")
     return Note(
@@ -83,19 +83,20 @@ def _cautions(found: Validation) -> Note:
     )
 
 
-def _ranking(found: Validation) -> list[Element]:
+def _show_ranking(found: Validation) -> list[Element]:
+    over_all = "" if found.within is None else f", over all rows, whatever their {found.within}"
     elements: list[Element] = [
         Figure(
             "roc",
             "ROC curve",
-            "With its pointwise 95 % band of exact binomial (Clopper–Pearson) limits.",
+            f"With its pointwise 95 % band of exact binomial (Clopper–Pearson) limits{over_all}.",
             [
                 lambda ax: ROCBandDisplay.from_predictions(
                     found.positive.astype(np.int64), found.scores, ax=ax
                 )
             ],
         ),
-        points_listing(
+        list_points(
             found.points,
             "Thresholds of the model on these rows, with exact 95 % confidence intervals. PPV and "
             "NPV hold at the prevalence of this table.",
@@ -103,49 +104,39 @@ def _ranking(found: Validation) -> list[Element]:
     ]
     if found.groups:
         name = "all rows" if found.within is None else f"all, within {found.within}"
-        elements += groups_elements(found.groups, found.interval, "AUC by group", name)
+        elements += show_groups(found.groups, found.interval, "AUC by group", name)
     return elements
 
 
-def _probabilities(found: Validation) -> list[Element]:
-    how = found.calibration
-    assert how is not None
-    slope = (
-        f"slope {how.slope:.2f} ± {1.96 * how.slope_error:.2f} (1 is ideal; below 1 probabilities "
-        "are too extreme)"
-        if np.isfinite(how.slope)
-        else "no slope, as the score separates the classes"
-    )
+def _show_probabilities(found: Validation) -> list[Element]:
+    assert found.calibration is not None
     return [
         Figure(
             "calibration",
             "Calibration",
-            f"Predicted probability against the observed share, in bins. Intercept "
-            f"{how.intercept:+.2f} ± {1.96 * how.intercept_error:.2f} (0 is ideal; above 0 events "
-            f"are more common than predicted), {slope}. Observed {100 * how.observed:.1f} %, "
-            f"predicted {100 * how.expected:.1f} %.",
+            "Predicted probability against the observed share, in bins. "
+            + as_sentence(calibration_text(found.calibration)),
             [
-                calibration_panel(
-                    found.card.probabilities(found.scores), found.positive, _event(found.card)
+                draw_calibration(
+                    found.card.probabilities(found.scores), found.positive, _name_event(found.card)
                 )
             ],
         )
     ]
 
 
-def _columns(found: Validation) -> Listing:
+def _list_columns(found: Validation) -> Listing:
     import pandas as pd
-
-    def percent(share: float | None) -> str:
-        return "–" if share is None else f"{100 * share:.0f} %"
 
     frame = pd.DataFrame(
         {
             "Column": one.name,
-            "Shift of the mean (SD)": "–" if one.mean_shift is None else f"{one.mean_shift:+.2f}",
+            "Shift of the mean (SD)": one.mean_shift,
             "Outside the training range": one.outside,
-            "Missing": percent(one.missing),
-            "Missing in training": percent(one.missing_before),
+            "Missing, %": 100 * one.missing,
+            "Missing in training, %": (
+                None if one.missing_before is None else 100 * one.missing_before
+            ),
         }
         for one in found.columns
     )
@@ -155,13 +146,16 @@ def _columns(found: Validation) -> Listing:
         "Difference of the means in training standard deviations, and number of values outside the "
         "training range.",
         frame,
-    )
+        formats={
+            "Shift of the mean (SD)": ".2f", "Missing, %": ".1f", "Missing in training, %": ".1f",
+        },
+    )  # fmt: skip
 
 
 # --------------------------------------------------------------------------------- for publication
 
 
-def _reporting(found: Validation) -> list[Element]:
+def _show_reporting(found: Validation) -> list[Element]:
     import pandas as pd
 
     items = checklist(found)
@@ -193,7 +187,10 @@ def checklist(found: Validation) -> list[tuple[str, str]]:
         ("Source of data, development", f"{about.get('source') or _BY_AUTHORS}"),
         ("Source of data, validation", found.source),
         ("Participants, setting, dates, eligibility", _BY_AUTHORS),
-        ("Outcome", f"{_event(card)} against {card.negative}; how it was assessed: {_BY_AUTHORS}"),
+        (
+            "Outcome",
+            f"{_name_event(card)} against {card.negative}; how it was assessed: {_BY_AUTHORS}",
+        ),
         ("Candidate predictors", f"{about.get('columns_tried') or len(card.columns)} columns"),
         ("Measurement and blinding of predictors", _BY_AUTHORS),
         (
@@ -223,7 +220,7 @@ def checklist(found: Validation) -> list[tuple[str, str]]:
         ("The full model", f"{shown}; intercept {card.intercept:.4g}"),
         (
             "Discrimination",
-            f"AUC {found.interval.auc:.3f} ({found.interval.low:.3f}–{found.interval.high:.3f})",
+            f"AUC {auc_text(found.interval)}",
         ),
         (
             "Calibration",
@@ -255,9 +252,9 @@ def methods_paragraph(found: Validation) -> str:
     if about.get("rows") is not None:
         text += f" on {about['rows']} rows with {about['positives']} events"
     text += (
-        f", on {n} rows of {found.source} with {events} events ({_event(card)}). Coefficients and "
-        "thresholds were not changed. Discrimination was measured by the area under the ROC curve "
-        "with DeLong's 95 % interval"
+        f", on {n} rows of {found.source} with {events} events ({_name_event(card)}). Coefficients "
+        "and thresholds were not changed. Discrimination was measured by the area under the ROC "
+        "curve with DeLong's 95 % interval"
     )
     if found.promised is not None:
         text += " and compared with that of nested cross-validation in development"

@@ -53,17 +53,6 @@ def write_report(
     return [first, *others]
 
 
-def write_page(report: Report, path: str | os.PathLike[str]) -> Path:
-    """Write the page of a report alone, to a file of any name; whole, or not at all."""
-    target = Path(path)
-    page = render(report).encode()
-    try:
-        (written,) = write_whole(target.parent, {target.name: page})
-    except OSError as error:
-        raise _named_error(error, f"cannot write the report to {target}") from error
-    return written
-
-
 def write_whole(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
     """Write several files, by their path from ``folder``; none is renamed before all are written.
 
