@@ -6,8 +6,9 @@ import textwrap
 import pytest
 from tiny import TINY
 
-from sparseauc_paper import synthetic
+from sparseauc_paper import runner, synthetic
 from sparseauc_paper.plan import Request, table_tasks
+from sparseauc_paper.protocols import CORRECTED, one_switch_on
 from sparseauc_paper.runner import compute, describe_failures, run_tasks
 from sparseauc_paper.store import Outcome, Store, StoreError
 
@@ -202,3 +203,19 @@ def test_a_dask_cluster_gives_the_same_numbers(tmp_path):
     ):  # fmt: skip
         run_tasks(some, store, dask=cluster.scheduler_address)
         assert results(store, some) == {task.key: compute(task)[1].result for task in some}
+
+
+def test_the_device_is_named_where_it_tunes():
+    pytest.importorskip("torch")
+    names = {}
+    for method, protocol in (
+        ("sht-auc", CORRECTED),
+        ("sht-auc", one_switch_on("automatic_step")),
+        ("mean-difference", CORRECTED),
+    ):
+        task = synthetic.synthetic_task(
+            TINY, protocol, method, k=3, ratio=0.2, trial=0, fold=0, seed=0
+        )
+        names[method, protocol.automatic_step] = runner._device_name(task, "cpu")
+        assert runner._device_name(task, None) is None
+    assert list(names.values()) == ["cpu", None, None]
