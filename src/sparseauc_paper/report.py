@@ -109,7 +109,7 @@ def _lead(request: Request, tasks: Collection[Task], outcomes: Outcomes) -> str:
     if missing:
         parts = [f"{count} of {wanted[name]} tasks of {name}" for name, count in missing.items()]
         text += (
-            f"\n\nNot run: {', '.join(parts)}. Entries that rest on fewer values for it say so. "
+            f"\n\nMissing: {', '.join(parts)}. Entries that rest on fewer values for it say so. "
             "The command below goes on from what is there."
         )
     if preset.name != "paper":
