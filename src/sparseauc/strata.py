@@ -141,7 +141,7 @@ def stratum_shares(totals: Array, weighting: Weighting) -> Array:
     return shares
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA, which is equal to nothing, not even so."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
@@ -149,7 +149,7 @@ def _is_missing(value: Any) -> bool:
 def _check_none_missing(values: npt.NDArray[Any]) -> None:
     """Refuse missing labels, naming their rows."""
     if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values.tolist()], np.bool_)
+        missing = np.array([is_missing(value) for value in values.tolist()], np.bool_)
     elif values.dtype.kind in "fcmM":
         missing = values != values
     else:

@@ -98,6 +98,9 @@ def test_both_classifiers():
         naive_best(gram, 4, 1.0, numbers, 1)
     )
     series = pd.Series([None if label is np.nan else label for label in labels], dtype="string")
+    by_number = {j: label for j, label in enumerate(labels) if isinstance(label, str)}
+    of_dict = SparseAUCClassifier(k=4, families=by_number).fit(X, y)
+    np.testing.assert_array_equal(of_dict.coef_, model.coef_)
     of_series = SparseAUCClassifier(k=4, families=series).fit(X, y)
     np.testing.assert_array_equal(of_series.coef_, model.coef_)
     chunks = chunks_in_memory(X)
@@ -138,9 +141,9 @@ def test_refusals():
     for kind in (SparseAUCClassifier, SparseAUCClassifierCV):
         with pytest.raises(ValueError, match="groups and families do not go together"):
             kind(groups=labels, families=labels).fit(X, y)
-        with pytest.raises(ValueError, match=r"each of the 12 columns, got shape \(11,\)"):
+        with pytest.raises(ValueError, match=r"each of the 12 columns; got shape \(11,\)"):
             kind(families=labels[1:]).fit(X, y)
-        with pytest.raises(ValueError, match=r"each of the 12 columns, got shape \(12, 1\)"):
+        with pytest.raises(ValueError, match=r"each of the 12 columns; got shape \(12, 1\)"):
             kind(families=[[label] for label in labels]).fit(X, y)
         with pytest.raises(ValueError, match="names 2 columns of family 'b', more than max_per"):
             kind(families=labels, always_include=["gene 7", "gene 8"]).fit(frame, y)

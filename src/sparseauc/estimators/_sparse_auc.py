@@ -17,7 +17,7 @@ from ..chunks import Chunks, chunks_in_memory, mapped_chunks
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
-from ..path.limits import column_indices, is_missing, with_limits
+from ..path.limits import column_indices, with_limits
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
@@ -78,9 +78,10 @@ class SparseAUCClassifier(SparseLinearClassifier):
     groups : array-like of shape (n_features_in_,), optional
         A label for each column. Columns with the same label, such as the levels of one category,
         are chosen together or not at all; k still counts columns.
-    families : array-like of shape (n_features_in_,), optional
+    families : dict or array-like of shape (n_features_in_,), optional
         A label for each column, such as the gene of a probe; None or NaN for columns without a
-        family. At most ``max_per_family`` columns of a family are chosen.
+        family. A dict, by column name or index, may leave columns out. At most
+        ``max_per_family`` columns of a family are chosen.
     max_per_family : int, default=1
         Largest number of columns of a family.
     signs : dict or array-like of shape (n_features_in_,), optional
@@ -182,7 +183,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         "always_include": ["array-like", None],
         "exclude": ["array-like", None],
         "groups": ["array-like", None],
-        "families": ["array-like", None],
+        "families": ["array-like", dict, None],
         "max_per_family": [Interval(Integral, 1, None, closed="left")],
         "signs": ["array-like", dict, None],
         "costs": ["array-like", dict, None],
@@ -539,37 +540,10 @@ class SparseAUCClassifier(SparseLinearClassifier):
         """Restrictions, with families, signs, costs and budgets of the path where there are any."""
         names = getattr(self, "feature_names_in_", None)
         return with_limits(
-            self._with_families(restrictions), self.n_features_in_, names,
-            signs=self.signs, costs=self.costs, bundles=self.bundles, budgets=budgets,
+            restrictions, self.n_features_in_, names,
+            families=self.families, max_per_family=self.max_per_family, signs=self.signs,
+            costs=self.costs, bundles=self.bundles, budgets=budgets,
         )  # fmt: skip
-
-    def _with_families(self, restrictions: Restrictions) -> Restrictions:
-        if self.families is None:
-            return restrictions
-        if self.groups is not None:
-            raise ValueError(
-                "groups and families do not go together: columns of a group are chosen together, "
-                "columns of a family compete"
-            )
-        given = np.asarray(self.families, dtype=object)
-        if given.shape != (self.n_features_in_,):
-            raise ValueError(
-                f"families must label each of the {self.n_features_in_} columns, "
-                f"got shape {given.shape}"
-            )
-        numbers: dict[Any, int] = {}
-        labels = [
-            0 if is_missing(label) else numbers.setdefault(label, len(numbers) + 1)
-            for label in given.tolist()
-        ]
-        families = np.array(labels, np.int64)
-        counts = np.bincount(families[restrictions.fixed])
-        for number in 1 + np.flatnonzero(counts[1:] > self.max_per_family)[:1]:
-            raise ValueError(
-                f"always_include names {counts[number]} columns of family "
-                f"{list(numbers)[number - 1]!r}, more than max_per_family={self.max_per_family}"
-            )
-        return replace(restrictions, families=families, max_per_family=int(self.max_per_family))
 
     def _certified(
         self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Restrictions

@@ -153,7 +153,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "always_include": ["array-like", None],
         "exclude": ["array-like", None],
         "groups": ["array-like", None],
-        "families": ["array-like", None],
+        "families": ["array-like", dict, None],
         "max_per_family": [Interval(Integral, 1, None, closed="left")],
         "signs": ["array-like", dict, None],
         "costs": ["array-like", dict, None],

@@ -1,17 +1,18 @@
-"""Signs, costs and budgets as a person gives them, checked and turned into restrictions."""
+"""Families, signs, costs and budgets as a person gives them, turned into restrictions."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
 from .._text import did_you_mean
 from ..solvers.restrictions import Prices, Restrictions
+from ..strata import is_missing
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -26,12 +27,14 @@ def with_limits(
     d: int,
     names: Names,
     *,
-    signs: Any,
-    costs: Any,
-    bundles: Any,
-    budgets: Any,
+    families: Any = None,
+    max_per_family: int = 1,
+    signs: Any = None,
+    costs: Any = None,
+    bundles: Any = None,
+    budgets: Any = None,
 ) -> Restrictions:
-    """Restrictions with signs, costs and a budget for each point of the path, where given.
+    """Restrictions with families, signs, costs and a budget for each point of the path.
 
     Parameters
     ----------
@@ -41,10 +44,28 @@ def with_limits(
         Number of columns.
     names : ndarray of shape (d,), optional
         Names of the columns, where they have any.
-    signs, costs, bundles : mapping or array-like, optional
+    families, max_per_family, signs, costs, bundles
         As for ``SparseAUCClassifier``.
     budgets : array-like of shape (n_points,), optional
     """
+    if families is not None:
+        if restrictions.groups is not None:
+            raise ValueError(
+                "groups and families do not go together: columns of a group are chosen together, "
+                "columns of a family compete"
+            )
+        labels = column_labels(families, "families", d, names)
+        fixed = Counter(labels[column] for column in restrictions.fixed.tolist())
+        for label in [one for one in fixed if one is not None and fixed[one] > max_per_family]:
+            raise ValueError(
+                f"always_include names {fixed[label]} columns of family {label!r}, more than "
+                f"max_per_family={max_per_family}"
+            )
+        numbers: dict[Any, int] = {None: 0}
+        of_columns = np.array([numbers.setdefault(one, len(numbers)) for one in labels], np.int64)
+        restrictions = replace(
+            restrictions, families=of_columns, max_per_family=int(max_per_family)
+        )
     if signs is not None:
         if restrictions.groups is not None:
             raise ValueError(
@@ -107,14 +128,20 @@ def _read_signs(given: Any, d: int, names: Names) -> Indices:
     return signs
 
 
+def column_labels(given: Any, parameter: str, d: int, names: Names) -> list[Any]:
+    """Label of each column, None for columns without one."""
+    labels: list[Any] = [None] * d
+    for column, value in _values(given, parameter, d, names):
+        labels[column] = None if is_missing(value) else value
+    return labels
+
+
 def _read_bundles(given: Any, d: int, names: Names) -> Indices:
     """Bundle of each column, as numbers from 0; columns of none are bundles of their own."""
-    labels: list[Any] = [(column,) for column in range(d)]
-    for column, value in _values(given, "bundles", d, names):
-        if not is_missing(value):
-            labels[column] = value
+    labels = enumerate(column_labels(given, "bundles", d, names))
     numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.int64)
+    own = ((column,) if label is None else label for column, label in labels)
+    return np.array([numbers.setdefault(label, len(numbers)) for label in own], np.int64)
 
 
 def _read_costs(given: Any, d: int, names: Names, bought: Indices | None) -> Prices:
@@ -149,11 +176,6 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         return np.nan
-
-
-def is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN or pandas' NA."""
-    return label is None or bool(is_scalar_nan(label)) or bool(is_pandas_na(label))
 
 
 def _check_budgets(restrictions: Restrictions, d: int, names: Names) -> None:

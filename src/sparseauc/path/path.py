@@ -189,6 +189,8 @@ def sparse_auc_path(
     stratum_weights: Weighting = "pairs",
     always_include: npt.ArrayLike = (),
     exclude: npt.ArrayLike = (),
+    families: Any = None,
+    max_per_family: int = 1,
     signs: Any = None,
     costs: Any = None,
     bundles: Any = None,
@@ -216,7 +218,7 @@ def sparse_auc_path(
         Whether strata count by their number of pairs, or all the same.
     always_include, exclude : array-like of int
         Columns in every support, and in none.
-    signs, costs, bundles
+    families, max_per_family, signs, costs, bundles
         As for :class:`~sparseauc.SparseAUCClassifier`, by column number.
     budget : float or array-like of float, optional
         What the columns of a list may cost together. With several budgets the path runs over these,
@@ -251,7 +253,7 @@ def sparse_auc_path(
             sizes = sizes[-1:]
         sizes, budgets = np.broadcast_arrays(sizes, budgets)
     restrictions = with_limits(
-        Restrictions(fixed, excluded), d, None,
+        Restrictions(fixed, excluded), d, None, families=families, max_per_family=max_per_family,
         signs=signs, costs=costs, bundles=bundles, budgets=budgets,
     )  # fmt: skip
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))

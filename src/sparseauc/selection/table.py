@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from ..estimators._base import check_finite
 from ..metrics import fast_auc
-from ..path.limits import is_missing
+from ..path.limits import column_labels
 from .confidence import auc_within
 from .stability import StabilityResult
 
@@ -122,8 +122,9 @@ def column_table(
         given = model._list_restrictions().signs_of(chosen)
         table["sign"] = np.select([given > 0, given < 0], ["+", "-"], "")
     if getattr(model, "families", None) is not None:
-        labels = np.asarray(model.families, dtype=object)[chosen]
-        table["family"] = ["" if is_missing(label) else label for label in labels]
+        named = getattr(model, "feature_names_in_", None)
+        labels = column_labels(model.families, "families", coef.size, named)
+        table["family"] = [labels[j] or "" for j in chosen.tolist()]
     if hasattr(model, "cost_"):
         prices = model._list_restrictions().prices
         table["price"] = 0.0

@@ -49,8 +49,8 @@ _TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
 _COSTLY = 1e-4
 # What is free of charge is taken to cost this, where gains are compared by price.
 LEAST_PRICE = 1e-12
-# Columns that are forced into a support, at most, and columns of such a support, at most.
-_MOST_FORCED, _LONGEST_FORCED = 30, 16
+# Columns that are forced into a support, at most.
+_MOST_FORCED = 30
 # Columns handled at a time by the kernels: k rows of T in such slices stay in the cache.
 _TILE = 512
 # Updates after which everything is computed afresh.
@@ -724,8 +724,9 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
         How to search on where growing and shrinking end. 0: grow to ``top`` columns at once, then
         drop one after the other, with exchanges at each stop; a line of search that does not start
         from what was found. k: do without each member of the best support of k columns in turn,
-        which leads out of supports that only a double exchange would improve. −1: force columns
-        into the best supports, so that one dear column takes the place of two, or two that of one.
+        which leads out of supports that only a double exchange would improve. −k: force columns
+        that cannot be paid for into the best supports of up to k columns, and drop others, so that
+        one dear column takes the place of two, or two that of one.
 
     Returns
     -------
@@ -776,7 +777,7 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
                     start = s.support[: s.counts[0]]
                 turn += 1
             elif k < 0:
-                for size in range(lowest, min(top, _LONGEST_FORCED) + 1):
+                for size in range(lowest, min(top, -k) + 1):
                     if found.force[size]:
                         found.force[size] = False
                         start = known_support(found, size).copy()

@@ -54,6 +54,8 @@ Mask = npt.NDArray[np.bool_]
 FIRST, _PER_CEILING = 300, 3
 # Columns that join the working set after a check: at most, and at least where so many were near.
 _MOST_ADDED, _LEAST_ADDED = 100, 40
+# Columns are forced into lists of so many columns at most.
+_LONGEST_FORCED = 16
 # The first ceiling; each is half as much again as the one before.
 _FIRST_CEILING = 6
 # Up to this ceiling a stage settles the lower half of its lengths, and members are kicked out in
@@ -424,14 +426,14 @@ class _Search:
     def settle(self, sizes: range, ceiling: int) -> list[Indices]:
         """Find the best supports of some sizes; fewer where columns run out."""
         self._widen(ceiling)
-        found, finished = self._sweep(ceiling, sizes[0]), not self._thorough
+        found, finished = self._sweep(ceiling, sizes), not self._thorough
         while True:
             last = int(np.flatnonzero(found.explained > -np.inf)[-1])
             self.exhausted = last < sizes[-1]
             within = [k for k in sizes if self.lowest <= k <= last]
             supports = [self._W[_support(found, k)] for k in within]
             if self._take_in_helpful(found, supports):
-                found = self._sweep(ceiling, sizes[0])
+                found = self._sweep(ceiling, sizes)
             elif finished or not self._escape(ceiling):
                 break
             else:
@@ -473,8 +475,9 @@ class _Search:
             self._known.checks[question] = self._compare_gains(supports, joins=self.exhausted)
         return self._known.checks[question]
 
-    def _sweep(self, ceiling: int, least: int) -> Found:
-        """Search within the working set; supports of fewer than ``least`` columns are settled."""
+    def _sweep(self, ceiling: int, sizes: range) -> Found:
+        """Search within the working set; supports of fewer columns than these are settled."""
+        least = sizes[0]
         d = self._W.size
         top = min(ceiling, d)
         gram = Gram(self._gram.delta[self._W], self._H, self._gram.precision)
@@ -494,7 +497,8 @@ class _Search:
             if d > self._n_settled:
                 changed = least
         self._n_settled = d
-        stops = [-1] if np.unique(limits.price).size > 1 else []
+        uneven = np.unique(limits.price).size > 1 and least <= _LONGEST_FORCED
+        stops = [-min(sizes[-1], _LONGEST_FORCED)] if uneven else []
         self.lowest = search(state, found, changed, top, np.array(stops, np.int64))
         self._state, self._found = state, found
         return found
