@@ -223,10 +223,9 @@ def _draw_columns(summary: FitSummary) -> Figure:
         known = np.isfinite(values)
         panels.append(_draw_column(name, values[known], positive[known], labels))
     more = summary.k - len(panels)
-    caption = (
-        "Distribution of each chosen column within each class. The outermost bins include more "
-        "extreme values."
-    )
+    caption = "Distribution of each chosen column within each class."
+    if not all(panel.x_names for panel in panels):
+        caption += " The outermost bins include more extreme values."
     if more > 0:
         caption += f" The {_MOST_DRAWN} columns with the largest weights are shown."
     return Figure("by-class", "Each column by class", caption, panels)
