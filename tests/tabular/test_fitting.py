@@ -131,6 +131,12 @@ def test_groups_are_never_parted(monkeypatch):
     assert set(inner) == {0}
 
 
+def test_outer_folds_are_as_many_as_asked_for_with_groups_too():
+    settings = FitSettings(k=2, alpha=1.0, folds=3, stability_pairs=0)
+    for groups in (None, np.repeat(np.arange(50), 3)):
+        assert fit_table(table(groups=groups), settings).nested.fold_aucs.size == 3
+
+
 def test_too_few_groups():
     groups = np.where(Y == 1, 0, np.arange(Y.size))
     with pytest.raises(DataError, match="only 1 groups have rows that are 'yes'"):
