@@ -270,11 +270,11 @@ def test_interrupt_leaves_nothing(tmp_path):
     # A line once the fit goes on, so that the signal comes neither too soon nor too late.
     program = (
         "import sys, sparseauc.tabular.fitting as f\n"
-        "original = f._fitted\n"
+        "original = f._fit_pipeline\n"
         "def spy(*a):\n"
         "    print('fitting', flush=True)\n"
         "    return original(*a)\n"
-        "f._fitted = spy\n"
+        "f._fit_pipeline = spy\n"
         "from sparseauc.cli import app\n"
         "app(prog_name='sparseauc')\n"
     )
