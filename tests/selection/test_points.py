@@ -247,6 +247,13 @@ def test_points_of_an_estimator(table, given):
     assert not hasattr(refitted, "points_")
 
 
+def test_constant_columns_get_no_points():
+    y = np.arange(20) % 2
+    model = SparseAUCClassifier(k=2, points=5).fit(np.ones((20, 3)), y)
+    assert model.points_.tolist() == [0, 0, 0]
+    assert not model.coef_.any()
+
+
 def test_points_of_a_tuned_estimator(table):
     X, y, _ = table
     model = SparseAUCClassifierCV(ks=[3, 4], points=3).fit(X, y)

@@ -50,6 +50,9 @@ def give_points(
     within, moments = points_range(points), cast(Moments, gram.quadratic)
     coef = np.asarray(model.coef_[0], np.float64)
     support = np.flatnonzero(coef)
+    model.points_, model.units_ = np.zeros(coef.size, np.int64), np.ones(coef.size)
+    if support.size == 0:
+        return
     scale = gram.scale[support]
     rounded = np.array([float(f"{deviation:.1g}") for deviation in scale])
     yes_no = np.isin(values, (0.0, 1.0)).all(axis=0)
@@ -61,7 +64,6 @@ def give_points(
     found = whole_points(P * np.outer(worth, worth), gram.delta[support] * worth, within, signs)
     low, high = possible_points(within, signs)
     found = raise_auc(values / unit, positive, strata, found, low, high)
-    model.points_, model.units_ = np.zeros(coef.size, np.int64), np.ones(coef.size)
     model.points_[support], model.units_[support] = found, unit
     scores, totals = values @ coef[support], values @ (found / unit)
     model._set_fitted(model.points_ / model.units_, *moments.means)

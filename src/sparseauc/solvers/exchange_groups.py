@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ..moments.base import NotGathered
 from ..moments.gram import Gram, StandardisedGram
 from .exchange import (
+    LEAST_PRICE,
     MIN_RELATIVE_GAIN,
     Indices,
     Solution,
@@ -38,8 +39,6 @@ Array = npt.NDArray[np.float64]
 _DEPENDENT = 1e-9
 # Columns of the working set at first, and groups that join it after a check at most.
 _FIRST, _MOST_ADDED = 500, 20
-# What is free of charge is taken to cost this.
-_FREE = 1e-12
 
 
 def exchange_groups(
@@ -186,7 +185,7 @@ def _exchange_within(
     # its price.
     weights = [np.array([m.size for m in members], np.float64), np.ones(len(members))]
     if limits.money < np.inf:
-        weights.append(np.maximum(limits.prices, _FREE))
+        weights.append(np.maximum(limits.prices, LEAST_PRICE))
     for weight in weights:
         search = _GroupSearch(part, places, limits, alpha, fixed[W])
         search.run(weight)
@@ -211,8 +210,8 @@ class _GroupSearch:
         most = limits.k + int(self._sizes.max(initial=0))
         self._state: State = make_state(gram, alpha, most, fixed, np.zeros_like(fixed))
         self._fixed = {n for n, m in enumerate(members) if fixed[m].any()}
-        self._chosen = sorted(self._fixed)
-        for number in self._chosen:
+        self._chosen: list[int] = []
+        for number in sorted(self._fixed):
             self._join(number)
 
     @property
@@ -256,15 +255,13 @@ class _GroupSearch:
         """Make some groups the chosen ones."""
         for number in [one for one in self._chosen if one not in groups]:
             self._leave(number)
-            self._chosen.remove(number)
         for number in [one for one in groups if one not in self._chosen]:
             self._join(number)
-            self._chosen.append(number)
 
     def _worst(self, kept: int) -> int:
         """The chosen group that is worth least for its price, or a column if those are too many."""
         s = self._state
-        weight = self._sizes if self._room() < 0 else np.maximum(self._limits.prices, _FREE)
+        weight = self._sizes if self._room() < 0 else np.maximum(self._limits.prices, LEAST_PRICE)
         best, worst = np.inf, -1
         for number in self._chosen:
             at = np.flatnonzero(np.isin(s.support[: s.counts[0]], self._members[number]))
@@ -299,12 +296,14 @@ class _GroupSearch:
 
     def _join(self, number: int) -> None:
         s = self._state
+        self._chosen.append(number)
         for column in self._members[number].tolist():
             # A column that the others of its group explain adds nothing and takes no part.
             if s.q[column] > s.floor[column]:
                 join(s, column)
 
     def _leave(self, number: int) -> None:
+        self._chosen.remove(number)
         for column in np.intersect1d(self._members[number], self.support).tolist():
             remove(self._state, column)
 
@@ -318,7 +317,6 @@ class _GroupSearch:
             if not gains[best] > MIN_RELATIVE_GAIN:
                 return
             self._join(best)
-            self._chosen.append(best)
 
     def _exchange(self, barred: int) -> bool:
         """Make the best exchange of one group for another, if any helps."""
@@ -327,25 +325,20 @@ class _GroupSearch:
         best_total, best_pair = total + least_gain(total, s.tolerance, s.least), None
         for out in [number for number in self._chosen if number not in self._fixed]:
             self._leave(out)
-            self._chosen.remove(out)
             gains = self._gains(barred)
             gains[out] = 0.0
             into = int(np.argmax(gains))
             if explained(s) + gains[into] > best_total:
                 best_total, best_pair = explained(s) + gains[into], (out, into)
             self._join(out)
-            self._chosen.append(out)
         if best_pair is None:
             return False
         out, into = best_pair
         self._leave(out)
-        self._chosen.remove(out)
         self._join(into)
         if not explained(s) > total:
             # What the formula promised was rounding; it may promise forever.
             self._leave(into)
             self._join(out)
-            self._chosen.append(out)
             return False
-        self._chosen.append(into)
         return True
