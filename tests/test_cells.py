@@ -15,8 +15,8 @@ pytest.importorskip("anndata")
 import anndata
 import pandas as pd
 
-from sparseauc import SparseAUCClassifier, cells, sparse_auc_path
-from sparseauc.cells import marker_panel
+from sparseauc import SharedListClassifier, SparseAUCClassifier, cells, sparse_auc_path
+from sparseauc.cells import marker_panel, shared_panel
 from sparseauc.metrics import fast_auc
 
 pytestmark = pytest.mark.slow
@@ -629,3 +629,49 @@ def test_an_error_leaves_an_earlier_result_in_place():
     with pytest.raises(ValueError, match="groups names"):
         marker_panel(adata, "type", groups=["X"])
     assert adata.uns["marker_panel"] is before
+
+
+# One panel for all types
+
+
+def with_more_types(kind=np.asarray):
+    adata = made(kind, n=240, d=40)
+    adata.obs["kind"] = adata.obs["type"].astype(str)
+    adata.obs.loc[adata.obs_names[:3], "kind"] = np.nan
+    adata.obs.loc[adata.obs_names[3:5], "kind"] = "rare"
+    return adata
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_one_panel_for_all_types(kind):
+    adata = with_more_types(kind)
+    with pytest.warns(UserWarning, match="no value"), pytest.warns(UserWarning, match="'rare'"):
+        panel = shared_panel(adata, "kind", k=6, always_include=["g20"])
+    assert len(panel) == 6
+    assert panel["given"].sum() == 1
+    markers = panel[~panel["given"]]
+    # Genes 3t … 3t + 2 are markers of type t; what type 0 lacks is gene 9.
+    numbers = markers["gene"].str[1:].astype(int)
+    assert numbers.max() <= 9
+    assert set(markers["group"]) == set(TYPES)
+    assert adata.var_names[adata.var["shared_panel"]].tolist() == panel["gene"].tolist()
+    stored = adata.uns["shared_panel"]
+    assert 0.5 < stored["balanced_accuracy"] <= 1
+    assert 0.5 < stored["auc"] <= 1
+
+
+def test_a_shared_panel_is_that_of_the_classifier(tmp_path):
+    adata = made(sp.csr_matrix)
+    given = {"alpha": 1.0, "gains": "turns"}
+    panel = shared_panel(adata, "type", k=4, **given)
+    model = SharedListClassifier(k=4, **given).fit(adata.X, adata.obs["type"])
+    assert panel["gene"].tolist() == adata.var_names[model.support_].tolist()
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    from_file = shared_panel(backed, "type", k=4, **given)
+    pd.testing.assert_frame_equal(from_file, panel)
+
+
+def test_genes_of_a_shared_panel_must_exist():
+    with pytest.raises(ValueError, match="always_include names 'g99', which is no column"):
+        shared_panel(made(), "type", k=3, always_include=["g99"])

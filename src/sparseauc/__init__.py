@@ -19,7 +19,12 @@ if TYPE_CHECKING:
         SPAMClassifier,
         StoIHTClassifier,
     )
-    from .estimators import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
+    from .estimators import (
+        SharedListClassifier,
+        SHTAUCClassifier,
+        SparseAUCClassifier,
+        SparseAUCClassifierCV,
+    )
     from .moments import ClassMoments, StratifiedMoments, class_moments
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
@@ -38,6 +43,7 @@ __all__ = [
     "SHTAUCClassifier",
     "SOLAMClassifier",
     "SPAMClassifier",
+    "SharedListClassifier",
     "SparseAUCClassifier",
     "SparseAUCClassifierCV",
     "SparseAUCPath",
@@ -56,6 +62,7 @@ _MODULES = {
     "AUCObjective": ".objective",
     "ClassMoments": ".moments",
     "SHTAUCClassifier": ".estimators",
+    "SharedListClassifier": ".estimators",
     "SparseAUCClassifier": ".estimators",
     "SparseAUCClassifierCV": ".estimators",
     "SparseAUCPath": ".path.path",

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sparseauc.chunks import chunks_in_memory
-from sparseauc.moments import class_moments
+from sparseauc.moments import class_moments, one_vs_rest
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.moments.one_vs_rest import OneVsRest
+from sparseauc.path.path import path_of_moments
 from sparseauc.solvers.restrictions import Restrictions
-from sparseauc.solvers.shared import shared_lists
+from sparseauc.solvers.shared import list_by_turns, shared_lists
 
 
 def problem(seed, d=10, n=60, n_classes=4, correlation=0.6, constant=False):
@@ -40,7 +41,8 @@ def explained(grams, support, alpha):
     return total
 
 
-def test_moments_are_those_of_each_class_against_the_rest():
+def test_moments_are_those_of_each_class_against_the_rest(monkeypatch):
+    monkeypatch.setattr(one_vs_rest, "_OWN", 0.5)
     X, label, grams = problem(0, n_classes=3)
     for number, gram in enumerate(grams):
         positive = label == number
@@ -51,6 +53,18 @@ def test_moments_are_those_of_each_class_against_the_rest():
         assert_allclose(gram.scale, alone.scale, rtol=1e-10)
         assert_allclose(gram.rows(every), alone.rows(every), rtol=1e-9, atol=1e-12)
         assert_allclose(gram.block(every[:3], every[4:]), alone.rows(every)[:3, 4:], atol=1e-12)
+
+
+def test_the_spread_of_the_others_counts_for_more():
+    X, label, grams = problem(1, n_classes=3)
+    for number, gram in enumerate(grams):
+        own, rest = X[label == number], X[label != number]
+        delta = rest.mean(axis=0) - own.mean(axis=0)
+        spread = 0.4 * np.cov(own.T, bias=True) + 1.6 * np.cov(rest.T, bias=True)
+        scale = np.sqrt(spread.diagonal() / 2 + delta**2 / 4)
+        H = (spread + np.outer(delta, delta)) / np.outer(scale, scale)
+        assert_allclose(gram.delta, delta / scale, rtol=1e-9)
+        assert_allclose(gram.rows(np.arange(X.shape[1])), H, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [0.01, 1.0, 10.0])
@@ -91,9 +105,38 @@ def test_lists_keep_to_restrictions_and_no_exchange_improves_them(seed, n_classe
                 assert explained(grams, exchanged, 1.0) <= total * (1 + 1e-9)
 
 
-def test_two_classes_have_the_list_of_one_against_the_other():
-    from sparseauc.path.path import path_of_moments
+def by_turns_naively(grams, k, alpha, fixed=()):
+    """Each class in turn, the one that gains most first, adds what gains it most."""
+    chosen, waiting = list(fixed), set()
 
+    def gain(gram, columns):
+        before, after = explained([gram], chosen, alpha), explained([gram], columns, alpha)
+        return after - before
+
+    while len(chosen) < k:
+        waiting = waiting or set(range(len(grams)))
+        gains = {
+            (number, column): gain(grams[number], [*chosen, column])
+            for number in waiting
+            for column in range(grams[0].n_features)
+            if column not in chosen
+        }
+        number, column = max(gains, key=gains.__getitem__)
+        chosen.append(column)
+        waiting.remove(number)
+    return sorted(chosen)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 8), st.booleans())
+def test_classes_take_turns(seed, n_classes, k, fixed):
+    _, _, grams = problem(seed, d=9, n_classes=n_classes)
+    columns = np.array([4]) if fixed else np.empty(0, np.int64)
+    support = list_by_turns(grams, k, 2.0, Restrictions(columns))
+    assert support.tolist() == by_turns_naively(grams, k, 2.0, columns.tolist())
+
+
+def test_two_classes_have_the_list_of_one_against_the_other(monkeypatch):
+    monkeypatch.setattr(one_vs_rest, "_OWN", 0.5)
     X, label, grams = problem(3, d=12, n_classes=2)
     weight = np.where(label == 1, 1 / (label == 1).sum(), 1 / (label == 0).sum())
     path = path_of_moments(

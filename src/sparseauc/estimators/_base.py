@@ -40,6 +40,7 @@ from ..chunks import (
     score_chunks,
 )
 from ..moments import ColumnError, scale_weights
+from ..path.limits import column_indices
 from ._short_list import short_list_html
 
 Floats = npt.NDArray[np.floating]
@@ -324,6 +325,14 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
                 f"column {column} is {chunks.feature_names[column]!r}, but was "
                 f"{names[column]!r} when the model was fitted"
             )
+
+    def _named_columns(self, parameter: str) -> npt.NDArray[np.int64]:
+        """Column indices for a parameter that names columns."""
+        given = getattr(self, parameter)
+        names = getattr(self, "feature_names_in_", None)
+        given = [] if given is None else np.asarray(list(given), dtype=object).tolist()
+        columns = column_indices(given, parameter, self.n_features_in_, names)
+        return np.unique(np.array(columns, np.int64))
 
     def _columns_to_keep(self, k: int, n_features: int) -> int:
         """``k``, or all columns, with a warning, when there are fewer."""

@@ -17,7 +17,7 @@ from ..chunks import Chunks, chunks_in_memory, mapped_chunks
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
 from ..moments.gram import StandardisedGram
 from ..path.cross_validation import path_of_chunks
-from ..path.limits import column_indices, with_limits
+from ..path.limits import with_limits
 from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
@@ -574,11 +574,3 @@ class SparseAUCClassifier(SparseLinearClassifier):
             )
         labels: Indices = np.unique(groups, return_inverse=True)[1].astype(np.int64)
         return labels
-
-    def _named_columns(self, parameter: str) -> Indices:
-        """Column indices for a parameter that names columns."""
-        given = getattr(self, parameter)
-        names = getattr(self, "feature_names_in_", None)
-        given = [] if given is None else np.asarray(list(given), dtype=object).tolist()
-        columns = column_indices(given, parameter, self.n_features_in_, names)
-        return np.unique(np.array(columns, np.int64))

@@ -10,8 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..chunks import Chunks
-from .base import Array, Indices, Moments
+from .base import Array, Indices, Moments, NotGathered
 from .chunked import GatheredMoments, Partition
+
+# Share of a class's own covariance in that of both sides; an AUC alone would have one half. Scores
+# of many classes compete, so the spread of the others counts for more, and is better known.
+_OWN = 0.2
 
 
 class OneVsRest:
@@ -31,7 +35,9 @@ class OneVsRest:
         self, chunks: Chunks, label: Indices, n_classes: int, weight: Array | None = None
     ) -> None:
         everyone = np.ones(label.size, np.bool_)
-        gathered = GatheredMoments(chunks, everyone, [Partition(label, n_classes, weight)])
+        self._gathered = gathered = GatheredMoments(
+            chunks, everyone, [Partition(label, n_classes, weight)]
+        )
         self._parts = [gathered.merged([number]) for number in range(n_classes)]
         self.weights = np.array([part.weights[0] for part in self._parts])
         self.means = np.array([part.means[0] for part in self._parts])
@@ -56,6 +62,10 @@ class OneVsRest:
             self._asked = asked
         return self._products
 
+    def gather(self, columns: Indices) -> None:
+        """Gather the products of some columns with all in one pass."""
+        self._gathered.gather(NotGathered(rows=columns.tolist()))
+
     def against_rest(self) -> list[Moments]:
         """Moments of each class (positive) against all others (negative), both of weight 1."""
         return [_AgainstRest(self, number) for number in range(self.weights.size)]
@@ -74,7 +84,8 @@ class _AgainstRest(Moments):
         differences = every.means - mean
         self._means = mean, mean + self._share @ differences
         self._gaps = differences - self._share @ differences
-        self._variances = every.variances[number], self._share @ (every.variances + self._gaps**2)
+        rest = self._share @ (every.variances + self._gaps**2)
+        self._variances = 2 * _OWN * every.variances[number], 2 * (1 - _OWN) * rest
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -88,11 +99,11 @@ class _AgainstRest(Moments):
 
     @property
     def scatters(self) -> tuple[Array, Array]:
-        """Variances of the class and of the others."""
+        """Variances of the class and of the others, by what they count."""
         return self._variances
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Covariances of some columns with all, of the class and of the others."""
+        """Covariances of some columns with all, by what they count."""
         return self._both(self._check_columns(columns), None)
 
     def within(self, columns: Indices, others: Indices) -> Array:
@@ -105,4 +116,4 @@ class _AgainstRest(Moments):
         gaps = self._gaps if others is None else self._gaps[:, others]
         rest = np.tensordot(self._share, covariances, 1)
         rest += (self._gaps[:, columns].T * self._share) @ gaps
-        return covariances[self._number], rest
+        return 2 * _OWN * covariances[self._number], 2 * (1 - _OWN) * rest
