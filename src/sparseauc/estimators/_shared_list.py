@@ -11,7 +11,6 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import _fit_context
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -316,13 +315,15 @@ def _judge(
     values = chunks.take(np.arange(label.size), columns)
     present, coef, intercept = _fit_logistic(values, training, weight)
     probabilities = _probabilities(values[left_out] @ coef.T + intercept)
-    truth, counts = label[left_out], None if weight is None else weight[left_out]
+    truth = label[left_out]
+    counts = np.ones(truth.size) if weight is None else weight[left_out]
     predicted = present[np.argmax(probabilities, axis=1)]
     aucs = [
         fast_auc(score, truth == number, counts)
         for number, score in zip(present.tolist(), probabilities.T, strict=True)
         if 0 < np.count_nonzero(truth == number) < truth.size
     ]
-    return float(balanced_accuracy_score(truth, predicted, sample_weight=counts)), float(
-        np.mean(aucs)
-    ) if aucs else 0.5
+    right = np.bincount(truth, counts * (predicted == truth))
+    total = np.bincount(truth, counts)
+    recalls = right[total > 0] / total[total > 0]
+    return float(recalls.mean()), float(np.mean(aucs)) if aucs else 0.5
