@@ -270,7 +270,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         # A proof needs double precision throughout.
         rows = X.astype(np.float64, copy=False) if self.certify else X
         moments = class_moments(rows, positive, weight, strata=divided)
-        path = path_of_moments(moments, np.array([k]), self._ridge, restrictions)
+        path = path_of_moments(moments, np.array([k]), self._ridge, restrictions, thorough=True)
         self._finish(path, moments, k, restrictions, X.dtype)
         self._give_points(moments, chunks_in_memory(X), positive, weight, divided, restrictions)
         return self
@@ -417,7 +417,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         moments.check_both_classes()
         missing = np.setdiff1d(np.arange(moments.n_features), moments.column_index)
         k, restrictions = self._restrictions(missing)
-        path = path_of_moments(moments, np.array([k]), self._ridge, restrictions)
+        path = path_of_moments(moments, np.array([k]), self._ridge, restrictions, thorough=True)
         return self._finish(path, moments, k, restrictions, np.float64)
 
     def _fit_chunks(

@@ -173,9 +173,10 @@ def path_of_moments(
     restrictions: Restrictions,
     *,
     first: int = FIRST,
+    thorough: bool = False,
 ) -> SparseAUCPath:
     """Compute the path from moments; see ``PathSearch``."""
-    return PathSearch(moments, ks, restrictions, first=first).run(alphas)
+    return PathSearch(moments, ks, restrictions, first=first, thorough=thorough).run(alphas)
 
 
 def sparse_auc_path(
@@ -195,6 +196,7 @@ def sparse_auc_path(
     costs: Any = None,
     bundles: Any = None,
     budget: npt.ArrayLike | None = None,
+    thorough: bool = False,
 ) -> SparseAUCPath:
     """Find the best k columns for AUC, for every k at once.
 
@@ -223,6 +225,10 @@ def sparse_auc_path(
     budget : float or array-like of float, optional
         What the columns of a list may cost together. With several budgets the path runs over these,
         and lists have at most the largest of ``ks`` columns.
+    thorough : bool, default=False
+        Whether to search on where single exchanges end, as
+        :class:`~sparseauc.SparseAUCClassifier` does. This finds lower objectives in about twice
+        the time; the AUC of new rows stays the same.
 
     Returns
     -------
@@ -261,7 +267,7 @@ def sparse_auc_path(
         raise ValueError("alphas is empty: give at least one ridge")
     for alpha in ridges[~(ridges >= 0) | np.isinf(ridges)][:1]:
         raise ValueError(f"alphas holds {alpha}: a ridge is a finite number of 0 or more")
-    return path_of_moments(moments, sizes, ridges, restrictions)
+    return path_of_moments(moments, sizes, ridges, restrictions, thorough=thorough)
 
 
 def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:

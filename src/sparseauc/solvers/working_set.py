@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from .._jit import kernel
 from ..moments.base import NotGathered
@@ -61,16 +60,14 @@ _FIRST_CEILING = 6
 # Up to this ceiling a stage settles the lower half of its lengths, and members are kicked out in
 # turn; above it, three quarters.
 _HIGH = 48
-# Columns checked at a time, so that no copy of all rows is made.
-TILE = 8192
+# Columns checked at a time, so that no copy of all rows is made, and in the cache.
+TILE, _STRIP = 8192, 512
 # Columns that differ by no more than this, on the standardised scale, are equal.
 EQUAL = 1e-12
 # What is explained is taken for this at least, where gains are compared with it.
 _LEAST_EXPLAINED = 1e-12
 # Columns are ruled out where rounding could not have done so.
 _NEARLY = 0.999999
-# Cost of doing without a column where none may leave.
-_NONE_MAY_LEAVE = 1e150
 # What doing without a column costs at least, so that it can be divided by.
 _LEAST_LOSS = 1e-150
 # Numbers of rows of H that are kept whatever the lengths of the lists: 64 MiB.
@@ -119,8 +116,8 @@ class KnownH:
             row[:] = self._rows[column][others]
         return part
 
-    def block(self, columns: Indices) -> Array:
-        """H restricted to some columns."""
+    def block(self, columns: Indices, others: Indices) -> Array:
+        """H of some columns with these and others that were asked for before."""
         new = columns[self._place[columns] < 0]
         if new.size:
             old = self._columns.size
@@ -131,8 +128,7 @@ class KnownH:
             block[:old, old:] = block[old:, :old].T
             self._columns, self._block = every, block
             self._place[new] = np.arange(old, every.size)
-        place = self._place[columns]
-        return self._block[place[:, None], place]
+        return self._block[self._place[columns][:, None], self._place[others]]
 
 
 def exchange_path(
@@ -207,20 +203,18 @@ class _Solved(NamedTuple):
         The columns of each support among those of a union.
     sizes : int64 ndarray of shape (s,)
     M, w : ndarrays of shape (s, k_max, k_max) and (s, k_max)
-    weights : ndarray of shape (s, u)
-        The same w for all columns of the union.
     explained : ndarray of shape (s,)
-    least_loss : ndarray of shape (s,)
-        Square root of what it costs at least to do without a column.
+    reach : ndarray of shape (s,)
+        One over the square root of what it costs at least to do without a column; negative where
+        the support is not to be bettered.
     """
 
     places: Indices
     sizes: Indices
     M: Array
     w: Array
-    weights: Array
     explained: Array
-    least_loss: Array
+    reach: Array
 
     @classmethod
     def from_supports(
@@ -235,7 +229,7 @@ class _Solved(NamedTuple):
             row[: support.size] = np.searchsorted(union, support)
         solved = cls(
             places, sizes, np.zeros((count, largest, largest)), np.zeros((count, largest)),
-            np.zeros((count, union.size)), np.zeros(count), np.full(count, _NONE_MAY_LEAVE),
+            np.zeros(count), np.zeros(count),
         )  # fmt: skip
         _solve_all(H, delta, fixed, alpha, solved)
         return solved
@@ -258,10 +252,10 @@ def _solve_all(H, delta, fixed, alpha, solved):  # type: ignore[no-untyped-def]
             for o in range(k):
                 w -= M[p, o] * delta[place[o]]
             solved.w[s, p] = w
-            solved.weights[s, place[p]] = w
             solved.explained[s] -= w * delta[place[p]]
             if not fixed[place[p]]:
-                solved.least_loss[s] = min(solved.least_loss[s], abs(w) / np.sqrt(M[p, p]))
+                loss = max(_NEARLY * abs(w) / np.sqrt(M[p, p]), _LEAST_LOSS)
+                solved.reach[s] = max(solved.reach[s], 1.0 / loss)
 
 
 @kernel
@@ -325,49 +319,93 @@ def _support(found: Found, k: int) -> Indices:
     return found.supports[size, : found.sizes[size]]
 
 
-class _Screen:
-    """How far columns are hidden from all supports of a union: √h − √(what the union explains).
+def _factorise(P: Array, *, bound: bool) -> tuple[Array, float]:
+    """Cholesky's factor of a matrix, and a lower bound on its eigenvalues if it is asked for."""
+    try:
+        factor = np.linalg.cholesky(P)
+    except np.linalg.LinAlgError:
+        return np.empty((0, 0)), 0.0  # columns depend linearly: nothing is known of what they leave
+    if not bound or not P.size:
+        return factor, 0.0
+    rounding = P.shape[0] * np.finfo(np.float64).eps * float(np.trace(P))
+    return factor, max(float(np.linalg.eigvalsh(P)[0]) - rounding, 0.0)
+
+
+@kernel
+def _screen(rows, h, outside, factor, smallest, solved, joins, gradients, possible):  # type: ignore[no-untyped-def]
+    """Find the columns that may take a place in a support: no farther off than they are hidden.
+
+    Hidden is a column by √h − √(what the union of the supports explains of it).
 
     Parameters
     ----------
-    P : ndarray of shape (u, u)
-        H + alpha I of the union.
-    many : bool
-        Whether columns are so many that a rough answer first saves time.
+    rows : ndarray of shape (u, c)
+        H of the union of the supports with c columns.
+    h, outside : ndarrays of shape (c,)
+        H_jj + alpha, and whether the column is looked at.
+    factor : ndarray of shape (u, u)
+        Of Cholesky's factorisation of H + alpha I of the union; empty where there is none.
+    smallest : float
+        No eigenvalue of it is smaller; 0 where that is not known.
+    solved : _Solved
+    joins : bool
+        Whether columns may join the last support without another leaving.
+    gradients : ndarray of shape (s, c)
+        δ on entry; half the gradient at each support on return.
+    possible : bool ndarray of shape (s, c)
+        False on entry; whether a column may take a place in a support on return.
     """
-
-    def __init__(self, P: Array, *, many: bool) -> None:
-        self._smallest = 0.0
-        try:
-            self._factor: npt.NDArray[Any] | None = np.linalg.cholesky(P)
-        except np.linalg.LinAlgError:
-            self._factor = None  # the union depends linearly: nothing can be said of what it leaves
-        if self._factor is not None and many and P.size:
-            rounding = P.shape[0] * np.finfo(np.float64).eps * float(np.trace(P))
-            self._smallest = float(np.linalg.eigvalsh(P)[0]) - rounding
-
-    def hidden(self, rows: Array, h: Array, reach: Array) -> Array:
-        """Compute it for columns; a lower bound for those that are out of reach.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (u, c)
-            H of the union with c columns.
-        h, reach : ndarrays of shape (c,)
-            H_jj + alpha, and what is too well hidden at that.
-        """
-        if self._factor is None:
-            return np.zeros(h.size)
-        explained = h.copy()
-        if self._smallest > 0:
-            np.minimum(np.einsum("uc,uc->c", rows, rows) / self._smallest, h, out=explained)
-        near = np.flatnonzero(reach > np.sqrt(h) - np.sqrt(explained))
-        if near.size:
-            half = scipy.linalg.solve_triangular(
-                self._factor, rows[:, near], lower=True, check_finite=False
-            )
-            explained[near] = np.clip(np.einsum("uc,uc->c", half, half), 0.0, h[near])
-        return np.sqrt(h) - np.sqrt(explained)
+    (u, c), count = rows.shape, solved.sizes.size
+    near, left = np.empty(_STRIP, np.int64), np.empty((u, _STRIP))
+    reach, explained = np.empty(_STRIP), np.empty(_STRIP)
+    for low in range(0, c, _STRIP):
+        m = min(_STRIP, c - low)
+        reach[:] = 0.0
+        explained[:] = 0.0
+        for s in range(count):
+            g = gradients[s, low : low + m]
+            for p in range(solved.sizes[s]):
+                w, row = solved.w[s, p], rows[solved.places[s, p], low : low + m]
+                for j in range(m):
+                    g[j] += w * row[j]
+            for j in range(m):
+                reach[j] = max(reach[j], abs(g[j]) * solved.reach[s])
+        if smallest > 0.0:
+            for p in range(u):
+                row = rows[p, low : low + m]
+                for j in range(m):
+                    explained[j] += row[j] * row[j]
+        # Those that are no farther off than a rough bound on how far they are hidden.
+        size = 0
+        for j in range(m):
+            if outside[low + j]:
+                root, rough = np.sqrt(h[low + j]), 0.0
+                if smallest > 0.0:
+                    rough = root - min(np.sqrt(explained[j] / smallest), root)
+                if joins or reach[j] > rough:
+                    near[size] = j
+                    size += 1
+        # What the union explains of these.
+        explained[:] = 0.0
+        for p in range(factor.shape[0]):
+            part = left[p, :size]
+            for i in range(size):
+                part[i] = rows[p, low + near[i]]
+            for o in range(p):
+                multiple, earlier = factor[p, o], left[o, :size]
+                for i in range(size):
+                    part[i] -= multiple * earlier[i]
+            inverse = 1.0 / factor[p, p]
+            for i in range(size):
+                part[i] *= inverse
+                explained[i] += part[i] * part[i]
+        for i in range(size):
+            j = low + near[i]
+            root = np.sqrt(h[j])
+            hidden = root - min(np.sqrt(explained[i]), root) if factor.size else 0.0
+            for s in range(count):
+                joining = joins and s == count - 1 and solved.reach[s] >= 0.0
+                possible[s, j] = joining or abs(gradients[s, j]) * solved.reach[s] > hidden
 
 
 class _Search:
@@ -529,12 +567,14 @@ class _Search:
         new, old = np.sort(columns), self._W.size
         W = np.concatenate([self._W, new])
         try:
-            self._H = self._known.block(W)
+            rows = self._known.block(new, W)
         except NotGathered as missing:
             # Columns that help will be chosen: their rows are asked for along with their block.
             likely = NotGathered(rows=new.tolist() if old else ())
             raise self.missing | missing | likely from None
-        self._W = W
+        H = np.empty((W.size, W.size))
+        H[:old, :old], H[old:], H[:old, old:] = self._H, rows, rows[:, :old].T
+        self._W, self._H = W, H
         self._place[new] = np.arange(old, W.size)
 
     def solve(self, support: Indices) -> Solution:
@@ -569,23 +609,19 @@ class _Search:
         self._known.fetch(union)
         H, delta, fixed = self._known.part(union, union), gram.delta[union], self._fixed[union]
         tolerance = dependence_tolerance(gram.precision)
-        screen = _Screen(H + alpha * np.eye(union.size), many=gram.n_features > TILE)
+        factor, smallest = _factorise(H + alpha * np.eye(union.size), bound=gram.n_features > TILE)
         solved = _Solved.from_supports(supports, union, H, delta, fixed, alpha)
-        usable = 1.0 - solved.explained >= tolerance
-        least_loss = np.maximum(_NEARLY * solved.least_loss, _LEAST_LOSS)[:, None]
+        # A support that explains everything is not bettered.
+        solved.reach[1.0 - solved.explained < tolerance] = -1.0
         outside = self._usable & (self._place < 0)
         worth = np.full(outside.size, -np.inf)
         for low in range(0, outside.size, TILE):
             tile = slice(low, low + TILE)
             part = self._known.part(union, tile)
             h = gram.diagonal[tile] + alpha
-            gradients = gram.delta[tile] + solved.weights @ part
-            reach = np.abs(gradients) / least_loss
-            if joins:
-                reach[-1] = np.inf
-            reach[~usable] = 0.0
-            reach[:, ~outside[tile]] = 0.0
-            possible = reach > screen.hidden(part, h, reach.max(axis=0))
+            gradients = np.tile(gram.delta[tile], (len(supports), 1))
+            possible = np.zeros(gradients.shape, np.bool_)
+            _screen(part, h, outside[tile], factor, smallest, solved, joins, gradients, possible)
             for number in np.flatnonzero(possible.any(axis=1)).tolist():
                 k = int(solved.sizes[number])
                 place, M = solved.places[number, :k], solved.M[number, :k, :k]
