@@ -159,18 +159,18 @@ def make_state(
     )  # fmt: skip
 
 
-@kernel
+@inlined_kernel
 def _count(s, column, change):  # type: ignore[no-untyped-def]
     """Take down that a column joins, 1, or leaves, −1."""
     s.counts[0] += change
     if s.limits.held[column]:
         s.counts[2] -= change  # its place, its family's and its price are taken all the same
-        return
-    s.room[s.limits.family[column]] -= change
-    number = s.limits.purchase[column]
-    if s.bought[number] == (change < 0):
-        s.money[0] -= change * s.limits.price[number]
-    s.bought[number] += change
+    else:
+        s.room[s.limits.family[column]] -= change
+        number = s.limits.purchase[column]
+        if s.bought[number] == (change < 0):
+            s.money[0] -= change * s.limits.price[number]
+        s.bought[number] += change
 
 
 @inlined_kernel
@@ -782,7 +782,10 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
                         found.force[size] = False
                         start = known_support(found, size).copy()
                         move_to(s, start)
-                        worth = np.where(s.q > s.floor, s.g * s.g / s.q, 0.0)
+                        worth = np.zeros(s.g.size)
+                        for j in range(worth.size):
+                            if s.q[j] > s.floor[j]:
+                                worth[j] = s.g[j] * s.g[j] / s.q[j]
                         for _ in range(_MOST_FORCED):
                             column = np.argmax(worth)
                             if worth[column] > 0.0:

@@ -322,7 +322,7 @@ def _support(found: Found, k: int) -> Indices:
 def _factorise(P: Array, *, bound: bool) -> tuple[Array, float]:
     """Cholesky's factor of a matrix, and a lower bound on its eigenvalues if it is asked for."""
     try:
-        factor: Array = np.linalg.cholesky(P)
+        factor: npt.NDArray[Any] = np.linalg.cholesky(P)
     except np.linalg.LinAlgError:
         return np.empty((0, 0)), 0.0  # columns depend linearly: nothing is known of what they leave
     if not bound or not P.size:
