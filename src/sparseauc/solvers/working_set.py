@@ -116,8 +116,8 @@ class KnownH:
             row[:] = self._rows[column][others]
         return part
 
-    def block(self, columns: Indices, others: Indices) -> Array:
-        """H of some columns with these and others that were asked for before."""
+    def block(self, columns: Indices, others: Indices | None = None) -> Array:
+        """H of some columns among themselves, or with others that were asked for before."""
         new = columns[self._place[columns] < 0]
         if new.size:
             old = self._columns.size
@@ -128,7 +128,8 @@ class KnownH:
             block[:old, old:] = block[old:, :old].T
             self._columns, self._block = every, block
             self._place[new] = np.arange(old, every.size)
-        return self._block[self._place[columns][:, None], self._place[others]]
+        across = self._place[columns if others is None else others]
+        return self._block[self._place[columns][:, None], across]
 
 
 def exchange_path(
