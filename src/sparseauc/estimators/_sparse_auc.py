@@ -496,8 +496,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     def _restrictions(self, missing: Indices = _NONE) -> tuple[int, Restrictions]:
         """Number of columns, and which must, may not and go together; ``missing`` may not."""
-        fixed = self._named_columns("always_include")
-        excluded = self._named_columns("exclude")
+        given = self._given_restrictions()
+        fixed, excluded, labels = given.fixed, given.excluded, given.groups
         for column in np.intersect1d(fixed, excluded)[:1]:
             raise ValueError(f"column {column} is in both always_include and exclude")
         for column in np.intersect1d(fixed, missing)[:1]:
@@ -515,13 +515,12 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 "the moments carry no column of H to choose from: name some in "
                 "class_moments(X, y).summary(columns)"
             )
-        labels = self._column_groups()
         if missing.size and labels is not None:
             raise ValueError("groups need moments that carry all columns of H")
         if self.certify and labels is not None:
             raise ValueError("certify is about choices of single columns: leave groups out")
         budgets = None if self.budget is None else [self.budget]
-        restrictions = self._with_limits(Restrictions(fixed, excluded, labels), budgets)
+        restrictions = self._with_limits(replace(given, excluded=excluded), budgets)
         most = restrictions.most_columns(d)
         # That money runs out is what a budget is for.
         k = self._columns_to_keep(self.k, most) if budgets is None else min(self.k, most)
@@ -530,11 +529,12 @@ class SparseAUCClassifier(SparseLinearClassifier):
     def _list_restrictions(self) -> Restrictions:
         """What the list of this model obeys."""
         budget = getattr(self, "budget_", self.budget)
+        return self._with_limits(self._given_restrictions(), None if budget is None else [budget])
+
+    def _given_restrictions(self) -> Restrictions:
+        """Columns that must and must not be chosen, and groups."""
         fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
-        return self._with_limits(
-            Restrictions(fixed, excluded, self._column_groups()),
-            None if budget is None else [budget],
-        )
+        return Restrictions(fixed, excluded, self._column_groups())
 
     def _with_limits(self, restrictions: Restrictions, budgets: Any) -> Restrictions:
         """Restrictions, with families, signs, costs and budgets of the path where there are any."""

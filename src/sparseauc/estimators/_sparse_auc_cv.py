@@ -32,6 +32,11 @@ Indices = npt.NDArray[np.int64]
 # Values of k tried by default, and how many rows each column of a list must have.
 _SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100, 120, 150])
 _ROWS_PER_COLUMN = 3
+# Parameters with the same values as of SparseAUCClassifier.
+_SHARED = (
+    "always_include", "exclude", "groups", "families", "max_per_family", "signs", "costs",
+    "bundles", "stratum_weights", "device",
+)  # fmt: skip
 # Largest size of X (rows × columns) for which logistic coefficients are tried by default.
 _SMALL = 2**22
 
@@ -150,21 +155,12 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "1se"}), callable],
         "coefficients": [StrOptions({"auto", "auc", "logistic"})],
-        "always_include": ["array-like", None],
-        "exclude": ["array-like", None],
-        "groups": ["array-like", None],
-        "families": ["array-like", dict, None],
-        "max_per_family": [Interval(Integral, 1, None, closed="left")],
-        "signs": ["array-like", dict, None],
-        "costs": ["array-like", dict, None],
-        "bundles": ["array-like", dict, None],
         "budget": [Interval(Real, 0, None, closed="left"), "array-like", None],
-        "stratum_weights": [StrOptions({"pairs", "equal"})],
         "points": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
-        "device": [str, None],
         "verbose": ["verbose"],
+        **{name: SparseAUCClassifier._parameter_constraints[name] for name in _SHARED},
     }
 
     def __init__(
@@ -247,7 +243,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
         divided = self._check_strata(strata, X, positive, weight)
-        fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
+        given_lists = self._given_restrictions()
         d = X.shape[1]
         given = self.alphas
         if given is None:
@@ -255,9 +251,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
-        ks, restrictions = self._points(
-            X.shape[0], d, Restrictions(fixed, excluded, self._column_groups())
-        )
+        ks, restrictions = self._points(X.shape[0], d, given_lists)
         tries_logistic = self.coefficients == "logistic" or (
             self.coefficients == "auto" and d < X.shape[0] <= _SMALL // d
         )

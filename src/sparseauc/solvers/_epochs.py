@@ -108,7 +108,9 @@ def run_epochs(
     last = Epoch(start, 0.0)
     for number in range(1, max_epochs + 1):
         before, last = last, run_epoch(number)
-        converged = not last.undone and _moved_less_than(tol, before.w, last.w)
+        converged = not last.undone and _moved_less_than(
+            tol, before.w, last.w, objective.n_features
+        )
         stopped = False
         if callback is not None:
             scores = objective.scores_on(*last.w)
@@ -136,12 +138,14 @@ def divergence_error(method: str, epoch: int, step_size: float) -> ValueError:
     )
 
 
-def _moved_less_than(tol: float, before: SparseVector, after: SparseVector) -> bool:
+def _moved_less_than(
+    tol: float, before: SparseVector, after: SparseVector, n_features: int
+) -> bool:
     """Whether ‖after − before‖ < tol·‖before‖."""
-    largest = max(int(w.support.max(initial=-1)) for w in (before, after))
-    moved, length = np.zeros(largest + 1), np.zeros(largest + 1)
-    length[before.support] = before.values
+    if tol == 0.0:
+        return False
+    moved, length = np.zeros(n_features), before.values.astype(np.float64)
     moved[after.support] = after.values
     with np.errstate(over="ignore", invalid="ignore"):
-        moved -= length
+        moved[before.support] -= length
         return bool(moved @ moved < tol**2 * (length @ length))

@@ -60,14 +60,7 @@ def sht_auc_grid(
     ks: npt.ArrayLike,
     step_sizes: npt.ArrayLike | Literal["auto"] = "auto",
     ridges: npt.ArrayLike = 0.0,
-    batch_size: int = 64,
-    max_epochs: int = 50,
-    tol: float = 1e-4,
-    block_order: BlockOrder = "replacement",
-    shuffle: bool = True,
-    starts: npt.ArrayLike | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-    rng: np.random.Generator | None = None,
+    **settings: Any,
 ) -> GridResult:
     """Fit SHT-AUC for a whole grid.
 
@@ -112,11 +105,7 @@ def sht_auc_grid(
     >>> (result.coef != 0).sum(axis=1)
     array([ 2,  5, 10])
     """
-    return _fit_grid(
-        X, positive, "auc", ridges, ks=ks, step_sizes=step_sizes, batch_size=batch_size,
-        max_epochs=max_epochs, tol=tol, block_order=block_order, shuffle=shuffle, starts=starts,
-        sample_weight=sample_weight, rng=rng,
-    )  # fmt: skip
+    return _fit_grid(X, positive, "auc", ridges, ks=ks, step_sizes=step_sizes, **settings)
 
 
 def sto_iht_grid(
@@ -139,7 +128,7 @@ def sto_iht_grid(
     alphas : float or array-like of shape (g,), default=0.0
         Ridge, in the gradient, as in :func:`sparseauc.solvers.sto_iht`.
     **settings
-        ``batch_size`` and all that follow it in :func:`sparseauc.solvers.sht_auc_grid`.
+        ``batch_size`` and all that follow it there.
 
     Returns
     -------
