@@ -118,7 +118,7 @@ Columns = Annotated[
 MaxColumns = Annotated[
     int | None,
     fitting("--max-k", min=1, metavar="N", help="Largest number of columns to try. By default "
-        "150, or a third of the rows."),
+        "150, or a fifth of the rows."),
 ]  # fmt: skip
 Rule = Annotated[
     RuleForK,

@@ -31,7 +31,7 @@ Indices = npt.NDArray[np.int64]
 
 # Values of k tried by default, and how many rows each column of a list must have.
 _SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100, 120, 150])
-_ROWS_PER_COLUMN = 3
+_ROWS_PER_COLUMN = 5
 # Parameters with the same values as of SparseAUCClassifier.
 _SHARED = (
     "always_include", "exclude", "groups", "families", "max_per_family", "signs", "costs",
@@ -51,7 +51,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     Parameters
     ----------
     ks : array-like of int, optional
-        Values of k to try. By default 1 … 50 and some up to 150, but none above a third of the
+        Values of k to try. By default 1 … 50 and some up to 150, but none above a fifth of the
         rows. Values above the number of columns are left out, with a warning.
     alphas : array-like of float, optional
         Ridges to try, on the standardised scale. By default 0.01, 1 and 100, and ten times as much
