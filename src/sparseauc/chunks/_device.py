@@ -19,7 +19,7 @@ from .._arrays import (
     usable_bytes,
 )
 from .._streaming import DeviceStream, copy_rows
-from ._base import FLOATS, Indices, SequentialChunks, equal_sizes
+from ._base import FLOATS, Indices, Pass, SequentialChunks, State, equal_sizes
 
 # Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;
 # larger ones save launches and transfers of what came of them.
@@ -84,6 +84,14 @@ class DeviceChunks(SequentialChunks):
     def _bounds(self) -> Iterator[tuple[int, int]]:
         """First row of each chunk, and the one after its last."""
         return itertools.pairwise(itertools.accumulate(self.sizes, initial=0))
+
+    def run(
+        self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
+    ) -> State:
+        """Make one pass over all rows; say what was asked for where the device is full."""
+        nbytes = 3 * max(self.sizes) * self.shape[1] * self.dtype.itemsize
+        with explain_out_of_memory("a pass over the rows", nbytes):
+            return super().run(work, *known, columns=columns)
 
     def _columns(self, columns: Indices) -> Iterator[npt.NDArray[Any]]:
         chosen = import_torch().from_numpy(np.asarray(columns)).to(self.rows.device)

@@ -49,7 +49,8 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
 
 def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:
     torch = import_torch()
-    if bool(torch.isfinite(X.sum(dtype=torch.float64))):
+    # Both are NaN where any entry is. A sum in double precision would take a copy.
+    if all(bool(torch.isfinite(end)) for end in torch.aminmax(X)):
         return None
     for row, entries in enumerate(X):
         for column in torch.nonzero(~torch.isfinite(entries))[:1, 0].tolist():

@@ -196,7 +196,7 @@ def sparse_auc_path(
     costs: Any = None,
     bundles: Any = None,
     budget: npt.ArrayLike | None = None,
-    thorough: bool = False,
+    thorough: bool = True,
 ) -> SparseAUCPath:
     """Find the best k columns for AUC, for every k at once.
 
@@ -225,7 +225,7 @@ def sparse_auc_path(
     budget : float or array-like of float, optional
         What the columns of a list may cost together. With several budgets the path runs over these,
         and lists have at most the largest of ``ks`` columns.
-    thorough : bool, default=False
+    thorough : bool, default=True
         Whether to search on where single exchanges end, as
         :class:`~sparseauc.SparseAUCClassifier` does. This finds lower objectives in about twice
         the time; the AUC of new rows stays the same.
