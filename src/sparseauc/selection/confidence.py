@@ -388,7 +388,12 @@ def permutation_test(
         judge = partial(_mean_auc, strata=of_row, splitter=splitter)
         observed = judge(estimator, X, labels)
         if np.isnan(observed):
-            raise ValueError("a fold has rows of one class only: use a stratified splitter")
+            for number, (_, test) in enumerate(splitter.split(X, labels)):
+                if np.unique(labels[test]).size == 1:
+                    raise ValueError(
+                        f"fold {number} has rows of one class only: use a stratified splitter"
+                    )
+            raise ValueError("a fold has no stratum with rows of both classes: use fewer folds")
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(judge)(estimator, X, _permuted(labels, divided, rng)) for _ in range(n_permutations)
     )

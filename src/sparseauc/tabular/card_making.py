@@ -52,6 +52,11 @@ def make_card(
     from .. import __version__
 
     before, classifier = steps_of(model)
+    if (count := len(classifier.classes_)) > 2:
+        raise ValueError(
+            f"a score card ranks two classes, and the model has {count}: save it with skops or "
+            "joblib"
+        )
     coef = np.asarray(classifier.coef_[0], np.float64)
     if inputs is None:
         names = getattr(model, "feature_names_in_", np.arange(coef.size))

@@ -61,6 +61,7 @@ CLASSES = {
     "SHTAUCClassifier": "sparseauc",
     "SOLAMClassifier": "sparseauc",
     "SPAMClassifier": "sparseauc",
+    "SharedListClassifier": "sparseauc",
     "Solution": "sparseauc.solvers.exchange",
     "SparseAUCClassifier": "sparseauc",
     "SparseAUCClassifierCV": "sparseauc",
