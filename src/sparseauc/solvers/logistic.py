@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -62,7 +64,9 @@ def logistic_regression(
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
     code = np.zeros(n, np.int64) if strata is None else strata
     # Sums over the rows of each stratum, as a product.
-    members = sp.csr_array((np.ones(n), (code, np.arange(n))))
+    members: Any = np.ones((1, n))
+    if strata is not None:
+        members = sp.csr_array((np.ones(n), (code, np.arange(n))))
     weights = members @ share
     # Largest entries of 1, so that no square is too large or too small for a number.
     size = np.abs(X).max(axis=0)
