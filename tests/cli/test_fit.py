@@ -267,12 +267,13 @@ def test_interrupt_leaves_nothing(tmp_path):
     X, y = RNG.normal(size=(400, 300)), np.arange(400) % 4 == 0
     pd.DataFrame(X).add_prefix("x").assign(y=y).to_csv(table, index=False)
     out = tmp_path / "model.skops"
-    # A line once the fit goes on, so that the signal comes neither too soon nor too late.
+    # A line at the second fit, when kernels are compiled: Numba may swallow a signal before.
     program = (
         "import sys, sparseauc.tabular.fitting as f\n"
-        "original = f._fit_pipeline\n"
+        "original, fits = f._fit_pipeline, []\n"
         "def spy(*a):\n"
-        "    print('fitting', flush=True)\n"
+        "    fits.append(a)\n"
+        "    if len(fits) == 2: print('fitting', flush=True)\n"
         "    return original(*a)\n"
         "f._fit_pipeline = spy\n"
         "from sparseauc.cli import app\n"
