@@ -171,6 +171,7 @@ PAPER = Preset(
         "hsg-ht": {"k": _REAL_KS, "tau": (1, 10, 100, 1000)},
     },
     leukemia_batch_sizes=tuple(range(1, 40)),
+    not_simulated=("sparse-auc",),
 )
 
 _QUICK_HARD_GRID = {"k": (10, 20, 40, 60, 80, 100), "blocks": (1, 4, 10)}
