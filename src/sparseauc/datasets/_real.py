@@ -101,24 +101,18 @@ def load_colon(
     Returns
     -------
     sklearn.utils.Bunch or tuple
-        data : ndarray of shape (62, 2000), or DataFrame
-        target : ndarray of shape (62,), int64, or Series
-            +1 for tumour, -1 for normal.
-        target_names : ndarray of str
-            Names of -1 and +1, in this order.
-        feature_names : list of str
-            Unique gene identifiers; ``column_0`` … where the copy names none.
-        descriptions : list of str
-            What each gene is; empty where the copy does not say.
-        markers : tuple of Marker
-            The paper's 29 markers and their columns.
-        marker_columns : ndarray of int64
-            Their columns together, sorted, each once.
-        scale : str
-            What the numbers are: raw intensities, or how they were transformed.
-        filename, DESCR : str
-        frame : DataFrame or None
-            Data and target together, with ``as_frame=True``.
+        With these attributes:
+
+        - ``data``: ndarray of shape (62, 2000), or DataFrame;
+        - ``target``: ndarray of shape (62,), int64, or Series: +1 for tumour, -1 for normal;
+        - ``target_names``: names of -1 and +1, in this order;
+        - ``feature_names``: unique gene identifiers; ``column_0`` … where the copy names none;
+        - ``descriptions``: what each gene is; empty where the copy does not say;
+        - ``markers``: the paper's 29 markers and their columns;
+        - ``marker_columns``: their columns together, sorted, each once;
+        - ``scale``: what the numbers are: raw intensities, or how they were transformed;
+        - ``filename``, ``DESCR``;
+        - ``frame``: data and target together, with ``as_frame=True``.
     """
     return _load(_COLON, data_home, markers, return_X_y, as_frame, download)
 
