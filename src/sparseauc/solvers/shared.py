@@ -31,7 +31,7 @@ from .exchange import (
     solve_on,
 )
 from .restrictions import Restrictions
-from .working_set import FIRST, KnownH
+from .working_set import FIRST, LEAST_EXPLAINED, KnownH
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -41,8 +41,6 @@ Indices = npt.NDArray[np.int64]
 _MORE, _MORE_SHARE = 4, 0.25
 # Columns of the working set at first for each of the longest list, and those that join it at most.
 _PER_COLUMN, _MOST_ADDED = 3, 40
-# What is explained is taken for this at least, where gains are compared with it.
-_LEAST_EXPLAINED = 1e-12
 
 
 def shared_lists(
@@ -245,7 +243,7 @@ class _Search:
             gains[:-1][self._fixed[support]] = -np.inf
             if support.size + self._taken >= k:
                 gains[-1] = -np.inf
-            worth = np.maximum(worth, gains.max(axis=0) / max(total, _LEAST_EXPLAINED))
+            worth = np.maximum(worth, gains.max(axis=0) / max(total, LEAST_EXPLAINED))
         helpful = np.flatnonzero(outside & (worth > MIN_RELATIVE_GAIN))
         return helpful[np.argsort(-worth[helpful], kind="stable")][:_MOST_ADDED]
 

@@ -65,7 +65,7 @@ TILE, _STRIP = 8192, 512
 # Columns that differ by no more than this, on the standardised scale, are equal.
 EQUAL = 1e-12
 # What is explained is taken for this at least, where gains are compared with it.
-_LEAST_EXPLAINED = 1e-12
+LEAST_EXPLAINED = 1e-12
 # Columns are ruled out where rounding could not have done so.
 _NEARLY = 0.999999
 # What doing without a column costs at least, so that it can be divided by.
@@ -636,7 +636,7 @@ class _Search:
                     restrictions.exchanges(support, columns, self._money),
                     restrictions.signs_of(support), restrictions.signs_of(columns),
                 )  # fmt: skip
-                gains /= max(solved.explained[number], _LEAST_EXPLAINED)
+                gains /= max(solved.explained[number], LEAST_EXPLAINED)
                 worth[low + chosen] = np.maximum(worth[low + chosen], gains)
         helpful = int(np.count_nonzero(worth > MIN_RELATIVE_GAIN))
         if helpful == 0:
