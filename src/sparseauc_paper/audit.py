@@ -18,7 +18,6 @@ from .methods import METHODS
 from .plan import Measured, Request
 from .printed import read_lines
 from .protocols import SWITCHES, Switch
-from .real import N_FOLDS
 from .summaries import (
     FEWEST,
     Mean,
@@ -33,27 +32,19 @@ from .summaries import (
     synthetic_values,
 )
 from .tasks import Task
+from .tuning import N_FOLDS
 
 # Smaller changes matter to nobody, however certain they are.
 _SEEN = 2e-3
 
 
 class Discrepancy(NamedTuple):
-    """One place where what is printed and what was run differ.
-
-    Attributes
-    ----------
-    number : int
-    paper, programs : str
-        What either says or does.
-    here : str
-        How it is dealt with where no switch stands for it.
-    """
+    """One place where what is printed and what was run differ."""
 
     number: int
-    paper: str
-    programs: str
-    here: str
+    paper: str  # what it says
+    programs: str  # what they do
+    here: str  # how it is dealt with where no switch stands for it
 
 
 DISCREPANCIES = tuple(
@@ -64,17 +55,14 @@ MEASURES = {"auc": "test AUC", "f1": "F1", "jaccard": "Jaccard index"}
 
 @dataclass(frozen=True)
 class Effect:
-    """What a switch does to a method: the mean change of a number when it is turned on.
-
-    ``without`` is the mean of that number while it is off.
-    """
+    """What a switch does to a method: the mean change of a number when it is turned on."""
 
     switch: Switch
     where: str
     method: str
     measure: str
     change: Mean
-    without: float
+    without: float  # the mean of that number while it is off
 
     @property
     def p_value(self) -> float:
@@ -291,11 +279,9 @@ def what_moves(found: Sequence[Effect]) -> str:
 
 
 def impossible_jaccards() -> list[tuple[str, str, float, float]]:
-    """Printed Jaccard indices below what the printed F1 allows: method, k*, index, its least.
-
-    For one solution it is F1/(2 − F1), which is convex: so the mean index is at least that of the
-    mean F1, here taken half a unit of the last digit lower.
-    """
+    """Printed Jaccard indices below what the printed F1 allows: method, k*, index, its least."""
+    # For one solution it is F1/(2 − F1), which is convex: so the mean index is at least that of the
+    # mean F1, here taken half a unit of the last digit lower.
     found = []
     for method, row in printed.F1.items():
         for column, f1 in row.items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,20 +50,11 @@ _SETTLED = 0.05
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper and what became of it.
-
-    Attributes
-    ----------
-    text : str
-        The claim in our words.
-    evidence : (str, str)
-        What has the evidence, and where that stands on the page.
-    verdicts : dict of str to str
-        By protocol, or by "" where it does not depend on one: a verdict and its number.
-    """
+    """A sentence of the paper, in our words, and what became of it."""
 
     text: str
-    evidence: tuple[str, str]
+    evidence: tuple[str, str]  # what has it, and where that stands on the page
+    # By protocol, or by "" where it does not depend on one: a verdict and its number.
     verdicts: dict[str, str] = field(default_factory=dict)
 
 
@@ -181,9 +173,12 @@ def _beats(values: Values, better: Sequence[str], worse: Sequence[str]) -> str |
     return f"{verdict}: {numbers}"
 
 
-def _told(verdicts: Mapping[str, str | None]) -> dict[str, str]:
-    """Leave out the protocols under which there are no results."""
-    return {protocol: text for protocol, text in verdicts.items() if text is not None}
+def _told(
+    results: Mapping[str, Values], judge: Callable[..., str | None], **how: Any
+) -> dict[str, str]:
+    """Verdicts under the protocols that have results."""
+    verdicts = {name: judge(values, **how) for name, values in results.items()}
+    return {name: text for name, text in verdicts.items() if text is not None}
 
 
 # ------------------------------------------------------------------------------------- claims
@@ -198,29 +193,29 @@ def _claims_of_tables(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
     yield Claim(
         "SHT-AUC has the best AUC at k* = 40, 60 and 80",
         first,
-        _told({name: _best_of(aucs[name], _LARGE_SUPPORTS) for name in PROTOCOLS}),
+        _told(aucs, _best_of, columns=_LARGE_SUPPORTS),
     )
     yield Claim(
         "SPAM-l2 and SOLAM, which are not sparse, rank worse than SHT-AUC",
         first,
-        _told({name: _beats(aucs[name], [OURS], ["spam-l2", "solam"]) for name in PROTOCOLS}),
+        _told(aucs, _beats, better=[OURS], worse=["spam-l2", "solam"]),
     )
     yield Claim(
         f"Where positives are few ({plan.TABLE_RATIO:.0%}), StoIHT and HSG-HT, which maximise "
         "likelihood, rank worse than SHT-AUC",
         first,
-        _told({name: _beats(aucs[name], [OURS], ["sto-iht", "hsg-ht"]) for name in PROTOCOLS}),
+        _told(aucs, _beats, better=[OURS], worse=["sto-iht", "hsg-ht"]),
     )
     yield Claim(
         "SHT-AUC finds the columns better (F1) than the convex methods (corrected: of these the "
         "k* largest count, which tells them k*)",
         second,
-        _told({name: _best_of(f1s[name], rivals=_CONVEX) for name in PROTOCOLS}),
+        _told(f1s, _best_of, rivals=_CONVEX),
     )
     yield Claim(
         "SHT-AUC finds the columns better (F1) than StoIHT and HSG-HT",
         second,
-        _told({name: _best_of(f1s[name], rivals=HARD_THRESHOLDING) for name in PROTOCOLS}),
+        _told(f1s, _best_of, rivals=HARD_THRESHOLDING),
     )
     ratio = np.mean([e.mean for e in printed.F1[OURS].values()]) / np.mean(
         [e.mean for e in printed.F1["sto-iht"].values()]
@@ -228,7 +223,7 @@ def _claims_of_tables(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
     yield Claim(
         f"SHT-AUC finds the columns about twice as well as StoIHT (printed F1: {ratio:.1f} times)",
         second,
-        _told({name: _twice(f1s[name]) for name in PROTOCOLS}),
+        _told(f1s, _twice),
     )
 
 
@@ -308,7 +303,7 @@ def _claims_of_genes(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
         yield Claim(
             f"SHT-AUC has the best AUC on {dataset}",
             ("Table III", "table3"),
-            _told({name: _best_of(tuned[name], [dataset]) for name in PROTOCOLS}),
+            _told(tuned, _best_of, columns=[dataset]),
         )
     for dataset, method, k, note in (
         ("colon", "hsg-ht", "5", ""),
@@ -321,12 +316,7 @@ def _claims_of_genes(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
                 f"{METHODS[method].name} has the largest share of related genes on {dataset} at "
                 f"k = {k}{note}",
                 ("Figure 4", "figure4"),
-                _told(
-                    {
-                        name: _best_of(at_k[name], method=method, rivals=HARD_THRESHOLDING)
-                        for name in PROTOCOLS
-                    }
-                ),
+                _told(at_k, _best_of, method=method, rivals=HARD_THRESHOLDING),
             )
 
 

@@ -27,25 +27,10 @@ BATCH_SIZE = 50
 RECORDED_EVERY = 10
 
 
-def convergence_task(
-    preset: Preset, *, k: int, ratio: float, fold: int, scale: Scale, seed: int
-) -> Task:
-    """Name the course of one run on one training part of the first trial."""
-    return Task(
-        "convergence",
-        {
-            "k": k,
-            "ratio": ratio,
-            "fold": fold,
-            "scale": scale,
-            "n": preset.n,
-            "d": preset.d,
-            "epochs": preset.figure1_epochs,
-            "batch_size": BATCH_SIZE,
-            "every": RECORDED_EVERY,
-            "seed": seed,
-        },
-    )
+def convergence_task(preset: Preset, **run: Any) -> Task:
+    """Name a run on a training part of the first trial: k, ratio, fold, scale and seed."""
+    size = {"n": preset.n, "d": preset.d, "epochs": preset.figure1_epochs}
+    return Task("convergence", {"batch_size": BATCH_SIZE, "every": RECORDED_EVERY, **size, **run})
 
 
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:

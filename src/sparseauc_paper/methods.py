@@ -43,34 +43,17 @@ HSG_HT_STEP, HSG_HT_GROWTH = 3.0, 1.033
 
 @dataclass(frozen=True)
 class Training:
-    """Rows to fit, and how.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    positive : ndarray of bool of shape (n,)
-    protocol : Protocol
-    epochs : int
-    seed : tuple
-        What the random choices depend on, besides the grid point.
-    tuning_rows : int
-        Rows that a training set has while tuning.
-    tuning : bool
-        Whether this is such a set, or that of the final fit.
-    stop_tol : float
-        Of the published stop rule.
-    device : str, optional
-        Where ``on_gpu`` fits whole grids; a final fit is of one point and quicker on the CPU.
-    """
+    """Rows to fit, and how."""
 
     X: Floats
     positive: Mask
     protocol: Protocol
     epochs: int
-    seed: tuple[Any, ...]
-    tuning_rows: int
-    tuning: bool
-    stop_tol: float = 1e-4
+    seed: tuple[Any, ...]  # what the random choices depend on, besides the grid point
+    tuning_rows: int  # rows that a training set has while tuning
+    tuning: bool  # whether this is such a set, or that of the final fit
+    stop_tol: float = 1e-4  # of the published stop rule
+    # Where ``on_gpu`` fits whole grids; a final fit is of one point and quicker on the CPU.
     device: str | None = None
 
     @cached_property
@@ -122,51 +105,29 @@ Fit = Callable[[Training, Sequence[Point]], Floats]
 class Method:
     """A method of the comparison.
 
-    Attributes
-    ----------
-    key : str
-        Name on the command line and in the store.
-    name : str
-        Name in tables.
-    solve : callable
-        ``solve(training, points)`` returns one column of coefficients for each point, NaN where the
-        fit diverged.
-    in_paper : bool
-        Whether it is a row of the paper's tables.
-    truncated : bool
-        Whether its answer is dense, and columns are counted from 0.001 on.
-    in_tables : bool
-        Whether the paper's tables have it; the elastic net is in its text and Figure 2 alone.
-    raw : bool
-        Whether it is given the table as it is, and scales it itself.
+    ``solve(training, points)`` returns one column of coefficients for each point, NaN where the fit
+    diverged.
     """
 
-    key: str
-    name: str
+    key: str  # on the command line and in the store
+    name: str  # in tables
     solve: Fit
     in_paper: bool = True
-    truncated: bool = False
-    in_tables: bool = True
-    raw: bool = False
+    truncated: bool = False  # its answer is dense, and columns are counted from 0.001 on
+    in_tables: bool = True  # the elastic net is in the paper's text and Figure 2 alone
+    raw: bool = False  # it is given the table as it is, and scales it itself
 
     def uses_device(self, protocol: Protocol) -> bool:
-        """Whether a GPU can tune it: any method of the paper, with a step that is given.
-
-        A step that follows the course of F has to see it.
-        """
+        """Whether a GPU can tune it: any method of the paper whose step does not follow F."""
         return self.in_paper and not protocol.automatic_step
 
     def fit(self, training: Training, points: Sequence[Point]) -> Floats:
         """Solve, while tuning on the device if there is one and it can."""
-        if (
-            training.device is None
-            or not training.tuning
-            or not self.uses_device(training.protocol)
-        ):
-            return self.solve(training, points)
-        from .on_gpu import FITS
+        if training.device and training.tuning and self.uses_device(training.protocol):
+            from .on_gpu import FITS
 
-        return FITS[self.key](training, points)
+            return FITS[self.key](training, points)
+        return self.solve(training, points)
 
 
 # ------------------------------------------------------------------------- hard thresholding
@@ -183,15 +144,12 @@ class Family(NamedTuple):
 
     @classmethod
     def all_of(cls, training: Training, points: Sequence[Point]) -> list[Family]:
-        """Sort points into families.
-
-        Batch sizes that mean the same number of blocks on these rows are the same fit. None is left
-        at k = 1 where one column too many is removed: such points are in no family.
-        """
+        """Sort points into families, but for those that one column too many leaves with none."""
         families: dict[tuple[tuple[str, float], ...], dict[int, list[int]]] = {}
         for place, point in enumerate(points):
             rest = {name: value for name, value in point.items() if name != "k"}
             if "batch_size" in rest:
+                # Sizes that mean the same number of blocks on these rows are the same fit.
                 rest = {"blocks": training.n_blocks(point)}
             size = training.n_columns(point)
             if size > 0:
@@ -406,23 +364,15 @@ PAPER_METHODS = tuple(m.key for m in METHODS.values() if m.in_paper and m.in_tab
 
 
 def find_methods(names: str | None) -> tuple[str, ...]:
-    """Keys of the methods named in a list with commas, by key or by printed name; all for none.
-
-    Raises
-    ------
-    ValueError
-        For a name that is not among them, or an empty list.
-    """
+    """Keys of the methods named in a list with commas, by key or by printed name; all for none."""
     if names is None:
         return tuple(METHODS)
     by_name = {name.casefold(): m.key for m in METHODS.values() for name in (m.key, m.name)}
-    wanted = []
-    for name in (part.strip() for part in names.split(",")):
-        if not name:
-            continue
+    wanted = [part.strip() for part in names.split(",") if part.strip()]
+    for name in wanted:
         if name.casefold() not in by_name:
             raise ValueError(f"no method is named {name!r}; there are {', '.join(METHODS)}")
-        wanted.append(by_name[name.casefold()])
     if not wanted:
         raise ValueError(f"no method is named; there are {', '.join(METHODS)}")
-    return tuple(key for key in METHODS if key in wanted)
+    keys = {by_name[name.casefold()] for name in wanted}
+    return tuple(key for key in METHODS if key in keys)

@@ -330,23 +330,13 @@ def _l1_ball_threshold(size, radius, guess, d):  # type: ignore[no-untyped-def]
 
 
 class Schedule(NamedTuple):
-    """Blocks in the order in which a family of fits visits them.
-
-    Attributes
-    ----------
-    rows, rates : ndarrays of shape (visits of rows,)
-        The rows, and what the gradient of each is multiplied by, the step included.
-    sizes : ndarray of shape (steps,)
-        Rows of each block.
-    step, shrink : float
-        γ, and what w is multiplied by after a step.
-    """
+    """Blocks in the order in which a family of fits visits them."""
 
     rows: Indices
-    rates: Floats
-    sizes: Indices
+    rates: Floats  # what the gradient of each row is multiplied by, the step included
+    sizes: Indices  # rows of each block
     step: float
-    shrink: float
+    shrink: float  # what w is multiplied by after a step
 
 
 def _fit_blockwise(

@@ -11,10 +11,11 @@ from .methods import METHODS, PAPER_METHODS
 from .presets import PAPER, Preset, points
 from .printed import read_lines
 from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, Where, one_switch_on
-from .real import DATASETS, N_FOLDS, real_task
+from .real import DATASETS, real_task
 from .synthetic import synthetic_task
 from .tasks import Task
 from .theory.measurements import SETTINGS, theory_task
+from .tuning import N_FOLDS
 
 TABLE_RATIO = 0.05
 FIGURE2_SPARSITY = 20
@@ -31,25 +32,13 @@ EXPERIMENTS = (
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for.
-
-    Attributes
-    ----------
-    preset : Preset
-    protocol : str
-        Name of the chosen protocol, "corrected" or "published".
-    methods : tuple of str
-        Keys of the methods.
-    seed : int
-    datasets : tuple of str
-        Gene data that can be had.
-    """
+    """What was asked for."""
 
     preset: Preset
-    protocol: str
-    methods: tuple[str, ...]
+    protocol: str  # name of the chosen protocol, "corrected" or "published"
+    methods: tuple[str, ...]  # by key
     seed: int
-    datasets: tuple[str, ...] = DATASETS
+    datasets: tuple[str, ...] = DATASETS  # gene data that can be had
 
     @property
     def other_protocol(self) -> str:
@@ -165,10 +154,7 @@ def theory_tasks(request: Request) -> dict[TheoryKey, Task]:
 
 @dataclass(frozen=True)
 class Measured:
-    """A switch and what it is measured on: each task with it, beside the same task without.
-
-    ``without`` and ``protocol`` are the protocols of either.
-    """
+    """A switch and what it is measured on: each task without it, and the same task with it."""
 
     switch: Switch
     without: Protocol
@@ -178,14 +164,11 @@ class Measured:
 
 
 def audit_tasks(request: Request) -> list[Measured]:
-    """Tasks that tell what each switch does, over the corrected protocol.
-
-    What needs another switch to be on as well is compared with that one: the second permutation
-    with the hold-out of 50.
-    """
+    """Tasks that tell what each switch does, over the corrected protocol."""
     measured = []
     for switch in SWITCHES:
         on = one_switch_on(switch.name)
+        # The second permutation needs the hold-out of 50, and is compared with that.
         off = one_switch_on("hold_out_fifty") if switch.name == "permute_twice" else CORRECTED
         for where in switch.where:
             without, with_it = (_audited(request, protocol, where) for protocol in (off, on))
@@ -233,13 +216,7 @@ def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
 
 
 def find_experiments(names: list[str]) -> tuple[str, ...]:
-    """Experiments named on the command line, in the order of the report; "all", or none, is all.
-
-    Raises
-    ------
-    ValueError
-        For a name that is not among them.
-    """
+    """Experiments named on the command line, in the order of the report; "all", or none, is all."""
     wanted = {name.casefold() for name in names} or {"all"}
     for name in sorted(wanted - {"all", *EXPERIMENTS}):
         raise ValueError(

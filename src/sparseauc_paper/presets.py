@@ -26,49 +26,22 @@ def powers(base: float, first: int, last: int, step: int = 1) -> Axis:
 
 @dataclass(frozen=True)
 class Preset:
-    """What a run consists of.
-
-    Attributes
-    ----------
-    trials, folds : int
-        Draws of the synthetic data for Tables I and II; test parts of each that are used, of the
-        five it has.
-    sparsities, ratios : tuples
-        k* of Tables I and II and of Figure 1; shares of positives of Figure 2.
-    figure2_trials, figure2_folds : int
-    figure1_ratios, figure1_folds, figure1_epochs
-        Of the convergence plots.
-    theory_ratios, theory_tables
-        Shares of positives, and tables drawn for each, on which the theory is measured.
-    real_trials : int
-        Trials of five test parts each on the gene data.
-    audit_sparsities, audit_trials, audit_folds, audit_datasets, audit_real_trials,
-    audit_real_folds, audit_methods
-        What each switch is measured on.
-    n, d : int
-        Size of the synthetic table.
-    epochs, real_epochs : int
-    grids, real_grids : dict
-        Of each method, by its key; grids of the gene data that differ from the others.
-    leukemia_batch_sizes : tuple
-        In place of those of the grid.
-    not_simulated : tuple of str
-        Methods that would take too long on the synthetic data, and are run on the genes alone.
-    """
+    """What a run consists of."""
 
     name: str
-    trials: int
-    folds: int
-    sparsities: tuple[int, ...]
-    ratios: tuple[float, ...]
+    trials: int  # draws of the synthetic data for Tables I and II
+    folds: int  # test parts of each that are used, of the five it has
+    sparsities: tuple[int, ...]  # k* of Tables I and II and of Figure 1
+    ratios: tuple[float, ...]  # shares of positives of Figure 2
     figure2_trials: int
     figure2_folds: int
     figure1_ratios: tuple[float, ...]
     figure1_folds: int
     figure1_epochs: int
     theory_ratios: tuple[float, ...]
-    theory_tables: int
-    real_trials: int
+    theory_tables: int  # drawn for each ratio
+    real_trials: int  # of five test parts each
+    # What each switch is measured on.
     audit_sparsities: tuple[int, ...]
     audit_trials: int
     audit_folds: int
@@ -80,10 +53,10 @@ class Preset:
     d: int
     epochs: int
     real_epochs: int
-    grids: Mapping[str, Grid]
-    real_grids: Mapping[str, Grid]
+    grids: Mapping[str, Grid]  # by method
+    real_grids: Mapping[str, Grid]  # those that differ on the gene data
     leukemia_batch_sizes: Axis
-    not_simulated: tuple[str, ...] = ()
+    not_simulated: tuple[str, ...] = ()  # methods too slow for the synthetic data
 
     def synthetic_grid(self, method: str, protocol: Protocol) -> Grid:
         """Grid of a method on the synthetic data."""
@@ -116,7 +89,8 @@ class Preset:
         )  # fmt: skip
 
 
-_HARD_GRID = {"k": tuple(range(10, 101, 10)), "blocks": (1, 2, 4, 8, 10)}
+_KS = tuple(range(10, 101, 10))
+_HARD_GRID = {"k": _KS, "blocks": (1, 2, 4, 8, 10)}
 _REAL_KS = (1, *range(5, 51, 5), *range(60, 101, 10), *range(200, 501, 100))
 _REAL_HARD_GRID = {"k": _REAL_KS, "batch_size": tuple(range(5, 41, 5))}
 _RADII = powers(10, -1, 5)
@@ -154,7 +128,7 @@ PAPER = Preset(
     grids={
         "sht-auc": _HARD_GRID,
         "sto-iht": _HARD_GRID,
-        "hsg-ht": {"k": tuple(range(10, 101, 10)), "tau": (1, 10, 100, 1000)},
+        "hsg-ht": {"k": _KS, "tau": (1, 10, 100, 1000)},
         "spam-l1": {"xi": _TENS, "l1": _TENS},
         "spam-l2": {"xi": _TENS, "l2": _TENS},
         "spam-l1l2": {"xi": _TENS, "l1": _TENS, "l2": _TENS},
@@ -183,7 +157,6 @@ QUICK = replace(
     PAPER,
     name="quick",
     # Data sets differ by more than the test parts of one do: rather five draws than five parts.
-    trials=5,
     folds=1,
     ratios=(0.05, 0.1, 0.2, 0.35, 0.5),
     figure2_trials=2,
@@ -192,12 +165,12 @@ QUICK = replace(
     theory_ratios=(0.05, 0.1, 0.25, 0.5),
     theory_tables=1,
     real_trials=2,
-    audit_trials=5,
     audit_folds=1,
     audit_real_trials=2,
     audit_real_folds=5,
     audit_methods=("sht-auc", "spam-l2", "solam", "sto-iht", "hsg-ht"),
     grids={
+        **PAPER.grids,
         "sht-auc": _QUICK_HARD_GRID,
         "sto-iht": _QUICK_HARD_GRID,
         "hsg-ht": {"k": (10, 20, 40, 60, 80, 100), "tau": (1, 100)},
@@ -208,9 +181,6 @@ QUICK = replace(
         },
         "solam": {"xi": (1, 10, 100), "radius": powers(10, -1, 5, 2)},
         "fsauc": {"radius": powers(10, 0, 4, 2), "eta": powers(2, -6, 6, 6)},
-        "sparse-auc": {},
-        "mean-difference": {"k": _COUNTS},
-        "shrunken-centroid": {"k": _COUNTS},
         "l1-logistic": {"C": tuple(10.0**e for e in range(-3, 3))},
     },
     real_grids={
@@ -219,7 +189,6 @@ QUICK = replace(
         "hsg-ht": {"k": _QUICK_REAL_KS, "tau": (1, 1000)},
     },
     leukemia_batch_sizes=(5, 20, 39),
-    not_simulated=("sparse-auc",),
 )  # fmt: skip
 
 PRESETS: Mapping[str, Preset] = {"quick": QUICK, "paper": PAPER}

@@ -23,32 +23,16 @@ SPAM = ("spam-l1", "spam-l2", "spam-l1l2")
 class Switch:
     """What is known of one way in which the published programs differ: a line of ``switches.csv``.
 
-    Attributes
-    ----------
-    name : str
-        Field of ``Protocol``.
-    description : str
-        What happens when it is on.
-    discrepancies : tuple of int
-        Numbers in the list of discrepancies it stands for; see ``audit.DISCREPANCIES``.
-    where : tuple of {"synthetic", "real"}
-        The experiments it touches.
-    methods : tuple of str
-        The methods it touches; none means all of them.
-    after : bool
-        Whether it only changes what is read off finished fits, so that no fit depends on it.
-    published : bool
-        Whether it is on in the published protocol; one that is not follows the paper's text where
-        neither protocol does.
+    One that is not ``published`` follows the paper's text where neither protocol does.
     """
 
-    name: str
-    description: str
-    discrepancies: tuple[int, ...]
-    where: tuple[Where, ...]
-    methods: tuple[str, ...]
-    after: bool
-    published: bool
+    name: str  # field of ``Protocol``
+    description: str  # what happens when it is on
+    discrepancies: tuple[int, ...]  # those of ``audit.DISCREPANCIES`` that it stands for
+    where: tuple[Where, ...]  # the experiments it touches
+    methods: tuple[str, ...]  # the methods it touches; none means all of them
+    after: bool  # whether it only changes what is read off finished fits
+    published: bool  # whether it is on in the published protocol
 
     @property
     def title(self) -> str:

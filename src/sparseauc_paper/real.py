@@ -13,21 +13,29 @@ from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.datasets import load_colon, load_leukemia
 from sparseauc.datasets._markers import Reading
 from sparseauc.datasets._real import RAW_SCALE
 from sparseauc.metrics import fast_auc
 
-from .methods import METHODS, Training
+from .methods import METHODS
 from .presets import Preset, points
 from .protocols import Protocol
 from .seeds import generator
 from .tasks import Task
-from .tuning import Floats, Indices, Mask, Split, scale_columns, scale_rows, tune
+from .tuning import (
+    N_FOLDS,
+    Fits,
+    Floats,
+    Indices,
+    Mask,
+    Split,
+    scale_columns,
+    scale_rows,
+    stratified_folds,
+)
 
-N_FOLDS = 5
 LOADERS = {"colon": load_colon, "leukemia": load_leukemia}
 DATASETS = tuple(LOADERS)
 READINGS: tuple[Reading, ...] = get_args(Reading)
@@ -37,32 +45,14 @@ _STOP_TOL = 1e-6
 
 
 def real_task(
-    preset: Preset,
-    protocol: Protocol,
-    method: str,
-    *,
-    dataset: str,
-    trial: int,
-    fold: int,
-    seed: int,
+    preset: Preset, protocol: Protocol, method: str, *, dataset: str, **part: Any
 ) -> Task:
-    """Name the work of one method on one test part of one trial."""
+    """Name the work of one method on a test part of a data set: trial, fold and seed."""
+    axes = preset.real_grid(method, dataset, protocol)
+    grid = {name: list(axis) for name, axis in axes.items()}
     switches = protocol.switches_of("real", method)
-    grid = preset.real_grid(method, dataset, protocol)
-    return Task(
-        "real",
-        {
-            "method": method,
-            "dataset": dataset,
-            "data": genes(dataset).fingerprint,
-            "grid": {name: list(axis) for name, axis in grid.items()},
-            "trial": trial,
-            "fold": fold,
-            "epochs": preset.real_epochs,
-            "seed": seed,
-            "switches": switches,
-        },
-    )
+    data = {"dataset": dataset, "data": genes(dataset).fingerprint, "epochs": preset.real_epochs}
+    return Task("real", {"method": method, "grid": grid, "switches": switches, **data, **part})
 
 
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,27 +68,17 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     draw = (settings["seed"], settings["dataset"], settings["trial"])
     split, inner = splits(protocol, positive, draw, settings["fold"])
 
-    def fit(part: Split, number: int, chosen: list[dict[str, float]], tuning: bool) -> Any:
-        table = X
-        if not method.raw:
-            table = scale_rows(X if protocol.row_scaling_only else scale_columns(X, part.train))
-        training = Training(
-            X=np.ascontiguousarray(table[part.train]),
-            positive=positive[part.train],
-            protocol=protocol,
-            epochs=settings["epochs"],
-            seed=("fit", *draw, settings["fold"], method.key, number),
-            tuning_rows=inner[0].train.size,
-            tuning=tuning,
-            device=settings.get("device"),
-            stop_tol=_STOP_TOL,
-        )
-        return table[part.test], method.fit(training, chosen)
+    def scale(train: Indices) -> Floats:
+        if method.raw:
+            return X
+        return scale_rows(X if protocol.row_scaling_only else scale_columns(X, train))
 
+    seed = (*draw, settings["fold"])
+    work = Fits(settings, protocol, positive, inner, seed, scale, _STOP_TOL)
     scores = None
     best_of = {"": 0}
     if len(grid) > 1:
-        tuned = tune(inner, lambda part, number: fit(part, number, grid, True), positive)
+        tuned = work.tune(grid)
         scores = tuned.scores
         # One choice for every k where the method has one, a single choice where it has none.
         families: dict[str, list[int]] = {}
@@ -106,7 +86,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
             families.setdefault(f"{point['k']:g}" if "k" in point else "", []).append(place)
         best_of = {k: tuned.best(places) for k, places in families.items()}
     chosen = list(best_of.values())
-    X_test, W = fit(split, len(inner), [grid[place] for place in chosen], False)
+    X_test, W = work.fit(split, len(inner), [grid[place] for place in chosen])
     judged = positive[split.test]
     results: dict[str, dict[str, Any]] = {}
     for (k, place), coef in zip(best_of.items(), W.T, strict=True):
@@ -145,15 +125,7 @@ class Genes(NamedTuple):
 
 @lru_cache(maxsize=2)
 def genes(dataset: str) -> Genes:
-    """Load a table.
-
-    Raises
-    ------
-    OSError
-        If it is not here and cannot be downloaded.
-    ValueError
-        If it is not the table, or a copy that was scaled with the test rows.
-    """
+    """Load a table; ``ValueError`` for a copy that was scaled with the test rows."""
     load = LOADERS[dataset]
     bunch = load()
     if bunch.scale != RAW_SCALE:
@@ -174,13 +146,8 @@ def splits(
     """Training and test rows, and the tuning splits, as row numbers of the whole table."""
     if protocol.hold_out_fifty:
         return _hold_out(protocol, positive, draw, fold)
-    zeros = np.zeros(positive.size)
-    state = int(generator("real folds", *draw).integers(2**31))
-    outer = StratifiedKFold(N_FOLDS, shuffle=True, random_state=state)
-    split = Split(*list(outer.split(zeros, positive))[fold])
-    state = int(generator("real tuning folds", *draw, fold).integers(2**31))
-    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=state)
-    inner = folds.split(zeros[split.train], positive[split.train])
+    split = stratified_folds(positive, "real folds", *draw)[fold]
+    inner = stratified_folds(positive[split.train], "real tuning folds", *draw, fold)
     return split, [Split(split.train[a], split.train[b]) for a, b in inner]
 
 

@@ -6,7 +6,9 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,27 +45,18 @@ def make_report(
     facts: Mapping[str, str],
     missing_data: Mapping[str, str],
 ) -> Report:
-    """Assemble the report of the experiments.
-
-    Tasks without an outcome are left out of every mean. ``facts`` are about the run, and
-    ``missing_data`` says why data sets cannot be had.
-    """
+    """Assemble the report of the experiments; tasks without an outcome are left out of means."""
+    both, genes = _under_both, partial(_under_both, missing=missing_data)
     builders: dict[str, Callable[[], list[Element]]] = {
         "table1": lambda: _table1(request, outcomes),
-        "table2": lambda: _under_both(request, lambda p: summaries.table2(request, p, outcomes)),
-        "table3": lambda: _under_both(
-            request, lambda p: summaries.table3(request, p, outcomes), missing_data
-        ),
+        "table2": lambda: both(summaries.table2, request, outcomes),
+        "table3": lambda: genes(summaries.table3, request, outcomes),
         "table4": lambda: [marker_table("leukemia")],
         "table5": lambda: [marker_table("colon")],
         "figure1": lambda: list(summaries.figure1(request, outcomes)),
         "figure2": lambda: [summaries.figure2(request, outcomes)],
-        "figure3": lambda: _under_both(
-            request, lambda p: summaries.figures_by_k(request, p, outcomes)[0], missing_data
-        ),
-        "figure4": lambda: _under_both(
-            request, lambda p: summaries.figures_by_k(request, p, outcomes)[1], missing_data
-        ),
+        "figure3": lambda: genes(summaries.figure3, request, outcomes),
+        "figure4": lambda: genes(summaries.figure4, request, outcomes),
         "audit": lambda: audit_elements(request, outcomes),
     }
     sections = [
@@ -232,23 +225,24 @@ def _about_empty_fits(request: Request, outcomes: Outcomes) -> list[Note]:
 
 
 def _under_both(
+    show: Callable[[Request, str, Outcomes], Comparison | Figure],
     request: Request,
-    show: Callable[[str], Comparison | Figure],
-    missing: Mapping[str, str] | None = None,
+    outcomes: Outcomes,
+    missing: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Element]:
     """Show something under the chosen protocol and the other, where there are results."""
     notes = [
         Note(f"The {name} data is not available, so its numbers are missing: {reason}", "caution")
-        for name, reason in (missing or {}).items()
+        for name, reason in missing.items()
     ]
-    both = [show(protocol) for protocol in (request.protocol, request.other_protocol)]
-    return [*notes, *(element for element in both if not _is_empty(element))]
-
-
-def _is_empty(element: Comparison | Figure) -> bool:
-    if isinstance(element, Figure):
-        return not any(True for _ in all_series(element))
-    return not len(element.cells)
+    protocols = (request.protocol, request.other_protocol)
+    both = [show(request, protocol, outcomes) for protocol in protocols]
+    full = (
+        element
+        for element in both
+        if (any(all_series(element)) if isinstance(element, Figure) else len(element.cells))
+    )
+    return [*notes, *full]
 
 
 def _theory(request: Request, outcomes: Outcomes) -> Section:
@@ -263,7 +257,7 @@ def _table1(request: Request, outcomes: Outcomes) -> list[Element]:
     tasks = plan.table_tasks(request, request.protocol)
     values = summaries.synthetic_values(tasks, outcomes, lambda result: float(result["bayes_auc"]))
     best = {column: mean_of(sample).mean for (_, column), sample in values.items()}
-    elements = _under_both(request, lambda name: summaries.table1(request, name, outcomes))
+    elements = _under_both(summaries.table1, request, outcomes)
     if best:
         text = ", ".join(f"{auc:.3f} at k* = {k}" for k, auc in best.items())
         note = f"No score can have a larger AUC on fresh rows than {text} (Bayes)."

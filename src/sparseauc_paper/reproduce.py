@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,19 +50,7 @@ def run_reproduce(
     stored_only: bool,
     page: Path | None,
 ) -> None:
-    """Run what is missing, write the report, and the page if there shall be one.
-
-    Raises
-    ------
-    typer.BadParameter
-        For a name that does not exist.
-    DataError
-        If nothing is asked for but experiments on gene data that cannot be had.
-    OutputError
-        If the folder or the store cannot be written to; found out before anything is computed.
-    typer.Exit
-        If it is interrupted, after saying how to go on.
-    """
+    """Run what is missing, write the report, and the page if there shall be one."""
     console = Console(highlight=False)
     names = _named(lambda: plan.find_experiments(experiments))
     if device is not None:
@@ -74,7 +63,7 @@ def run_reproduce(
     if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
         raise DataError("; ".join(missing.values()))
     datasets = tuple(name for name in request.datasets if name not in missing)
-    request = plan.Request(size, protocol, request.methods, seed, datasets)
+    request = replace(request, datasets=datasets)
     tasks = list(dict.fromkeys(plan.tasks_of(request, names)))
     path = out / "results.sqlite" if store is None else store
     if dry_run:
@@ -117,13 +106,8 @@ def run_reproduce(
         ["sparseauc reproduce", *(experiments or ["all"])]
         + [f"--{name} {value}" for name, value in options.items() if value is not None]
     )
-    report = make_report(
-        request,
-        names,
-        outcomes,
-        facts=facts_of(command, seed, outcomes),
-        missing_data=missing,
-    )
+    facts = facts_of(command, seed, outcomes)
+    report = make_report(request, names, outcomes, facts=facts, missing_data=missing)
     from sparseauc.tabular.report import write_report
 
     written = write_report(report, out)

@@ -29,21 +29,11 @@ _LEAST_SCALE = 1e-4
 
 @dataclass(frozen=True)
 class RowSpace:
-    """Rows of a training set, and one more of ones, from which SOLAM starts.
-
-    Attributes
-    ----------
-    basis : ndarray of shape (n + 1, d)
-    products : ndarray of shape (n + 1, n + 1)
-        Of the rows with each other.
-    class_means : ndarray of shape (n, 2)
-        Products of each row with the mean of the positives and that of the negatives.
-    positive : ndarray of bool of shape (n,)
-    """
+    """Rows of a training set, and one more of ones, from which SOLAM starts."""
 
     basis: Floats
-    products: Floats
-    class_means: Floats
+    products: Floats  # of the rows with each other
+    class_means: Floats  # of each row with the mean of the positives and that of the negatives
     positive: Mask
 
     @classmethod

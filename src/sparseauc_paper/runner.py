@@ -73,21 +73,9 @@ def run_tasks(
     device: str | None = None,
     console: Console | None = None,
 ) -> Progressed:
-    """Compute the tasks without a result and keep their outcomes as they come.
+    """Compute the tasks without a result, each once, and keep their outcomes as they come.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-        Repeated ones are computed once. The order has no influence on the results.
-    store : Store
-    jobs : int, default=1
-        Tasks at the same time; −1 means as many as there are cores.
-    dask : str, optional
-        Address of a Dask scheduler that computes them instead.
-    device : str, optional
-        As in ``Task.compute``.
-    console : rich.console.Console, optional
-        Where progress is told; nowhere by default.
+    ``jobs`` run at the same time, as many as there are cores for −1, or those of a Dask scheduler.
     """
     started = time.perf_counter()
     unique = list(dict.fromkeys(tasks))

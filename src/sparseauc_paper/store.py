@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +54,7 @@ class Outcome:
 
 
 class Store(AbstractContextManager["Store"]):
-    """Outcomes by task.
-
-    Parameters
-    ----------
-    path : Path
-        The file, made if it does not exist.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be opened, is damaged, or is something else; so do all methods.
-    """
+    """Outcomes by task in a file, made if it does not exist; ``StoreError`` if it is no good."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -123,14 +112,7 @@ class Store(AbstractContextManager["Store"]):
                 "result = excluded.result, error = excluded.error, seconds = excluded.seconds, "
                 "device = excluded.device, finished = CURRENT_TIMESTAMP "
                 "WHERE tasks.error IS NOT NULL",
-                (
-                    task.key,
-                    task.description,
-                    result,
-                    outcome.error,
-                    outcome.seconds,
-                    outcome.device,
-                ),
+                (task.key, task.description, result, *astuple(outcome)[1:]),
             )
 
     def get(self, tasks: Iterable[Task]) -> dict[Task, Outcome]:
@@ -151,10 +133,7 @@ class Store(AbstractContextManager["Store"]):
         return found
 
     def _read(self, task: Task, text: str | None) -> dict[str, Any] | None:
-        """Result of a task as it was written; anything else means that the file was tampered with.
-
-        Every kind of task has fields without which no table can be made of it.
-        """
+        """Result of a task as it was written; anything else means a damaged file."""
         if text is None:
             return None
         try:

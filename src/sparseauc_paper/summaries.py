@@ -20,10 +20,9 @@ from .convergence import SCALES, Scale
 from .methods import METHODS
 from .plan import Request
 from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
-from .real import N_FOLDS
 from .store import Outcome
 from .tasks import Task
-from .tuning import Floats
+from .tuning import N_FOLDS, Floats
 
 Outcomes = Mapping[Task, Outcome]
 # Values by trial and test part, NaN for a task that failed; the samples of a method and a column.
@@ -49,26 +48,14 @@ FEWEST = 10
 
 @dataclass(frozen=True)
 class Mean:
-    """Mean of some values and how well it is known.
-
-    Attributes
-    ----------
-    mean, std : float
-        ``std`` is the population deviation, as the paper prints it.
-    se : float
-        Standard error of the mean; NaN for a single value.
-    n, failed : int
-        Values, and values missing because their task failed.
-    df : int
-        Degrees of freedom of the standard error.
-    """
+    """Mean of some values and how well it is known."""
 
     mean: float
-    se: float
-    std: float
+    se: float  # standard error of the mean; NaN for a single value
+    std: float  # the population deviation, as the paper prints it
     n: int
-    failed: int
-    df: int = 0
+    failed: int  # values missing because their task failed
+    df: int = 0  # degrees of freedom of the standard error
 
     def half_width(self, level: float) -> float:
         """Half of the interval that misses the mean with probability ``level``: Student's t."""
@@ -198,7 +185,7 @@ def frame_of(
     lines = []
     for (key, column), sample in values.items():
         summary = mean_of(sample, by_trial=by_trial)
-        theirs = table.get(key, {}).get(column)
+        theirs = table.get(key, {}).get(column, printed.Printed(nan, nan))
         lines.append(
             {
                 "method": METHODS[key].name,
@@ -210,11 +197,9 @@ def frame_of(
                 "std": summary.std,
                 "n": summary.n,
                 "failed": summary.failed,
-                "printed": nan if theirs is None else theirs.mean,
-                "printed_std": nan if theirs is None else theirs.std,
-                "difference": nan
-                if theirs is None
-                else difference_in_errors(summary, theirs, extent),
+                "printed": theirs.mean,
+                "printed_std": theirs.std,
+                "difference": difference_in_errors(summary, theirs, extent),
             }
         )
     return lines
@@ -229,16 +214,11 @@ def _values_of(values: Values) -> str:
         return ""
     most = max(map(max, counts.values()))
     fewer = [
-        f"; of {METHODS[method].name} {_range(found)}"
+        f"; of {METHODS[method].name} {' to '.join(map(str, sorted({min(found), max(found)})))}"
         for method, found in counts.items()
         if min(found) < most
     ]
     return f" ({most} values an entry{''.join(fewer)})"
-
-
-def _range(counts: Sequence[int]) -> str:
-    few, many = min(counts), max(counts)
-    return str(few) if few == many else f"{few} to {many}"
 
 
 def _extent(trials: int, folds: int, what: str) -> str:
@@ -433,10 +413,7 @@ def epochs_to(request: Request, outcomes: Outcomes, share: float) -> dict[tuple[
 
 
 def rise_after(request: Request, outcomes: Outcomes, epoch: int) -> dict[tuple[str, float], float]:
-    """Share of the rise in training AUC since the first epoch that comes after another one.
-
-    0 where it does not rise.
-    """
+    """Share of the rise in training AUC since the first epoch that comes after another one."""
 
     def share(epochs: list[int], values: Floats) -> float:
         place = min(int(np.searchsorted(epochs, epoch)), len(epochs) - 1)
@@ -461,24 +438,15 @@ def _over_supports(
 
 @dataclass(frozen=True)
 class RealResults:
-    """What the tasks of a protocol on the gene data hold.
+    """What the tasks of a protocol on the gene data hold, by method, data set and k.
 
-    Attributes
-    ----------
-    tuned : dict
-        By method and data set, the test AUCs with k as the protocol chooses it.
-    by_k : dict
-        By method, data set and k, the test AUCs; k is "" for methods without.
-    share : dict
-        By the same, the share of markers among the columns chosen.
-    best_k : dict
-        By method and data set, the k with the best mean test AUC.
+    k is "" for methods without.
     """
 
-    tuned: Values
-    by_k: dict[tuple[str, str, str], Sample]
-    share: dict[tuple[str, str, str], Sample]
-    best_k: dict[tuple[str, str], str]
+    tuned: Values  # test AUCs with k as the protocol chooses it
+    by_k: dict[tuple[str, str, str], Sample]  # test AUCs
+    share: dict[tuple[str, str, str], Sample]  # share of markers among the columns chosen
+    best_k: dict[tuple[str, str], str]  # k with the best mean test AUC
 
 
 def real_results(
@@ -542,60 +510,54 @@ def table3(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     )
 
 
-def figures_by_k(request: Request, protocol: str, outcomes: Outcomes) -> tuple[Figure, Figure]:
-    """Figures 3 and 4: test AUC, and share of markers among the columns chosen, against k."""
-    tasks = plan.real_tasks(request, protocol)
-    results = real_results(tasks, outcomes, PROTOCOLS[protocol])
-    aucs: list[Panel] = []
-    shares: list[Panel] = []
-    for dataset in request.datasets:
-        for panels, values, label in (
-            (aucs, results.by_k, _AUC),
-            (shares, results.share, "share of markers among columns"),
-        ):
-            series = _series_by_k(request, protocol, dataset, values, shares is panels)
-            if series:
-                panels.append(Panel(dataset, "columns allowed k", label, series, x_log=True))
-    return (
-        Figure(
-            _name("figure3", request, protocol),
-            f"Figure 3: AUC against k, {protocol} protocol",
-            f"Test AUC on the gene data for every k, {_trials(request)}; what else "
-            "there is to tune is tuned for each k. Methods without a limit k are drawn level. "
-            "Bands are one standard error.",
-            aucs,
-        ),
-        Figure(
-            _name("figure4", request, protocol),
-            f"Figure 4: share of related genes against k, {protocol} protocol",
-            "Share of the columns chosen that measure one of the paper's markers (a precision: the "
-            f"paper's formula has a recall, its text and programs this). "
-            f"{_trials(request)}; markers in the "
-            f"{'published' if PROTOCOLS[protocol].published_markers else 'corrected'} reading. "
-            "Bands are one standard error.",
-            shares,
-        ),
+def figure3(request: Request, protocol: str, outcomes: Outcomes) -> Figure:
+    """Figure 3: test AUC against k."""
+    results = real_results(plan.real_tasks(request, protocol), outcomes, PROTOCOLS[protocol])
+    return Figure(
+        _name("figure3", request, protocol),
+        f"Figure 3: AUC against k, {protocol} protocol",
+        f"Test AUC on the gene data for every k, {_trials(request)}; what else there is to tune is "
+        "tuned for each k. Methods without a limit k are drawn level. Bands are one standard "
+        "error.",
+        _panels_by_k(request, protocol, results.by_k, _AUC),
     )
 
 
-def _series_by_k(
+def figure4(request: Request, protocol: str, outcomes: Outcomes) -> Figure:
+    """Figure 4: share of markers among the columns chosen, against k."""
+    results = real_results(plan.real_tasks(request, protocol), outcomes, PROTOCOLS[protocol])
+    reading = "published" if PROTOCOLS[protocol].published_markers else "corrected"
+    limited = {place: sample for place, sample in results.share.items() if place[2]}
+    return Figure(
+        _name("figure4", request, protocol),
+        f"Figure 4: share of related genes against k, {protocol} protocol",
+        "Share of the columns chosen that measure one of the paper's markers (a precision: the "
+        f"paper's formula has a recall, its text and programs this). {_trials(request)}; markers "
+        f"in the {reading} reading. Bands are one standard error.",
+        _panels_by_k(request, protocol, limited, "share of markers among columns"),
+    )
+
+
+def _panels_by_k(
     request: Request,
     protocol: str,
-    dataset: str,
     values: Mapping[tuple[str, str, str], Sample],
-    limited_only: bool,
-) -> list[Series]:
+    label: str,
+) -> list[Panel]:
+    """A panel for each data set that has values, with a line for each method."""
     methods = request.methods if request.is_chosen(protocol) else request.paper_methods
-    limits = sorted({float(k) for _, name, k in values if k and name == dataset})
-    series = []
-    for method in methods:
-        ks = [k for key, name, k in values if (key, name) == (method, dataset)]
-        if ks == [""]:
-            if limited_only:
-                continue
-            ends = [limits[0], limits[-1]] if limits else [1.0, 500.0]
-            series.append(_series(method, ends, [mean_of(values[method, dataset, ""])] * 2))
-        elif ks:
+    panels = []
+    for dataset in request.datasets:
+        limits = sorted({float(k) for _, name, k in values if k and name == dataset})
+        series = []
+        for method in methods:
+            ks = [k for key, name, k in values if (key, name) == (method, dataset)]
             means = [mean_of(values[method, dataset, k]) for k in ks]
-            series.append(_series(method, [float(k) for k in ks], means))
-    return series
+            if ks == [""]:
+                ends = [limits[0], limits[-1]] if limits else [1.0, 500.0]
+                series.append(_series(method, ends, means * 2))
+            elif ks:
+                series.append(_series(method, [float(k) for k in ks], means))
+        if series:
+            panels.append(Panel(dataset, "columns allowed k", label, series, x_log=True))
+    return panels

@@ -8,53 +8,36 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.datasets import OutbreakData, make_outbreak
 from sparseauc.metrics import fast_auc, support_f1, support_jaccard
 from sparseauc.projections import top_k
 
-from .methods import METHODS, NEGLIGIBLE, Training
+from .methods import METHODS, NEGLIGIBLE
 from .presets import Preset, points
 from .protocols import Protocol
 from .seeds import generator
 from .tasks import Task
-from .tuning import Indices, Mask, Split, scale_columns, scale_rows, tune
+from .tuning import (
+    N_FOLDS,
+    Fits,
+    Indices,
+    Mask,
+    Split,
+    scale_columns,
+    scale_rows,
+    stratified_folds,
+)
 
-N_FOLDS = 5
 SHIFT = 0.3
 
 
-def synthetic_task(
-    preset: Preset,
-    protocol: Protocol,
-    method: str,
-    *,
-    k: int,
-    ratio: float,
-    trial: int,
-    fold: int,
-    seed: int,
-) -> Task:
-    """Name the work of one method on one test part of one draw."""
-    return Task(
-        "synthetic",
-        {
-            "method": method,
-            "grid": {
-                name: list(axis) for name, axis in preset.synthetic_grid(method, protocol).items()
-            },
-            "k": k,
-            "ratio": ratio,
-            "trial": trial,
-            "fold": fold,
-            "n": preset.n,
-            "d": preset.d,
-            "epochs": preset.epochs,
-            "seed": seed,
-            "switches": protocol.switches_of("synthetic", method),
-        },
-    )
+def synthetic_task(preset: Preset, protocol: Protocol, method: str, **part: Any) -> Task:
+    """Name the work of one method on a test part: k, ratio, trial, fold and seed."""
+    grid = {name: list(axis) for name, axis in preset.synthetic_grid(method, protocol).items()}
+    switches = protocol.switches_of("synthetic", method)
+    size = {"n": preset.n, "d": preset.d, "epochs": preset.epochs}
+    return Task("synthetic", {"method": method, "grid": grid, "switches": switches, **size, **part})
 
 
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,28 +52,17 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     if positive[split.test].all() or not positive[split.test].any():
         raise ValueError("all test rows are of one class: this split has no AUC")
     inner = inner_splits(protocol, positive, split.train, (*draw, settings["fold"]))
-    seed = ("fit", *draw, settings["fold"], method.key)
 
-    def fit(part: Split, number: int, chosen: list[dict[str, float]], tuning: bool) -> Any:
-        X = data.X if method.raw else scaled(protocol, data, part.train, draw)
-        training = Training(
-            X=np.ascontiguousarray(X[part.train]),
-            positive=positive[part.train],
-            protocol=protocol,
-            epochs=settings["epochs"],
-            seed=(*seed, number),
-            tuning_rows=inner[0].train.size,
-            tuning=tuning,
-            device=settings.get("device"),
-        )
-        return X[part.test], method.fit(training, chosen)
+    def scale(train: Indices) -> Any:
+        return data.X if method.raw else scaled(protocol, data, train, draw)
 
+    work = Fits(settings, protocol, positive, inner, (*draw, settings["fold"]), scale)
     best, validation = 0, None
     if len(grid) > 1:
-        tuned = tune(inner, lambda part, number: fit(part, number, grid, True), positive)
+        tuned = work.tune(grid)
         best = tuned.best()
         validation = float(tuned.scores[best])
-    X_test, W = fit(split, len(inner), [grid[best]], False)
+    X_test, W = work.fit(split, len(inner), [grid[best]])
     coef = W[:, 0]
     if not np.isfinite(coef).all():
         raise FloatingPointError(f"the final fit of {method.name} diverged at {grid[best]}")
@@ -140,9 +112,7 @@ def outer_split(protocol: Protocol, positive: Mask, draw: tuple[Any, ...], fold:
         order = generator("independent split", *draw, fold).permutation(n)
         start, stop = fold * n // N_FOLDS, (fold + 1) * n // N_FOLDS
         return Split(np.concatenate([order[:start], order[stop:]]), order[start:stop])
-    seed = int(generator("folds", *draw).integers(2**31))
-    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
-    return Split(*list(folds.split(np.zeros(n), positive))[fold])
+    return stratified_folds(positive, "folds", *draw)[fold]
 
 
 def inner_splits(
@@ -154,11 +124,9 @@ def inner_splits(
         bounds = [fold * n // N_FOLDS for fold in range(N_FOLDS + 1)]
         places = np.arange(n)
         parts = [
-            (np.delete(places, places[start:stop]), places[start:stop])
+            Split(np.delete(places, places[start:stop]), places[start:stop])
             for start, stop in pairwise(bounds)
         ]
     else:
-        state = int(generator("tuning folds", *seed).integers(2**31))
-        folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=state)
-        parts = list(folds.split(np.zeros(n), positive[train]))
+        parts = stratified_folds(positive[train], "tuning folds", *seed)
     return [Split(train[fit], train[judge]) for fit, judge in parts]

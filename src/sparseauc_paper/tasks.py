@@ -30,14 +30,7 @@ _FIELDS: Mapping[Kind, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Task:
-    """One result to be had.
-
-    Attributes
-    ----------
-    kind : {"synthetic", "real", "convergence", "theory"}
-    settings : dict
-        Everything the result depends on, but for ``REVISION``. Plain JSON.
-    """
+    """One result to be had; ``settings``, plain JSON, and ``REVISION`` determine it."""
 
     kind: Kind
     settings: Mapping[str, Any]
@@ -61,10 +54,7 @@ class Task:
         return hash(self.key)
 
     def compute(self, device: str | None = None) -> dict[str, Any]:
-        """Do the work, where a method can on this device.
-
-        The result is plain JSON and depends on nothing but the settings.
-        """
+        """Do the work, where a method can on this device; the result is plain JSON."""
         # By name: the module builds tasks itself, and imports this one.
         module = importlib.import_module(f".{self.kind}", __package__)
         compute: Callable[[Mapping[str, Any]], dict[str, Any]] = module.compute

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.metrics import fast_auc
+
+from .methods import METHODS, Point, Training
+from .protocols import Protocol
+from .seeds import generator
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
+
+N_FOLDS = 5
 
 
 class Split(NamedTuple):
@@ -61,21 +68,49 @@ class Tuned:
         return max(places, key=lambda i: (np.nan_to_num(self.scores[i], nan=-1.0), -i))
 
 
-def tune(
-    splits: Iterable[Split],
-    fit: Callable[[Split, int], tuple[Floats, Floats]],
-    positive: Mask,
-) -> Tuned:
-    """Score all grid points on each split.
+@dataclass(frozen=True)
+class Fits:
+    """Fits of a task's method to parts of a table; ``scale`` makes the table for training rows."""
 
-    ``fit(split, number)`` returns the scaled validation rows and one column of coefficients for
-    each grid point. A split whose validation rows are of one class tells nothing and is left out.
-    """
-    scores = []
-    for number, split in enumerate(splits):
-        judged = positive[split.test]
-        if judged.all() or not judged.any():
-            continue
-        X, W = fit(split, number)
-        scores.append(aucs(X, judged, W))
-    return Tuned(np.mean(scores, axis=0))
+    settings: Mapping[str, Any]
+    protocol: Protocol
+    positive: Mask
+    inner: Sequence[Split]  # tuning splits
+    seed: tuple[Any, ...]
+    scale: Callable[[Indices], Floats]
+    stop_tol: float = 1e-4
+
+    def fit(
+        self, part: Split, number: int, grid: Sequence[Point], *, tuning: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Test rows of a part, and coefficients of its training rows, a column for each point."""
+        X = self.scale(part.train)
+        training = Training(
+            X=np.ascontiguousarray(X[part.train]),
+            positive=self.positive[part.train],
+            protocol=self.protocol,
+            epochs=self.settings["epochs"],
+            seed=("fit", *self.seed, self.settings["method"], number),
+            tuning_rows=self.inner[0].train.size,
+            tuning=tuning,
+            device=self.settings.get("device"),
+            stop_tol=self.stop_tol,
+        )
+        return X[part.test], METHODS[self.settings["method"]].fit(training, grid)
+
+    def tune(self, grid: Sequence[Point]) -> Tuned:
+        """Score all points on each tuning split but those with validation rows of one class."""
+        scores = []
+        for number, split in enumerate(self.inner):
+            judged = self.positive[split.test]
+            if judged.any() and not judged.all():
+                X, W = self.fit(split, number, grid, tuning=True)
+                scores.append(aucs(X, judged, W))
+        return Tuned(np.mean(scores, axis=0))
+
+
+def stratified_folds(positive: Mask, *seed: Any) -> list[Split]:
+    """Shuffled stratified folds that depend on what they are for."""
+    state = int(generator(*seed).integers(2**31))
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=state)
+    return [Split(*split) for split in folds.split(np.zeros(positive.size), positive)]

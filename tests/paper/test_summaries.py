@@ -25,7 +25,8 @@ from sparseauc_paper.summaries import (
     draws_of,
     figure1,
     figure2,
-    figures_by_k,
+    figure3,
+    figure4,
     mean_of,
     real_results,
     rise_after,
@@ -203,7 +204,7 @@ def test_figures_hold_every_method_and_ratio():
         for panel in figure.panels:
             assert len(panel.series) == 3
             assert all(max(s.y) == 1 for s in panel.series)
-    third, fourth = figures_by_k(REQUEST, "corrected", outcomes)
+    third, fourth = (draw(REQUEST, "corrected", outcomes) for draw in (figure3, figure4))
     assert [p.title for p in third.panels] == ["colon", "leukemia"]
     level = next(s for s in third.panels[0].series if s.label == "SOLAM")
     assert level.y[0] == level.y[1]

@@ -173,23 +173,6 @@ def tolerance(sigma: float, kappa: float) -> float:
 class GaussianConstants:
     """All constants of Theorems 1 and 2 for rows from one N(0, Σ), as printed.
 
-    Attributes
-    ----------
-    n : float
-        Rows, at least 10.
-    d : int
-        Columns.
-    k : int
-        Non-zeros kept in each step, below d.
-    k_star : int
-        Non-zeros of w*, 1 to k.
-    r : float
-        Share of positives, in (0, 1/2].
-    b : float
-        Rows of a block, at most n.
-    deviation : float, default=1.0
-        λ = λ_min(Σ^½), at most 1; 1 for independent columns of variance 1.
-
     Examples
     --------
     >>> paper = GaussianConstants(n=1000, d=1000, k=20, k_star=20, r=0.05, b=50)
@@ -197,13 +180,13 @@ class GaussianConstants:
     (False, 1.73)
     """
 
-    n: float
+    n: float  # rows
     d: int
-    k: int
-    k_star: int
-    r: float
-    b: float
-    deviation: float = 1.0
+    k: int  # non-zeros kept in each step
+    k_star: int  # non-zeros of w*
+    r: float  # share of positives
+    b: float  # rows of a block
+    deviation: float = 1.0  # λ = λ_min(Σ^½), 1 for independent columns of variance 1
 
     def __post_init__(self) -> None:
         _check_sparsity(self.k, self.k_star)

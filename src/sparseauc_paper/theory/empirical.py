@@ -53,24 +53,12 @@ class Eigenpair(NamedTuple):
 
 @dataclass(frozen=True)
 class Bracket:
-    """Where the least or greatest eigenvalue over all supports of s columns lies.
+    """Where the least or greatest eigenvalue over all supports of s columns lies."""
 
-    Attributes
-    ----------
-    random : float
-        The worst among random supports.
-    found : float
-        The worst found by any means; the truth is as bad or worse.
-    bound : float
-        The truth is as good or better.
-    support : ndarray
-        The columns of ``found``.
-    """
-
-    random: float
-    found: float
-    bound: float
-    support: Indices = field(repr=False, compare=False)
+    random: float  # the worst among random supports
+    found: float  # the worst found by any means; the truth is as bad or worse
+    bound: float  # the truth is as good or better
+    support: Indices = field(repr=False, compare=False)  # the columns of ``found``
 
 
 def hessian_root(objective: AUCObjective, rows: npt.ArrayLike, n_blocks: int) -> Array:
@@ -149,11 +137,9 @@ def _exchanged(matrix: Array, pair: Eigenpair) -> Eigenpair:
 
 
 def _best_addition(matrix: Array, pair: Eigenpair) -> int:
-    """Find the column that promises the greatest eigenvalue together with those in hand.
-
-    A column j is judged by the span of the eigenvector in hand and e_j, where the greatest
-    eigenvalue is that of a 2 × 2 matrix, and at most the one to come.
-    """
+    """Find the column that promises the greatest eigenvalue together with those in hand."""
+    # A column j is judged by the span of the eigenvector in hand and e_j, where the greatest
+    # eigenvalue is that of a 2 × 2 matrix, and at most the one to come.
     diagonal = matrix.diagonal()
     coupling = pair.vector @ matrix[pair.support]
     promise = (pair.value + diagonal) / 2 + np.hypot((pair.value - diagonal) / 2, coupling)
@@ -200,24 +186,14 @@ class EmpiricalConstants:
 
     Every pair goes from the friendlier to the sterner side: what was *found* is what the worst
     support tried allows to hope for, what is *certain* holds for all supports.
-
-    Attributes
-    ----------
-    k, k_star, d : int
-    n_blocks : int
-        Steps of an epoch.
-    least : Bracket
-        Of H; ρ⁻ is twice this.
-    greatest : Bracket
-        Of the worst H_B; ρ⁺ is twice this.
     """
 
     k: int
     k_star: int
     d: int
-    n_blocks: int
-    least: Bracket
-    greatest: Bracket
+    n_blocks: int  # steps of an epoch
+    least: Bracket  # of H; ρ⁻ is twice this
+    greatest: Bracket  # of the worst H_B; ρ⁺ is twice this
 
     @property
     def s(self) -> int:
@@ -314,11 +290,8 @@ def largest_curvature(objective: AUCObjective, blocks: RowBlocks) -> float:
 def block_gradient_norm(
     objective: AUCObjective, blocks: RowBlocks, w: npt.ArrayLike, size: int
 ) -> float:
-    """Mean over blocks of max_{|Ω| ≤ size} ‖P_Ω ∇f_B(w)‖: what Theorem 1's σ is made of.
-
-    The greatest norm on ``size`` columns is that of the ``size`` largest entries, so that this is
-    exact.
-    """
+    """Mean over blocks of max_{|Ω| ≤ size} ‖P_Ω ∇f_B(w)‖: what Theorem 1's σ is made of."""
+    # The greatest norm on ``size`` columns is that of the ``size`` largest entries.
     norms = [
         np.linalg.norm(hard_threshold(objective.block_gradient(w, rows, len(blocks)), size))
         for rows in _rows_of(blocks)
@@ -340,18 +313,10 @@ def _ratio(plus: float, minus: float) -> float:
 
 @dataclass(frozen=True)
 class Course:
-    """How SHT-AUC approached a vector, step by step, and the place where it ended.
+    """How SHT-AUC approached a vector, step by step, and the place where it ended."""
 
-    Attributes
-    ----------
-    distances : ndarray of shape (n_steps + 1,)
-        ‖w_t − w*‖.
-    to_limit : ndarray of shape (n_steps + 1,)
-        ‖w_t − w̄‖, w̄ being the mean of the last fifth of the iterates.
-    """
-
-    distances: Array = field(repr=False)
-    to_limit: Array = field(repr=False)
+    distances: Array = field(repr=False)  # ‖w_t − w*‖
+    to_limit: Array = field(repr=False)  # ‖w_t − w̄‖, w̄ the mean of the last fifth of the iterates
 
     @property
     def plateau(self) -> float:
@@ -360,10 +325,8 @@ class Course:
 
     @property
     def rate(self) -> float:
-        """Factor by which a step came nearer to where the run ended, in its first descent.
-
-        Not to w*: what a run cannot reach of w* hides how fast it reached the rest.
-        """
+        """Factor by which a step came nearer to where the run ended, in its first descent."""
+        # Not to w*: what a run cannot reach of w* hides how fast it reached the rest.
         return fit_rate(self.to_limit)
 
 

@@ -16,44 +16,30 @@ from sparseauc.objective import AUCObjective
 from sparseauc.selection import sparse_auc_path
 
 from ..tasks import Task
-from .constants import (
-    GaussianConstants,
-    expansion_of_lemma,
-    tolerance,
-    tolerance_parameter,
-)
-from .empirical import (
-    EmpiricalConstants,
-    block_gradient_norm,
-    empirical_constants,
-    measure_course,
-)
+from .constants import GaussianConstants, expansion_of_lemma, tolerance, tolerance_parameter
+from .empirical import EmpiricalConstants, block_gradient_norm, empirical_constants, measure_course
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A task for SHT-AUC.
-
-    Attributes
-    ----------
-    n, d, k_star, mu
-        Rows, columns, shifted columns and their shift, as for ``make_outbreak``.
-    k, b : int
-        Columns kept, and rows of a block.
-    n_epochs : int
-    """
+    """A task for SHT-AUC on a table of ``make_outbreak`` with k* columns shifted by μ."""
 
     n: int
     d: int
     k_star: int
     mu: float
-    k: int
-    b: int
+    k: int  # columns kept
+    b: int  # rows of a block
     n_epochs: int
 
     def gaussian(self, r: float, n: float | None = None) -> GaussianConstants:
         """Constants of Theorem 2, for this or another number of rows."""
         return GaussianConstants(self.n if n is None else n, self.d, self.k, self.k_star, r, self.b)
+
+    @property
+    def size(self) -> str:
+        """Rows and columns."""
+        return f"{grouped(self.n)} × {grouped(self.d)}"
 
     def __str__(self) -> str:
         blocks = "one block" if self.b == self.n else f"blocks of {self.b}"
@@ -68,20 +54,9 @@ SETTINGS = {"paper": PAPER, "easy": EASY}
 SHOWN_EPOCHS = 20
 
 
-def theory_task(
-    setting: Setting, *, ratio: float, least_ratio: float, table: int, seed: int
-) -> Task:
-    """Name the measurements on one drawn table; the least ratio's step is tried on it too."""
-    return Task(
-        "theory",
-        {
-            **asdict(setting),
-            "ratio": ratio,
-            "least_ratio": least_ratio,
-            "table": table,
-            "seed": seed,
-        },
-    )
+def theory_task(setting: Setting, **drawn: float) -> Task:
+    """Name the measurements on a drawn table: ratio, least_ratio, whose step is tried too, …"""
+    return Task("theory", asdict(setting) | drawn)
 
 
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:

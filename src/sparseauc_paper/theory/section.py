@@ -21,6 +21,7 @@ _DRAWN = (0.05, 0.25, 0.5)
 # Enough rows for Theorem 2's ρ⁻ to be a bound at every ratio shown.
 _MANY = 1e8
 
+_SHARE = "share r of positives"
 _SILENT = "1: Theorem 1 is silent above"
 _FOUND = "measured, worst columns found"
 _RANDOM = "measured, random columns"
@@ -75,8 +76,25 @@ def theory_section(ratios: Sequence[float], paper: Measurements, easy: Measureme
 def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
     ratios = sorted(paper)
     few, many = f"printed, n = {grouped(PAPER.n)}: no bound", "printed, n = 10⁸"
-    paper_size = f"{grouped(PAPER.n)} × {grouped(PAPER.d)}"
     one = Series(_SILENT, ratios, [1.0] * len(ratios), style="dashed")
+    conditions = [
+        _printed(few, ratios, lambda r: PAPER.gaussian(r).condition_as_printed),
+        _printed(many, ratios, lambda r: PAPER.gaussian(r, _MANY).condition),
+        _series(_FOUND, paper, lambda m: m["condition"][0]),
+        _series(_RANDOM, paper, lambda m: m["condition_on_random"]),
+    ]
+    kappas = [
+        _printed(many, ratios, lambda r: PAPER.gaussian(r, _MANY).kappa),
+        _series(_FOUND, paper, lambda m: m["kappa"][0]),
+        one,
+        _series(_RATE, paper, lambda m: m["rate"], style="points"),
+    ]
+    easy_kappas = [
+        _printed(many, ratios, lambda r: EASY.gaussian(r, _MANY).kappa),
+        _series(_CERTAIN, easy, lambda m: m["kappa"][1]),
+        one,
+        _series(_RATE, easy, lambda m: m["rate"], style="points"),
+    ]
     return Figure(
         "theory-constants",
         "Constants of the theory against the share of positives",
@@ -86,40 +104,9 @@ def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
         "columns found are a lower bound of ρ and κ, since worse ones may exist, while what is "
         "certain holds for all choices of columns.",
         [
-            Panel(
-                f"ρ, {paper_size}",
-                "share r of positives",
-                "condition number ρ",
-                [
-                    _printed(few, ratios, lambda r: PAPER.gaussian(r).condition_as_printed),
-                    _printed(many, ratios, lambda r: PAPER.gaussian(r, _MANY).condition),
-                    _series(_FOUND, paper, lambda m: m["condition"][0]),
-                    _series(_RANDOM, paper, lambda m: m["condition_on_random"]),
-                ],
-                y_log=True,
-            ),
-            Panel(
-                f"κ, {paper_size}",
-                "share r of positives",
-                "κ",
-                [
-                    _printed(many, ratios, lambda r: PAPER.gaussian(r, _MANY).kappa),
-                    _series(_FOUND, paper, lambda m: m["kappa"][0]),
-                    one,
-                    _series(_RATE, paper, lambda m: m["rate"], style="points"),
-                ],
-            ),
-            Panel(
-                f"κ, {grouped(EASY.n)} × {EASY.d}",
-                "share r of positives",
-                "κ",
-                [
-                    _printed(many, ratios, lambda r: EASY.gaussian(r, _MANY).kappa),
-                    _series(_CERTAIN, easy, lambda m: m["kappa"][1]),
-                    one,
-                    _series(_RATE, easy, lambda m: m["rate"], style="points"),
-                ],
-            ),
+            Panel(f"ρ, {PAPER.size}", _SHARE, "condition number ρ", conditions, y_log=True),
+            Panel(f"κ, {PAPER.size}", _SHARE, "κ", kappas),
+            Panel(f"κ, {EASY.size}", _SHARE, "κ", easy_kappas),
         ],
     )
 
@@ -132,11 +119,12 @@ def _figure_of_courses(paper: Measurements, easy: Measurements) -> Figure:
         if easy[r][0]["kappa"][1] < 1
     ]
 
-    def courses(results: Measurements, name: str) -> list[Series]:
-        return [Series(f"r = {r:g}", *_course(results[r][0][name])) for r in drawn]
+    def panel(title: str, results: Measurements, name: str, steps: str, to: str = "w̄") -> Panel:
+        series = [Series(f"r = {r:g}", *_course(results[r][0][name])) for r in drawn]
+        series += bounds if results is easy else []
+        return Panel(title, f"epochs ({steps} each)", f"‖w − {to}‖ / ‖{to}‖", series, y_log=True)
 
-    steps = PAPER.n // PAPER.b
-    title = f"{grouped(PAPER.n)} × {grouped(PAPER.d)}"
+    steps = f"{PAPER.n // PAPER.b} steps"
     return Figure(
         "theory-contraction",
         "Contraction in the course of a run",
@@ -146,27 +134,9 @@ def _figure_of_courses(paper: Measurements, easy: Measurements) -> Figure:
         "1/ρ⁺, which is shorter the fewer positives there are; κ is above 1, so that there is no "
         "bound to draw. Right: the same with one step for all ratios.",
         [
-            Panel(
-                f"{grouped(EASY.n)} × {EASY.d}, one block",
-                "epochs (a step each)",
-                "‖w − w*‖ / ‖w*‖",
-                courses(easy, "to_best") + bounds,
-                y_log=True,
-            ),
-            Panel(
-                f"{title}, step 1/ρ⁺",
-                f"epochs ({steps} steps each)",
-                "‖w − w̄‖ / ‖w̄‖",
-                courses(paper, "to_limit"),
-                y_log=True,
-            ),
-            Panel(
-                f"{title}, same step for all",
-                f"epochs ({steps} steps each)",
-                "‖w − w̄‖ / ‖w̄‖",
-                courses(paper, "same_to_limit"),
-                y_log=True,
-            ),
+            panel(f"{EASY.size}, one block", easy, "to_best", "a step", "w*"),
+            panel(f"{PAPER.size}, step 1/ρ⁺", paper, "to_limit", steps),
+            panel(f"{PAPER.size}, same step for all", paper, "same_to_limit", steps),
         ],
     )
 
@@ -317,9 +287,10 @@ def _about_paper_kappa(kappas: Sequence[float]) -> str:
 
 def _about_easy(easy: Measurements) -> str:
     kappas = [_mean(measured, lambda m: m["kappa"][1]) for measured in easy.values()]
-    rates = [_mean(measured, lambda m: m["rate"]) for measured in easy.values()]
-    left = [_mean(measured, lambda m: m["remaining"]) for measured in easy.values()]
-    promised = [_mean(measured, lambda m: m["promised"]) for measured in easy.values()]
+    rates, left, promised = (
+        [_mean(measured, itemgetter(name)) for measured in easy.values()]
+        for name in ("rate", "remaining", "promised")
+    )
     held = all(m["held"] for measured in easy.values() for m in measured)
     return (
         f"With many rows and few columns ({EASY}) the theorem does speak: κ is at most "
