@@ -16,12 +16,8 @@ import numpy as np
 from .._jit import kernel
 from ..projections import l1_ball_threshold
 from ._fsauc_dense import threshold_and_distance
+from ._online import BETWEEN_SWEEPS, LEAST_SCALE
 from ._saddle_point import clip, saddle_point_step
-
-# Non-zeros between two sweeps over all columns, as a multiple of d.
-_BETWEEN_SWEEPS = 4
-# The sum of iterates loses as many digits as S does.
-_LEAST_SCALE = 1e-4
 
 
 @kernel
@@ -52,11 +48,11 @@ def descend_csr_rows(table, rows, positive, stage, run):  # type: ignore[no-unty
     scale, share, weight, weight_centre = 1.0, 0.0, 0.0, 0.0  # S, B, K, L
     norm, distance_squared, unread, guess = 0.0, 0.0, 0, 0.0
     for row in rows:
-        if unread <= 0 or not scale > _LEAST_SCALE:
+        if unread <= 0 or not scale > LEAST_SCALE:
             norm = _write_out(v, scale, share, weight, weight_centre, centre, correction, total)
             scale, share, weight, weight_centre = 1.0, 0.0, 0.0, 0.0
             distance_squared = threshold_and_distance(0.0, centre, v)
-            unread = _BETWEEN_SWEEPS * v.size
+            unread = BETWEEN_SWEEPS * v.size
         start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
         unread -= np.int64(stop - start)
         t += 1

@@ -17,6 +17,11 @@ from ..solvers._epochs import Callback, Epoch, SolverResult, divergence_error, r
 Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+# Non-zeros of CSR rows between two sweeps over all columns, as a multiple of d.
+BETWEEN_SWEEPS = 4
+# Sums of iterates lose as many digits as the scale of w does.
+LEAST_SCALE = 1e-4
+
 # ------------------------------------------------------------------------------ inside kernels
 
 
@@ -86,14 +91,7 @@ def find_max_norm(max_norm: float | Literal["auto"], table: Table) -> float:
 
 
 class ClassSums(NamedTuple):
-    """Sum of the rows of each class and their number, known in advance or gathered as rows come.
-
-    Attributes
-    ----------
-    positive, negative : ndarrays of shape (d,)
-    counts : ndarray of shape (2,)
-        Rows of the positives and of the negatives, or their total weights.
-    """
+    """Sums of the rows of each class, and how many they are or weigh: known, or gathered."""
 
     positive: Doubles
     negative: Doubles
@@ -130,25 +128,29 @@ class ClassSums(NamedTuple):
 
 
 class RowState(ABC):
-    """A method between two rows; rows may come in any number of parts.
+    """A method between two rows, which may come in any number of parts; ``w`` is its iterate.
 
-    Attributes
-    ----------
-    w : ndarray of shape (d,)
-        The present iterate.
+    Where the answer is a mean of iterates, ``_total`` holds their sum in double precision, as it
+    grows with every row, and ``_mass`` their number or weight.
     """
 
     method: ClassVar[str]
     takes_weights: ClassVar[bool] = False
+    _mass: float = 0.0
 
-    w: Floats
-    sums: ClassSums
-    step_size: float
+    def __init__(self, n_features: int, dtype: npt.DTypeLike, step_size: float) -> None:
+        self.w = aligned_zeros(n_features, dtype)
+        self.step_size = float(step_size)
+        self.sums = ClassSums.none(n_features)
+        self._total = aligned_zeros(n_features, np.float64)
 
     @property
-    @abstractmethod
     def coef(self) -> Floats:
         """The answer so far."""
+        if self._mass == 0.0:
+            return self.w.copy()
+        mean: Floats = (self._total / self._mass).astype(self.w.dtype)
+        return mean
 
     @property
     @abstractmethod

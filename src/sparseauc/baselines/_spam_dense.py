@@ -48,20 +48,7 @@ def _proximal_step(x, move, threshold, shrink, w, average):  # type: ignore[no-u
 
 
 class SPAMRun(NamedTuple):
-    """What SPAM needs besides the rows.
-
-    Attributes
-    ----------
-    sums : ClassSums
-    gathers : bool
-        Whether each row first joins the class sums.
-    l1, l2, step_size : float
-        β₁, β₂ and ξ.
-    w : ndarray of shape (d,)
-        The iterate.
-    average : ndarray of shape (d,), or (0,)
-        The sum of all iterates, or nothing.
-    """
+    """What SPAM needs besides the rows: β₁, β₂, ξ, w, Σ w_t, and whether rows join the sums."""
 
     sums: ClassSums
     gathers: bool
@@ -143,12 +130,10 @@ def _step_pair(x, move_x, shrink_x, y, move_y, shrink_y, w, average):  # type: i
 
 @kernel
 def descend_pairs(table, rows, positive, weight, products, run, t):  # type: ignore[no-untyped-def]
-    """Take SPAM's step on an even number of rows when there is no L1 penalty.
-
-    A step is then linear in w. So the score of the second row of a pair follows from the first
-    step and the product of the two rows, and w·x̄± from the products of all rows with the class
-    sums: w is read and written once for two rows. Equal to one row at a time but for rounding.
-    """
+    """Take SPAM's step on an even number of rows when there is no L1 penalty."""
+    # A step is then linear in w. So the score of the second row of a pair follows from the first
+    # step and the product of the two rows, and w·x̄± from the products of all rows with the class
+    # sums: w is read and written once for two rows. Equal to one row at a time but for rounding.
     w, sums = run.w, run.sums
     buffers = np.empty((2, w.size), w.dtype)
     on_positive, on_negative = dot(w, sums.positive), dot(w, sums.negative)

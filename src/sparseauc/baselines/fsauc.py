@@ -36,7 +36,7 @@ from ..rows import CSR, Table
 from ..solvers._epochs import SolverResult
 from ._fsauc_csr import descend_csr_rows
 from ._fsauc_dense import descend_rows
-from ._online import ClassSums, Doubles, Mask, RowState, aligned_zeros, find_max_norm
+from ._online import Doubles, Mask, RowState, aligned_zeros, find_max_norm
 from .solam import SOLAMClassifier
 
 # The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is used of it.
@@ -47,17 +47,7 @@ _NO_BOUND = 1e7
 
 
 class FSAUCBounds(NamedTuple):
-    """Radii and step of a stage.
-
-    Attributes
-    ----------
-    l1_bound, max_norm : float
-        R and κ.
-    radius, dual_radius, step : float
-        ρ, D and η.
-    root_beta : float
-        From which η of the next stage follows.
-    """
+    """R, κ, and ρ, D and η of a stage, with √β, from which η of the next stage follows."""
 
     l1_bound: float
     max_norm: float
@@ -98,17 +88,7 @@ class FSAUCBounds(NamedTuple):
 
 
 class _Stage(NamedTuple):
-    """What holds throughout a stage.
-
-    Attributes
-    ----------
-    w : ndarray of shape (d,)
-        w̄.
-    point : ndarray of shape (3,)
-        ā, b̄ and ᾱ.
-    l1_bound, limit, radius, dual_radius, step : float
-        R, Rκ, ρ, D and η.
-    """
+    """What holds throughout a stage: w̄; ā, b̄ and ᾱ; R, Rκ, ρ, D and η."""
 
     w: Floats
     point: Doubles
@@ -137,30 +117,10 @@ def count_stages(n_samples: int) -> int:
 
 
 class FSAUCState(RowState):
-    """FSAUC between two rows.
+    """FSAUC between two rows: w, the ``point`` a, b and α, and positives and rows ``seen``.
 
-    A stream has no length from which stages could be planned: all its rows belong to one stage.
-
-    Parameters
-    ----------
-    n_features : int
-    dtype : dtype
-        Of the rows and of the coefficients.
-    radius, step_size, max_norm : float
-        R, η of the first stage, and κ.
-    start : array-like of shape (d,), optional
-        w̄ of the first stage, projected on the ball; zero by default.
-
-    Attributes
-    ----------
-    w : ndarray of shape (d,)
-        The present iterate.
-    point : ndarray of shape (3,)
-        a, b and α.
-    seen : ndarray of shape (2,)
-        Positives, and rows, taken so far.
-    sums : ClassSums
-        Of all rows taken.
+    ``start`` is projected on the ball. A stream has no length from which stages could be planned:
+    all its rows belong to one stage.
     """
 
     method = "FSAUC"
@@ -175,15 +135,11 @@ class FSAUCState(RowState):
         max_norm: float,
         start: npt.ArrayLike | None = None,
     ) -> None:
-        self.step_size = float(step_size)
-        self.w = aligned_zeros(n_features, dtype)
+        super().__init__(n_features, dtype, step_size)
         if start is not None:
             self.w[:] = project_l1_ball(start, float(radius))
-        self.point = np.zeros(3)
+        self.point, self._point_total = np.zeros(3), np.zeros(2)
         self.seen = np.zeros(2, np.int64)
-        self.sums = ClassSums.none(n_features)
-        self._total = aligned_zeros(n_features, np.float64)
-        self._point_total = np.zeros(2)
         self._stages_left, self._rows_per_stage = 1, math.inf
         self._begin(FSAUCBounds.first(float(radius), float(max_norm), self.step_size))
 
@@ -198,15 +154,7 @@ class FSAUCState(RowState):
         )  # fmt: skip
         self._total[:] = 0
         self._point_total[:] = 0
-        self._n_iterates = 0
-
-    @property
-    def coef(self) -> Floats:
-        """The answer so far: the mean of the stage's iterates, at its start the last stage's."""
-        if self._n_iterates == 0:
-            return self.w.copy()
-        mean: Floats = (self._total / self._n_iterates).astype(self.w.dtype)
-        return mean
+        self._mass = 0.0
 
     @property
     def step(self) -> float:
@@ -217,20 +165,20 @@ class FSAUCState(RowState):
         """Take one step on each of these rows, as long as there are stages left."""
         descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
         while rows.size and self._stages_left:
-            n_part = int(min(rows.size, self._rows_per_stage - self._n_iterates))
+            n_part = int(min(rows.size, self._rows_per_stage - self._mass))
             part, rows = rows[:n_part], rows[n_part:]
             run = _Run(self.seen, self.w, self.point, self._total, self._point_total)
             descend(table, part, positive, self._stage, run)
-            self._n_iterates += n_part
+            self._mass += n_part
             self.sums.add(table, part, positive)
-            if self._n_iterates == self._rows_per_stage:
+            if self._mass == self._rows_per_stage:
                 self._stages_left -= 1
                 if self._stages_left:
                     self._end_stage()
 
     def _end_stage(self) -> None:
         """Go to the mean of a stage, and set radii and step of the next one of the same length."""
-        n = self._n_iterates
+        n = int(self._mass)
         mean_positive, mean_negative = self.sums.means
         mean = self._total / n
         self.w[:] = mean

@@ -167,13 +167,4 @@ class HSGHTClassifier(LogisticClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
-            record_history=record_history, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.k = k
-        self.step_size = step_size
-        self.alpha = alpha
-        self.initial_batch_size = initial_batch_size
-        self.growth = growth
-        self.restart_batches = restart_batches
+        self._keep(locals())

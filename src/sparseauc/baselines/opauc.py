@@ -18,36 +18,28 @@ O(d²); with many columns, random sketches of low rank replace the covariances, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 from sklearn.utils._param_validation import Interval
 
-from .._jit import REORDER, kernel
+from .._jit import kernel, reordering_kernel
 from ..objective import AUCObjective, Floats, Indices
 from ..rows import Table, add_rows
 from ..solvers._epochs import SolverResult
-from ._online import Doubles, Mask, RowState
+from ._online import Doubles, Mask, RowState, dot
 from ._online_classifier import UnweightedClassifier
 
 # Rows between two checks for overflow or interruption.
 _CHUNK = 256
 
 
-def _reordering(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile as part of a kernel; sums may be reordered."""
-    part: Callable[..., Any] = register_jitable(fastmath=REORDER)(function)
-    return part
-
-
 # -------------------------------------------------- the row's own class, and S of the other times w
 
 
-@_reordering
+@reordering_kernel
 def _move_centre(x, share, centre, gap):  # type: ignore[no-untyped-def]
     """``gap = x − centre``, then ``centre += share · gap``; returns ‖gap‖²."""
     total = 0.0
@@ -58,7 +50,7 @@ def _move_centre(x, share, centre, gap):  # type: ignore[no-untyped-def]
     return total
 
 
-@_reordering
+@reordering_kernel
 def _fold_triangle_row(own, other, factor, gap, w_i, w, product):  # type: ignore[no-untyped-def]
     """Update a row left of the diagonal; multiply the other one as a row and as a column."""
     total = w.dtype.type(0)
@@ -86,14 +78,6 @@ def _fold_scatter(own, other, gap, kept, w, product):  # type: ignore[no-untyped
         start = stop + 1
 
 
-@_reordering
-def _dot(a, b):  # type: ignore[no-untyped-def]
-    total = a.dtype.type(0)
-    for q in range(a.size):
-        total += a[q] * b[q]
-    return total
-
-
 @kernel
 def _fold_sketch(own, other, gap, direction, w, scores, product):  # type: ignore[no-untyped-def]
     """``own += gap directionᵀ`` and ``product = other otherᵀ w``."""
@@ -103,13 +87,13 @@ def _fold_sketch(own, other, gap, direction, w, scores, product):  # type: ignor
             own[j, q] += gap[j] * direction[q]
             scores[q] += other[j, q] * w[j]
     for j in range(w.size):
-        product[j] = _dot(other[j], scores)
+        product[j] = dot(other[j], scores)
 
 
 # ----------------------------------------------------------------------------------- the iteration
 
 
-@_reordering
+@reordering_kernel
 def _compare(x, centre, w):  # type: ignore[no-untyped-def]
     """``x −= centre``; returns x·w and ‖x‖²."""
     score = 0.0
@@ -122,25 +106,14 @@ def _compare(x, centre, w):  # type: ignore[no-untyped-def]
 
 
 class _Memory(NamedTuple):
-    """State of the positives (first) and of the negatives (second).
-
-    Attributes
-    ----------
-    counts, spreads : ndarrays of shape (2,)
-        Rows, and Σ ‖x − c‖², the trace of the scatter Σ (x − c)(x − c)ᵀ.
-    centres : ndarray of shape (2, d)
-    scatters : ndarray of shape (2, d(d + 1)/2)
-        Lower triangles, without columns where S is sketched.
-    sketches, sums : ndarrays of shape (2, d, rank) and (2, rank)
-        Z = Σ (x − c) rᵀ, whose ZZᵀ has the scatter as its mean, and Σ r.
-    """
+    """State of the positives (first) and of the negatives (second)."""
 
     counts: Indices
-    spreads: Doubles
+    spreads: Doubles  # Σ ‖x − c‖², the trace of the scatter Σ (x − c)(x − c)ᵀ
     centres: Floats
-    scatters: Floats
-    sketches: Floats
-    sums: Floats
+    scatters: Floats  # lower triangles, without columns where S is sketched
+    sketches: Floats  # Z = Σ (x − c) rᵀ, whose ZZᵀ has the scatter as its mean
+    sums: Floats  # Σ r
 
 
 @kernel
@@ -194,29 +167,7 @@ def _descend_rows(table, rows, positive, step_size, alpha, memory, draws, w):  #
 
 
 class OPAUCState(RowState):
-    """OPAUC between two rows.
-
-    Parameters
-    ----------
-    n_features : int
-    dtype : dtype
-        Of the coefficients and of all that is remembered.
-    step_size, alpha, rank, exact_limit, start
-        As in :func:`opauc`.
-    rng : numpy.random.Generator
-        Source of the sketches.
-
-    Attributes
-    ----------
-    w : ndarray of shape (d,)
-        The present iterate.
-    counts : ndarray of shape (2,)
-        Rows seen, of positives and of negatives.
-    centres : ndarray of shape (2, d)
-        Their means, zeros for a class not seen yet.
-    step : float
-        The step size used last.
-    """
+    """OPAUC between two rows: how many of each class were ``counts``, their ``centres``, and S."""
 
     method = "OPAUC"
     step: float = 0.0
@@ -233,27 +184,19 @@ class OPAUCState(RowState):
         start: npt.ArrayLike | None = None,
         rng: np.random.Generator,
     ) -> None:
-        self._step_size = 0.0 if isinstance(step_size, str) else float(step_size)
-        self._alpha = float(alpha)
-        self._rng = rng
+        self.step = self._step_size = 0.0 if isinstance(step_size, str) else float(step_size)
+        self._alpha, self._rng = float(alpha), rng
         exact = n_features <= exact_limit
         self._rank = 0 if exact else rank
         self.w: Floats = np.zeros(n_features, dtype)
         if start is not None:
             self.w[:] = start
-        self.counts = np.zeros(2, np.int64)
+        self.counts, self._spreads = np.zeros(2, np.int64), np.zeros(2)
         self.centres: Floats = np.zeros((2, n_features), dtype)
-        self.step = self._step_size
-        self._spreads = np.zeros(2)
         triangle = n_features * (n_features + 1) // 2 if exact else 0
         self._scatters: Floats = np.zeros((2, triangle), dtype)
         self._sketches: Floats = np.zeros((2, 0 if exact else n_features, self._rank), dtype)
         self._sums: Floats = np.zeros((2, self._rank), dtype)
-
-    @property
-    def coef(self) -> Floats:
-        """The answer so far."""
-        return self.w.copy()
 
     @property
     def means(self) -> tuple[Floats, Floats]:
@@ -423,15 +366,7 @@ class OPAUCClassifier(UnweightedClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
-            record_history=record_history, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.step_size = step_size
-        self.alpha = alpha
-        self.rank = rank
-        self.exact_limit = exact_limit
-        self.zero_threshold = zero_threshold
+        self._keep(locals())
 
     @property
     def _descends_from_zero(self) -> bool:  # type: ignore[override]

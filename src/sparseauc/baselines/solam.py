@@ -35,22 +35,17 @@ from ..projections import project_l2_ball
 from ..rows import CSR, Table
 from ..solvers._epochs import SolverResult
 from ._online import (
-    ClassSums,
+    BETWEEN_SWEEPS,
+    LEAST_SCALE,
     Doubles,
     Mask,
     RowState,
-    aligned_zeros,
     dense_row,
     dot,
     find_max_norm,
 )
 from ._online_classifier import UnweightedClassifier
 from ._saddle_point import clip, saddle_point_step
-
-# Non-zeros of CSR rows between two sweeps over all columns, as a multiple of d.
-_BETWEEN_SWEEPS = 4
-# The sum of iterates loses as many digits as the scale of w does.
-_LEAST_SCALE = 1e-4
 
 
 @reordering_kernel
@@ -87,19 +82,7 @@ def _norm_after(norm_squared, move, score, square, radius):  # type: ignore[no-u
 
 
 class _Run(NamedTuple):
-    """What holds throughout, R, Rκ and ξ, and what changes with every row.
-
-    Attributes
-    ----------
-    radius, limit, step_size : float
-    seen : ndarray of shape (2,)
-        Positives, and rows, taken so far.
-    w : ndarray of shape (d,)
-    point : ndarray of shape (3,)
-        a, b and α.
-    total : ndarray of shape (d,)
-        Σ γ_t w_{t−1}.
-    """
+    """What holds throughout, R, Rκ and ξ, and what changes with every row, with Σ γ_t w_{t−1}."""
 
     radius: float
     limit: float
@@ -164,13 +147,13 @@ def _csr_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
     correction = np.zeros(v.size)
     norm_squared = dot(v, v)
     scale, weight = 1.0, 0.0  # S, K
-    unread = _BETWEEN_SWEEPS * v.size
+    unread = BETWEEN_SWEEPS * v.size
     for row in rows:
-        if unread <= 0 or not scale > _LEAST_SCALE:
+        if unread <= 0 or not scale > LEAST_SCALE:
             _write_out(v, scale, weight, correction, total)
             scale, weight = 1.0, 0.0
             norm_squared = dot(v, v)
-            unread = _BETWEEN_SWEEPS * v.size
+            unread = BETWEEN_SWEEPS * v.size
         start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
         unread -= np.int64(stop - start)
         t += 1
@@ -203,28 +186,9 @@ def _csr_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
 
 
 class SOLAMState(RowState):
-    """SOLAM between two rows.
+    """SOLAM between two rows: w, the ``point`` a, b and α, and positives and rows ``seen``.
 
-    Parameters
-    ----------
-    n_features : int
-    dtype : dtype
-        Of the rows and of the coefficients.
-    radius, step_size, max_norm : float
-        R, ξ and κ.
-    start : array-like of shape (d,), optional
-        w_0, projected on the ball; R/√d everywhere by default.
-
-    Attributes
-    ----------
-    w : ndarray of shape (d,)
-        w_t.
-    point : ndarray of shape (3,)
-        a, b and α.
-    seen : ndarray of shape (2,)
-        Positives, and rows, taken so far.
-    sums : ClassSums
-        Of the rows given to ``partial_fit``: the method does without, a threshold needs them.
+    ``start`` is projected on the ball. The method does without class sums; a threshold needs them.
     """
 
     method = "SOLAM"
@@ -239,27 +203,14 @@ class SOLAMState(RowState):
         max_norm: float,
         start: npt.ArrayLike | None = None,
     ) -> None:
-        self.radius, self.step_size = float(radius), float(step_size)
-        self.limit = self.radius * float(max_norm)
-        self.w = aligned_zeros(n_features, dtype)
+        super().__init__(n_features, dtype, step_size)
+        self.radius, self.limit = float(radius), float(radius) * float(max_norm)
         if start is None:
             self.w[:] = self.radius / math.sqrt(n_features)
         else:
             self.w[:] = project_l2_ball(start, self.radius)
         self.point = np.array([self.limit, self.limit, 2.0 * self.limit])
         self.seen = np.zeros(2, np.int64)
-        self.sums = ClassSums.none(n_features)
-        # Σ γ_t w_{t−1} and Σ γ_t
-        self._total = aligned_zeros(n_features, np.float64)
-        self._mass = 0.0
-
-    @property
-    def coef(self) -> Floats:
-        """The answer so far."""
-        if self._mass == 0.0:
-            return self.w.copy()
-        mean: Floats = (self._total / self._mass).astype(self.w.dtype)
-        return mean
 
     @property
     def step(self) -> float:
@@ -367,14 +318,7 @@ class SOLAMClassifier(UnweightedClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
-            record_history=record_history, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.radius = radius
-        self.max_norm = max_norm
-        self.step_size = step_size
-        self.zero_threshold = zero_threshold
+        self._keep(locals())
 
     def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         max_norm = find_max_norm(self.max_norm, table)

@@ -31,40 +31,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..objective import AUCObjective, Floats, Indices
+from ..objective import AUCObjective, Indices
 from ..rows import CSR, Table, read_only
 from ..solvers._epochs import SolverResult
-from ._online import ClassSums, Doubles, Mask, RowState, aligned_zeros
+from ._online import ClassSums, Doubles, Mask, RowState
 from ._online_classifier import OnlineClassifier
 from ._spam_csr import descend_csr_rows
 from ._spam_dense import SPAMRun, descend_pairs, descend_rows, products_with_sums
 
 
 class SPAMState(RowState):
-    """SPAM between two rows.
-
-    Parameters
-    ----------
-    n_features : int
-    dtype : dtype
-        Of the rows and of the coefficients.
-    l1, l2, step_size : float
-        β₁, β₂ and ξ.
-    average : bool
-        Whether the answer is the mean of all iterates or the last.
-    sums : ClassSums, optional
-        Sums of all rows to come, if known in advance; otherwise gathered as rows come.
-    start : array-like of shape (d,), optional
-        w_0, zero by default.
-
-    Attributes
-    ----------
-    t : int
-        Steps taken.
-    w : ndarray of shape (d,)
-        w_t.
-    sums : ClassSums
-    """
+    """SPAM between two rows, after t steps; class sums not given are gathered as rows come."""
 
     method = "SPAM"
     takes_weights = True
@@ -84,26 +61,18 @@ class SPAMState(RowState):
         for name, value in (("l1", l1), ("l2", l2), ("step_size", step_size)):
             if not 0 <= value < math.inf:
                 raise ValueError(f"{name} must be a finite number of 0 or more, got {value}")
-        self.l1, self.l2, self.step_size = float(l1), float(l2), float(step_size)
-        self.t = 0
-        self.w = aligned_zeros(n_features, dtype)
+        super().__init__(n_features, dtype, step_size)
+        self.l1, self.l2, self.t = float(l1), float(l2), 0
         if start is not None:
             self.w[:] = start
-        self.sums = ClassSums.none(n_features) if sums is None else sums
+        if sums is not None:
+            self.sums = sums
         self._gathers = sums is None
-        # Σ w_t; in double precision, as it grows with every row.
-        self._total = aligned_zeros(n_features if average else 0, np.float64)
+        if not average:
+            self._total = self._total[:0]
         self._weight: Doubles = np.empty(0)
         # Products of each row with the class sums, where steps are taken in pairs.
         self._products: Doubles | None = None
-
-    @property
-    def coef(self) -> Floats:
-        """The answer so far."""
-        if self._total.size and self.t:
-            mean: Floats = (self._total / self.t).astype(self.w.dtype)
-            return mean
-        return self.w.copy()
 
     @property
     def step(self) -> float:
@@ -111,11 +80,7 @@ class SPAMState(RowState):
         return self.step_size / math.sqrt(max(self.t, 1))
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
-        """Take one step on each of these rows.
-
-        Where class sums are gathered as rows come, the row itself counts among them, and until both
-        classes have been seen w only shrinks.
-        """
+        """Take one step on each of these rows; until both classes have been seen w only shrinks."""
         run = SPAMRun(
             self.sums, self._gathers, self.l1, self.l2, self.step_size, self.w, self._total
         )
@@ -127,6 +92,7 @@ class SPAMState(RowState):
         descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
         descend(table, rows, positive, self._weight, run, self.t)
         self.t += rows.size
+        self._mass = self.t if self._total.size else 0.0
 
     def run(self, objective: AUCObjective, **epochs: Any) -> SolverResult:
         """Visit every row once an epoch, with the class means of all rows."""
@@ -239,16 +205,7 @@ class SPAMClassifier(OnlineClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
-            record_history=record_history, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.step_size = step_size
-        self.average = average
-        self.zero_threshold = zero_threshold
+        self._keep(locals())
 
     def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         share = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]

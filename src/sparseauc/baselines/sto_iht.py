@@ -43,21 +43,11 @@ from ..solvers._hard_thresholding import threshold_in_epochs
 
 
 class LogisticLoss(NamedTuple):
-    """The logistic loss, as ``threshold_epoch`` takes it.
+    """The logistic loss with ridge, as ``threshold_epoch`` takes it."""
 
-    Attributes
-    ----------
-    scales : ndarray of shape (m,)
-        What each block's sum of row gradients is multiplied by.
-    alpha : float
-        Ridge.
-    intercept : ndarray of shape (1,)
-        Takes its own step with each block.
-    """
-
-    scales: Array
+    scales: Array  # what each block's sum of row gradients is multiplied by
     alpha: float
-    intercept: Array
+    intercept: Array  # takes its own step with each block
 
 
 @overload(descend_block, jit_options={"fastmath": FAST})
@@ -92,19 +82,7 @@ def _descend_logistic(loss, rows, block, i, step, iterate):  # type: ignore[no-u
 
 
 class LogisticDescent(ArrayDescent):
-    """Hard thresholding of the logistic loss; StoIHT and HSG-HT differ in their blocks alone.
-
-    Parameters
-    ----------
-    objective : AUCObjective
-        The data.
-    k : int
-    alpha : float
-        Ridge.
-    blocks : RowBlocks
-    scales : ndarray of shape (m,)
-        See ``LogisticLoss``.
-    """
+    """Hard thresholding of the logistic loss; StoIHT and HSG-HT differ in their blocks alone."""
 
     def __init__(
         self, objective: AUCObjective, k: int, alpha: float, blocks: RowBlocks, scales: Array
@@ -224,10 +202,7 @@ def sto_iht(
 
 
 class LogisticClassifier(StochasticClassifier):
-    """A classifier with at most k columns, fitted with the logistic loss.
-
-    A subclass has the parameters of its ``_solver``, besides those of all stochastic classifiers.
-    """
+    """A classifier with at most k columns, fitted with the logistic loss by its ``_solver``."""
 
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
         "k": [Interval(Integral, 1, None, closed="left")],
@@ -314,12 +289,4 @@ class StoIHTClassifier(LogisticClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
-            record_history=record_history, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.k = k
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.alpha = alpha
-        self.block_order = block_order
+        self._keep(locals())

@@ -96,6 +96,12 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     # Private attributes that a fit sets.
     _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
+    def _keep(self, arguments: dict[str, Any]) -> None:
+        """Set the parameters of ``__init__``, whose ``locals()`` these are."""
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
+
     @names_columns
     def decision_function(self, X: Any) -> Floats:
         """Score rows. Rows with a score above 0 are predicted positive."""
@@ -181,12 +187,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     def _check_training_data(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Any, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
-        """Check X, y and weights; return X, the mask of positives and the weights.
-
-        X is returned as ``Chunks`` if its rows are read in chunks; its entries are then checked in
-        the first pass. Attributes of an earlier fit are removed first, so that a refused fit does
-        not look fitted.
-        """
+        """Check X, y and weights; return X or its chunks, the mask of positives, and weights."""
+        # First, so that a refused fit does not look fitted.
         self._forget_fit()
         if (device := getattr(self, "device", None)) is not None:
             X = chunks_on_device(X, device)
@@ -268,7 +270,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         positive: npt.NDArray[np.bool_] = y == classes[1]
         weight = None
         if sample_weight is not None:
-            weight = check_weights(sample_weight, positive, classes)
+            weight = check_weights(sample_weight, y, classes)
         self.classes_ = classes
         return positive, weight
 
@@ -306,8 +308,6 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         self.n_features_in_ = d
         if chunks.feature_names is not None:
             self.feature_names_in_ = chunks.feature_names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         return chunks, *self._check_labels(labels, sample_weight)
 
     def _check_chunk_columns(self, chunks: Chunks) -> None:
@@ -334,6 +334,15 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         columns = column_indices(given, parameter, self.n_features_in_, names)
         return np.unique(np.array(columns, np.int64))
 
+    def _check_lists(self, fixed: npt.NDArray[Any], excluded: npt.NDArray[Any]) -> None:
+        """Refuse columns to include and exclude that leave no list of k."""
+        for column in np.intersect1d(fixed, excluded)[:1]:
+            raise ValueError(f"column {column} is in both always_include and exclude")
+        if fixed.size > self.k:
+            raise ValueError(f"always_include names {fixed.size} columns, more than k={self.k}")
+        if excluded.size == self.n_features_in_:
+            raise ValueError("exclude names every column: none is left to choose")
+
     def _columns_to_keep(self, k: int, n_features: int) -> int:
         """``k``, or all columns, with a warning, when there are fewer."""
         if k > n_features:
@@ -345,10 +354,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         return min(k, n_features)
 
     def _set_fitted(self, coef: Floats, mean_positive: Floats, mean_negative: Floats) -> Self:
-        """Set ``coef_``, and ``intercept_`` so that the threshold lies midway between the classes.
-
-        Both classes weigh the same in the midpoint however rare one is, as they do in the AUC.
-        """
+        """Set ``coef_``, and ``intercept_`` so that the threshold is midway between the classes."""
         for column in np.flatnonzero(np.isinf(coef))[:1].tolist():
             raise ColumnError(column, f"too small for coefficients in {coef.dtype}")
         middle = (coef @ mean_positive + coef @ mean_negative) / 2
@@ -404,24 +410,21 @@ def check_scale(X: Any) -> None:
 
 
 def check_weights(
-    sample_weight: Any, positive: npt.NDArray[np.bool_], classes: npt.NDArray[Any] | None = None
+    sample_weight: Any, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None = None
 ) -> npt.NDArray[np.float64]:
     """Return weights as float64, or name the first that is negative or the class without any.
 
-    ``classes`` are the labels of negatives and positives; without them a class may have no weight,
-    and weights keep their scale, for rows still to come.
+    Without ``classes`` a class may have no weight, and weights keep their scale.
     """
     refuse_masked("sample_weight", sample_weight)
-    weight: npt.NDArray[np.float64] = _check_sample_weight(
-        sample_weight, positive, dtype=np.float64
-    )
+    weight: npt.NDArray[np.float64] = _check_sample_weight(sample_weight, y, dtype=np.float64)
     for row in np.flatnonzero(weight < 0)[:1]:
         raise ValueError(f"sample_weight is {weight[row]:g} at row {row}; give 0 or more")
-    if classes is not None:
-        weight, _ = scale_weights(weight)
-    labels = [] if classes is None else classes.tolist()
-    for label, mask in zip(labels, (~positive, positive), strict=False):
-        if not weight[mask].max(initial=0.0) > 0:
+    if classes is None:
+        return weight
+    weight, _ = scale_weights(weight)
+    for label in classes.tolist():
+        if not weight[y == label].max(initial=0.0) > 0:
             raise ValueError(
                 f"sample_weight is zero on all rows of class {label!r}: "
                 "give at least one row of each class a positive weight"

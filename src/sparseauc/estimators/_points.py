@@ -25,27 +25,11 @@ def give_points(
     strata: Strata | None,
     per: Literal["deviation", "unit"] = "deviation",
 ) -> None:
-    """Make the score of a model the total of whole points, less a threshold.
+    """Make the score of a fitted model the total of whole points, less a threshold.
 
     Sets ``points_`` and ``units_``, and anew all that is fitted and depends on coefficients.
-
-    Parameters
-    ----------
-    model : SparseAUCClassifier
-        Fitted; it is changed.
-    points : int or (int, int)
-        Largest number of points, or the least and the largest.
-    gram : StandardisedGram
-        Of the rows.
-    alpha : float
-        Ridge on the standardised scale.
-    restrictions : Restrictions
-    values : ndarray of shape (n, k)
-        The chosen columns.
-    positive : bool ndarray of shape (n,)
-    strata : Strata, optional
-    per : {"deviation", "unit"}, default="deviation"
-        As for :func:`~sparseauc.selection.point_score`.
+    ``points`` is their largest number, or the least and the largest; ``values`` are the chosen
+    columns, and ``per`` is as for :func:`~sparseauc.selection.point_score`.
     """
     within, moments = points_range(points), cast(Moments, gram.quadratic)
     coef = np.asarray(model.coef_[0], np.float64)

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..chunks import Chunks, chunks_in_memory
 from ..metrics import fast_auc
@@ -22,7 +22,7 @@ from ..moments.gram import StandardisedGram
 from ..moments.one_vs_rest import OneVsRest
 from ..solvers.restrictions import Restrictions
 from ..solvers.shared import list_by_turns, shared_lists
-from ._base import Floats, SparseLinearClassifier, names_columns, refuse_masked
+from ._base import Floats, SparseLinearClassifier, check_weights, names_columns
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -112,13 +112,7 @@ class SharedListClassifier(SparseLinearClassifier):
         exclude: Any = None,
         random_state: Any = 0,
     ) -> None:
-        self.k = k
-        self.alpha = alpha
-        self.gains = gains
-        self.cv = cv
-        self.always_include = always_include
-        self.exclude = exclude
-        self.random_state = random_state
+        self._keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @names_columns
@@ -143,12 +137,7 @@ class SharedListClassifier(SparseLinearClassifier):
         chunks = X if isinstance(X, Chunks) else chunks_in_memory(X)
         d = self.n_features_in_
         fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
-        for column in np.intersect1d(fixed, excluded)[:1]:
-            raise ValueError(f"column {column} is in both always_include and exclude")
-        if fixed.size > self.k:
-            raise ValueError(f"always_include names {fixed.size} columns, more than k={self.k}")
-        if excluded.size == d:
-            raise ValueError("exclude names every column: none is left to choose")
+        self._check_lists(fixed, excluded)
         k = self._columns_to_keep(self.k, d - excluded.size)
         restrictions = Restrictions(fixed, excluded)
         alphas = _ALPHAS if self.alpha == "cv" else (float(self.alpha),)
@@ -214,12 +203,7 @@ class SharedListClassifier(SparseLinearClassifier):
     def _check_labels(self, y: npt.NDArray[Any], sample_weight: Any) -> tuple[Any, Array | None]:
         """Set ``classes_``; return the number of each row's class, −1 without weight."""
         check_classification_targets(y)
-        weight = None
-        if sample_weight is not None:
-            refuse_masked("sample_weight", sample_weight)
-            weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
-            for row in np.flatnonzero(weight < 0)[:1]:
-                raise ValueError(f"sample_weight is {weight[row]:g} at row {row}; give 0 or more")
+        weight = None if sample_weight is None else check_weights(sample_weight, y)
         counted = np.ones(y.size, np.bool_) if weight is None else weight > 0
         self.classes_ = np.unique(y)
         for name in self.classes_[~np.isin(self.classes_, y[counted])][:1].tolist():

@@ -145,18 +145,7 @@ class SHTAUCClassifier(StochasticClassifier):
         verbose: int = 0,
         device: str | None = None,
     ) -> None:
-        super().__init__(
-            max_epochs=max_epochs, tol=tol, shuffle=shuffle, warm_start=warm_start,
-            record_history=record_history, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.k = k
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.block_order = block_order
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.device = device
+        self._keep(locals())
 
     def _objective(
         self,

@@ -31,15 +31,9 @@ Indices = npt.NDArray[np.int64]
 _MOST_COLUMNS = 4096
 # What choosing columns sets.
 _CHOSEN = (
-    "coef_",
-    "intercept_",
-    "objective_",
-    "scale_",
-    "optimality_gap_",
-    "lower_bound_",
-    "certificate_status_",
-    "cost_",
-)
+    "coef_", "intercept_", "objective_", "scale_", "optimality_gap_", "lower_bound_",
+    "certificate_status_", "cost_",
+)  # fmt: skip
 _NONE: Indices = np.empty(0, np.int64)
 
 
@@ -216,22 +210,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         time_limit: float = 10.0,
         device: str | None = None,
     ) -> None:
-        self.k = k
-        self.alpha = alpha
-        self.always_include = always_include
-        self.exclude = exclude
-        self.groups = groups
-        self.families = families
-        self.max_per_family = max_per_family
-        self.signs = signs
-        self.costs = costs
-        self.bundles = bundles
-        self.budget = budget
-        self.stratum_weights = stratum_weights
-        self.points = points
-        self.certify = certify
-        self.time_limit = time_limit
-        self.device = device
+        self._keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @names_columns
@@ -261,18 +240,22 @@ class SparseAUCClassifier(SparseLinearClassifier):
         X, positive, weight = self._check_training_data(X, y, sample_weight)
         divided = self._check_strata(strata, X, positive, weight)
         k, restrictions = self._restrictions()
-        self._forget()
         if divided is not None:
             self.n_strata_ = len(divided)
+        moments: Moments
         if isinstance(X, Chunks):
-            self._fit_chunks(X, positive, weight, divided, k, restrictions)
-            return self
-        # A proof needs double precision throughout.
-        rows = X.astype(np.float64, copy=False) if self.certify else X
-        moments = class_moments(rows, positive, weight, strata=divided)
-        path = path_of_moments(moments, np.array([k]), self._ridge, restrictions, thorough=True)
+            path, moments = path_of_chunks(
+                X, positive, weight, divided, np.array([k]), self._ridge, restrictions
+            )
+        else:
+            # A proof needs double precision throughout.
+            rows = X.astype(np.float64, copy=False) if self.certify else X
+            moments = class_moments(rows, positive, weight, strata=divided)
+            path = path_of_moments(moments, np.array([k]), self._ridge, restrictions, thorough=True)
         self._finish(path, moments, k, restrictions, X.dtype)
-        self._give_points(moments, chunks_in_memory(X), positive, weight, divided, restrictions)
+        self._give_points(moments, X, positive, weight, divided, restrictions)
+        if isinstance(X, Chunks):
+            self.n_passes_ = X.n_passes
         return self
 
     @available_if(_works_without_rows)  # type: ignore[untyped-decorator]
@@ -317,7 +300,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 "strata: add rows to the summary of their stratum, and use fit_moments"
             )
         gathered = part if known is None else known + part
-        self._forget()
+        for name in (*_CHOSEN, "n_passes_", "n_strata_", "budget_", "points_", "units_"):
+            self.__dict__.pop(name, None)
         self.moments_ = gathered
         return self
 
@@ -371,13 +355,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 f"the moments are of {moments.n_features} columns, feature_names has shape "
                 f"{names.shape}"
             )
-        self._forget()
+        self._forget_fit()
         self.classes_ = labels
         self.n_features_in_ = moments.n_features
         if names is not None:
             self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         self.moments_ = moments
         if isinstance(moments, StratifiedMoments):
             self.n_strata_ = moments.shares.size
@@ -420,30 +402,14 @@ class SparseAUCClassifier(SparseLinearClassifier):
         path = path_of_moments(moments, np.array([k]), self._ridge, restrictions, thorough=True)
         return self._finish(path, moments, k, restrictions, np.float64)
 
-    def _fit_chunks(
-        self,
-        chunks: Chunks,
-        positive: Any,
-        weight: Any,
-        strata: Strata | None,
-        k: int,
-        restrictions: Restrictions,
-    ) -> None:
-        """Fit rows that are read in chunks."""
-        path, moments = path_of_chunks(
-            chunks, positive, weight, strata, np.array([k]), self._ridge, restrictions
-        )
-        self._finish(path, moments, k, restrictions, chunks.dtype)
-        self._give_points(moments, chunks, positive, weight, strata, restrictions)
-        self.n_passes_ = chunks.n_passes
-
     def _give_points(
-        self, moments: Moments, chunks: Chunks, positive: Any, weight: Any, strata: Strata | None,
+        self, moments: Moments, X: Any, positive: Any, weight: Any, strata: Strata | None,
         restrictions: Restrictions,
     ) -> None:  # fmt: skip
         """Put whole points in place of coefficients, if they are wanted."""
         if self.points is None:
             return
+        chunks = X if isinstance(X, Chunks) else chunks_in_memory(X)
         rows = np.arange(positive.size) if weight is None else np.flatnonzero(weight)
         strata = None if strata is None else replace(strata, code=strata.code[rows])
         values = np.asarray(chunks.take(rows, np.flatnonzero(self.coef_[0])), np.float64)
@@ -480,12 +446,6 @@ class SparseAUCClassifier(SparseLinearClassifier):
             listed = np.union1d(np.flatnonzero(coef), restrictions.fixed)
             self.cost_ = restrictions.prices.total(listed)
 
-    def _forget(self) -> None:
-        """Drop what earlier rows left, so that nothing of it is taken for new."""
-        left = ("moments_", "n_passes_", "n_strata_", "budget_", "points_", "units_", *_CHOSEN)
-        for name in left:
-            self.__dict__.pop(name, None)
-
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
         chunks = super()._as_chunks(X, y, sample_weight)
         return mapped_chunks(X) if chunks is None else chunks
@@ -498,17 +458,12 @@ class SparseAUCClassifier(SparseLinearClassifier):
         """Number of columns, and which must, may not and go together; ``missing`` may not."""
         given = self._given_restrictions()
         fixed, excluded, labels = given.fixed, given.excluded, given.groups
-        for column in np.intersect1d(fixed, excluded)[:1]:
-            raise ValueError(f"column {column} is in both always_include and exclude")
+        self._check_lists(fixed, excluded)
         for column in np.intersect1d(fixed, missing)[:1]:
             raise ValueError(
                 f"always_include names column {column}, whose column of H the moments do not carry"
             )
-        if fixed.size > self.k:
-            raise ValueError(f"always_include names {fixed.size} columns, more than k={self.k}")
         d = self.n_features_in_
-        if excluded.size == d:
-            raise ValueError("exclude names every column: none is left to choose")
         excluded = np.union1d(excluded, missing)
         if excluded.size == d:
             raise ValueError(
@@ -550,13 +505,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
     ) -> SparseAUCPath:
         """Set the certificate's attributes; return the path with the best solution it met."""
         certificate = certify(
-            StandardisedGram(moments.carefully()),
-            path.solutions[0][0],
-            k,
-            float(self.alpha),
-            restrictions=restrictions,
-            time_limit=self.time_limit,
-        )
+            StandardisedGram(moments.carefully()), path.solutions[0][0], k, float(self.alpha),
+            restrictions=restrictions, time_limit=self.time_limit,
+        )  # fmt: skip
         self.lower_bound_ = certificate.lower_bound
         self.optimality_gap_ = certificate.gap
         self.certificate_status_ = certificate.status

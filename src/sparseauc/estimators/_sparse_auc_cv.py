@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..chunks import Chunks, chunks_in_memory
+from ..chunks import Chunks
 from ..curves import fit_calibration
 from ..metrics import fold_standard_error
 from ..path.cross_validation import CrossValidation, cross_validate
@@ -187,26 +187,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         device: str | None = None,
         verbose: int = 0,
     ) -> None:
-        self.ks = ks
-        self.alphas = alphas
-        self.cv = cv
-        self.rule = rule
-        self.coefficients = coefficients
-        self.always_include = always_include
-        self.exclude = exclude
-        self.groups = groups
-        self.families = families
-        self.max_per_family = max_per_family
-        self.signs = signs
-        self.costs = costs
-        self.bundles = bundles
-        self.budget = budget
-        self.stratum_weights = stratum_weights
-        self.points = points
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
+        self._keep(locals())
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @names_columns
@@ -255,7 +236,6 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         tries_logistic = self.coefficients == "logistic" or (
             self.coefficients == "auto" and d < X.shape[0] <= _SMALL // d
         )
-        self._forget()
         if divided is not None:
             self.n_strata_ = len(divided)
         chunked = isinstance(X, Chunks)
@@ -294,8 +274,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             self.n_passes_ = X.n_passes
         self._report_choice()
         self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in found.moments.means))
-        chunks = X if chunked else chunks_in_memory(X)
-        self._give_points(found.moments, chunks, positive, weight, divided, restrictions)
+        self._give_points(found.moments, X, positive, weight, divided, restrictions)
         return self
 
     def _report_choice(self) -> None:

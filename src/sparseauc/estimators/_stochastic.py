@@ -22,11 +22,7 @@ from ._base import SparseLinearClassifier, check_scale, names_columns
 
 
 class StochasticClassifier(SparseLinearClassifier):
-    """A classifier fitted in epochs.
-
-    A subclass has the constructor parameters named in ``_parameter_constraints`` and provides
-    ``_solve``.
-    """
+    """A classifier fitted in epochs, which has the parameters named here and a ``_solve``."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
@@ -41,25 +37,6 @@ class StochasticClassifier(SparseLinearClassifier):
     # Whether the method lowers F itself from w = 0, so that only too large a step can end above
     # F(0) = 1.
     _descends_from_zero: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        max_epochs: int,
-        tol: float,
-        shuffle: bool,
-        warm_start: bool,
-        record_history: bool,
-        random_state: Any,
-        verbose: int,
-    ) -> None:
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
 
     @abstractmethod
     def _solve(self, objective: Any, **common: Any) -> SolverResult:
@@ -142,24 +119,15 @@ class StochasticClassifier(SparseLinearClassifier):
 
 
 class EpochMonitor:
-    """Keeps the history of a fit, prints it, and decides when to stop early.
-
-    Attributes
-    ----------
-    history : dict of str to list
-        One list a quantity, one entry an epoch.
-    held_out : ndarray of int or None
-        Rows held out for early stopping.
-    best : EpochRecord or None
-        The epoch with the best AUC on the held-out rows.
-    """
+    """Keeps the history of a fit, prints it, and decides when to stop early."""
 
     _RECORDED = ("epoch", "objective", "auc", "support_size", "step_size")
 
     def __init__(self, positive: npt.NDArray[np.bool_], *, print_lines: bool) -> None:
+        # One list a quantity, one entry an epoch.
         self.history: dict[str, list[float]] = {name: [] for name in self._RECORDED}
-        self.held_out: npt.NDArray[np.intp] | None = None
-        self.best: EpochRecord | None = None
+        self.held_out: npt.NDArray[np.intp] | None = None  # rows for early stopping
+        self.best: EpochRecord | None = None  # with the best AUC on them
         self._positive = positive
         self._print_lines = print_lines
 
