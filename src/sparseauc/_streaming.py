@@ -22,16 +22,9 @@ _SHARE = 0.5
 
 
 class DeviceStream:
-    """Two buffers on a device, filled in turn.
+    """Two buffers on a device for pieces of at most this shape, filled in turn.
 
-    Parameters
-    ----------
-    device : torch.device
-    dtype : torch.dtype
-    shape : tuple of int
-        Of the largest piece, rows and columns.
-    staged : bool, default=True
-        Whether pieces need a buffer on the host; without, all their rows are page-locked already.
+    Pieces that are not ``staged`` need no buffer on the host: their rows are page-locked already.
     """
 
     def __init__(

@@ -87,11 +87,9 @@ def select_largest(values, k):  # type: ignore[no-untyped-def]
 
 @kernel
 def _sampled_floor(vector, k, scratch):  # type: ignore[no-untyped-def]
-    """Guess a magnitude that a little more than k entries reach; 0 when a sample cannot tell.
-
-    The k-th largest entry has about the rank k·s/n in a sample of s = n^(2/3) entries; the guess is
-    three binomial standard deviations further down. The sample is evenly spaced.
-    """
+    """Guess a magnitude that a little more than k entries reach; 0 when a sample cannot tell."""
+    # The k-th largest entry has about the rank k·s/n in a sample of s = n^(2/3) entries; the guess
+    # is three binomial standard deviations further down.
     n = vector.size
     s = int(math.exp(2.0 * math.log(n) / 3.0))
     mean = k * s / n

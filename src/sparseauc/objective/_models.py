@@ -24,15 +24,9 @@ class Models(ABC):
     """g models of one training set that visit the same blocks.
 
     ``run`` is the expensive part; the other operations happen once per epoch.
-
-    Attributes
-    ----------
-    w : array of shape (g, d)
-        Coefficients. Those of a model that overflowed are NaN from then on.
-    intercept : array of shape (g,)
     """
 
-    w: Any
+    w: Any  # of shape (g, d); NaN from then on for a model that overflowed
     intercept: Any
 
     @abstractmethod

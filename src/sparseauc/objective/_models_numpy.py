@@ -25,10 +25,7 @@ _logistic_multipliers = kernel(logistic_multipliers)
 
 @reordering_kernel
 def _score(table, rows, means, models, union, scores):  # type: ignore[no-untyped-def]
-    """``scores[m, i] = w_m · x_rows[i]``, and the scores of the two means after those of the rows.
-
-    Only columns some model uses are read.
-    """
+    """``scores[m, i] = w_m · x_rows[i]``, and the scores of the two means after them."""
     support, values, sizes = models.support, models.values, models.sizes
     place, columns, picked = union.place, union.columns, union.picked
     g = sizes.size
@@ -236,16 +233,7 @@ def _score_all(table, means, models, union, scores):  # type: ignore[no-untyped-
 
 
 class NumpyModels(Models):
-    """Models on a dense array, read where it lies.
-
-    Parameters
-    ----------
-    objective : AUCObjective
-        The training set, row-major.
-    blocks : RowBlocks
-    ks : ndarray of shape (g,)
-    loss : {"auc", "logistic"}
-    """
+    """Models on a dense array, read where it lies."""
 
     def __init__(self, objective: AUCObjective, blocks: RowBlocks, ks: Indices, loss: Loss) -> None:
         g, k = ks.size, int(ks.max())
@@ -281,13 +269,11 @@ class NumpyModels(Models):
         )
 
     def run(self, drawn: Indices, steps: Array, decays: Array, shrinks: Array) -> None:
-        """Visit the blocks ``drawn``."""
         _grid_epoch(
             self._grid, drawn, steps, decays, shrinks, self._models, self._union, self._scratch
         )
 
     def losses(self) -> Array:
-        """F of every model."""
         objective = self._objective
         scores = np.empty((self.w.shape[0], objective.n_rows), objective.dtype)
         _score_all(objective.table, self._grid.means, self._models, self._union, scores)
@@ -296,27 +282,22 @@ class NumpyModels(Models):
         return losses
 
     def start_from(self, w: Floats) -> None:
-        """Go to coefficients given on the host."""
         self.move_to(GridPoint(w, np.zeros(self.w.shape[0])))
 
     def point(self) -> GridPoint:
-        """Copy where the models stand."""
         return GridPoint(self.w.copy(), self.intercept.copy())
 
     def choose(self, mask: Mask, chosen: GridPoint, other: GridPoint) -> GridPoint:
-        """Take the models of ``mask`` from ``chosen``."""
         return GridPoint(
             np.where(mask[:, None], chosen.w, other.w),
             np.where(mask, chosen.intercept, other.intercept),
         )
 
     def move_to(self, point: GridPoint) -> None:
-        """Go to other points."""
         self.w[:], self.intercept[:] = point
         _list_columns(self._models)
 
     def movement(self, before: GridPoint) -> tuple[Array, Array]:
-        """‖w − w_before‖² and ‖w_before‖²."""
         old = before.w.astype(np.float64)
         # A model on its way to infinity has not converged.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -324,6 +305,5 @@ class NumpyModels(Models):
             return moved, np.square(old, out=old).sum(axis=-1)
 
     def overflowed(self) -> Mask:
-        """Which models left the range of floating-point numbers."""
         lost: Mask = np.isnan(self.w[:, 0])
         return lost

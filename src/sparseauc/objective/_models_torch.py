@@ -22,16 +22,7 @@ _PICKING = 8
 
 
 class TorchModels(Models):
-    """Models on tensors.
-
-    Parameters
-    ----------
-    objective : DeviceObjective
-        The training set.
-    blocks : RowBlocks
-    ks : ndarray of shape (g,)
-    loss : {"auc", "logistic"}
-    """
+    """Models on tensors."""
 
     _support: Any
     _values: Any
@@ -72,7 +63,6 @@ class TorchModels(Models):
         self._list_columns()
 
     def run(self, drawn: Indices, steps: Array, decays: Array, shrinks: Array) -> None:
-        """Visit the blocks ``drawn``."""
         torch = self._torch
         if not np.array_equal(steps, self._steps):
             self._steps = steps.copy()
@@ -108,7 +98,6 @@ class TorchModels(Models):
                     self._values = self._values * shrink
 
     def losses(self) -> Array:
-        """F of every model."""
         torch = self._torch
         every = np.arange(len(self._starts) - 1)
         scores = torch.cat([self._score(block) for block in self._source.visit(every)], dim=-1)
@@ -123,15 +112,13 @@ class TorchModels(Models):
         return losses
 
     def start_from(self, w: Floats) -> None:
-        """Go to coefficients given on the host."""
         self.move_to(GridPoint(self._send(w), self._torch.zeros_like(self.intercept)))
 
     def point(self) -> GridPoint:
-        """Where the models stand; steps make new tensors, so nothing need be copied."""
+        # Steps make new tensors, so nothing need be copied.
         return GridPoint(self.w, self.intercept)
 
     def choose(self, mask: Mask, chosen: GridPoint, other: GridPoint) -> GridPoint:
-        """Take the models of ``mask`` from ``chosen``."""
         torch = self._torch
         where = as_tensor(mask).to(self._objective.device)
         return GridPoint(
@@ -140,19 +127,16 @@ class TorchModels(Models):
         )
 
     def move_to(self, point: GridPoint) -> None:
-        """Go to other points."""
         self.w, self.intercept = point
         self._list_columns()
 
     def movement(self, before: GridPoint) -> tuple[Array, Array]:
-        """‖w − w_before‖² and ‖w_before‖²."""
         old = before.w.double()
         moved = (self.w - old).square().sum(-1)
         both = to_host(self._torch.stack([moved, old.square().sum(-1)]))
         return both[0], both[1]
 
     def overflowed(self) -> Mask:
-        """Which models left the range of floating-point numbers."""
         finite = self._torch.isfinite(self.w).all(-1) & self._torch.isfinite(self.intercept)
         return ~to_host(finite)
 
@@ -188,11 +172,9 @@ class TorchModels(Models):
         return torch.addmm(base, factors, rows)
 
     def _keep_largest(self, candidate: Any) -> None:
-        """Set w to the k largest entries of each candidate; of equal ones, the first win.
-
-        One that is not finite comes first, and spoils every later step: the model is lost, and says
-        so at the end.
-        """
+        """Set w to the k largest entries of each candidate; of equal ones, the first win."""
+        # One that is not finite comes first, and spoils every later step: the model is lost, and
+        # says so at the end.
         torch = self._torch
         if self._constant is not None:
             candidate = candidate.masked_fill(self._constant, 0)

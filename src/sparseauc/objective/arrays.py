@@ -17,18 +17,12 @@ from .thresholding import ArrayDescent, Iterate, Rows, deal_blocks, descend_bloc
 
 
 class PairwiseLoss(NamedTuple):
-    """What the gradient of f_B needs besides the block's rows.
-
-    Attributes
-    ----------
-    mean_positive, mean_negative : ndarrays of shape (d,)
-    scale_positive, scale_negative : float
-        2 / (the block's share of all rows × the total weight of the class), which makes the mean
-        of ∇f_B over equally likely blocks equal to ∇F, exactly.
-    """
+    """What the gradient of f_B needs besides the block's rows."""
 
     mean_positive: Floats
     mean_negative: Floats
+    # 2 / (the block's share of all rows × the total weight of the class), which makes the mean of
+    # ∇f_B over equally likely blocks equal to ∇F, exactly.
     scale_positive: float
     scale_negative: float
 

@@ -21,14 +21,7 @@ from .thresholding import Iterate, Rows, threshold_step
 
 
 class ChunkObjective(Objective):
-    """F on rows that are read in chunks.
-
-    Parameters
-    ----------
-    chunks : Chunks
-    positive : bool ndarray of shape (n,)
-    weight : float64 ndarray of shape (n,) or None
-    """
+    """F on rows that are read in chunks."""
 
     def __init__(self, chunks: Chunks, positive: Mask, weight: Array | None) -> None:
         self.chunks = chunks

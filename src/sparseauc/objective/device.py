@@ -19,12 +19,7 @@ from .thresholding import counted_rows, deal_blocks
 
 
 class ResidentBlocks:
-    """Blocks of a tensor on the device.
-
-    Rows are copied once in the order of their blocks where there is room, so that a block is a
-    view; otherwise a block is gathered whenever it is visited. Rows that lie in order are views as
-    they are.
-    """
+    """Blocks of a tensor on the device: views where there is room to copy the rows in order."""
 
     def __init__(self, table: Any, blocks: RowBlocks) -> None:
         torch = import_torch()
@@ -50,8 +45,7 @@ class ResidentBlocks:
 class StreamedBlocks:
     """Blocks of an array on the host, or on disk, that pass through the device.
 
-    Rows are copied once, in the order of their blocks, to page-locked memory where there is room;
-    otherwise every block is gathered when it is visited.
+    Rows are copied once to page-locked memory where there is room, else gathered at every visit.
     """
 
     def __init__(self, table: npt.NDArray[Any], blocks: RowBlocks, device: Any) -> None:
@@ -80,21 +74,8 @@ class StreamedBlocks:
 class DeviceObjective(Objective):
     """F of a training set whose blocks are tensors on one device.
 
-    Parameters
-    ----------
-    chunks : DeviceChunks
-        The rows.
-    positive : bool ndarray of shape (n,)
-    weight : ndarray of shape (n,) or None
-
-    Attributes
-    ----------
-    device : torch.device
-    means : tensor of shape (2, d)
-        Of positives and negatives, on the device, in the type of the table.
-    shares : ndarray of shape (2, n)
-        Weight of each row in the mean of its class, 0 in that of the other.
-    class_weights : ndarray of shape (2,)
+    ``means``, of positives and negatives, are on the device, in the type of the table; ``shares``
+    are the weight of each row in the mean of its class, 0 in that of the other.
     """
 
     def __init__(self, chunks: DeviceChunks, positive: Mask, weight: Array | None) -> None:

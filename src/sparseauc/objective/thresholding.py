@@ -18,21 +18,12 @@ from ._protocol import Array, Floats, Indices, Mask, Point, SparseVector
 
 
 class Rows(NamedTuple):
-    """A training set, as kernels take it.
-
-    Attributes
-    ----------
-    table : ndarray of shape (n, d) or CSR
-    positive : bool ndarray of shape (n,)
-    weight : float64 ndarray of shape (n,), or (0,) without weights
-    constant : ndarray of int64
-        Columns that hold one value, which must not be chosen because of rounding errors.
-    """
+    """A training set, as kernels take it."""
 
     table: Table
     positive: Mask
-    weight: Array
-    constant: Indices
+    weight: Array  # of shape (0,) without weights
+    constant: Indices  # columns of one value, which must not be chosen because of rounding errors
 
     @property
     def counted(self) -> Indices:
@@ -41,25 +32,14 @@ class Rows(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """w_t in kernels: dense, for CSR rows, and as a list of its non-zeros.
-
-    Attributes
-    ----------
-    w : ndarray of shape (d,)
-    support, values : ndarrays of shape (k,)
-        The first entries are the non-zeros, by ascending column.
-    size : int64 ndarray of shape (1,)
-        How many they are; −1 once w has overflowed.
-    candidate, magnitudes : ndarrays of shape (d,)
-        Scratch space: −γ∇f_B(w), and what the selection of the k largest needs.
-    """
+    """w_t in kernels: dense, for CSR rows, and as a list of its non-zeros."""
 
     w: Floats
-    support: Indices
+    support: Indices  # of length k; the first entries are the non-zeros, by ascending column
     values: Floats
-    size: Indices
-    candidate: Floats
-    magnitudes: Floats
+    size: Indices  # how many they are, in an array of one; −1 once w has overflowed
+    candidate: Floats  # −γ∇f_B(w)
+    magnitudes: Floats  # scratch space for the selection of the k largest
 
     @classmethod
     def zeros(cls, n_features: int, k: int, dtype: Any) -> Iterate:
@@ -130,16 +110,7 @@ def threshold_epoch(loss, rows, order, starts, drawn, step, k, iterate):  # type
 
 
 class ArrayDescent:
-    """Hard thresholding of a loss on rows in memory.
-
-    Parameters
-    ----------
-    rows : Rows
-    loss : NamedTuple
-        With an overload of ``descend_block``.
-    blocks : RowBlocks
-    iterate : Iterate
-    """
+    """Hard thresholding of a loss with an overload of ``descend_block`` on rows in memory."""
 
     def __init__(self, rows: Rows, loss: Any, blocks: RowBlocks, iterate: Iterate) -> None:
         self.rows, self.loss, self.blocks, self.iterate = rows, loss, blocks, iterate

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ..selection.confidence import scores_by
+
 
 def fitted_step(estimator: Any, attribute: str, otherwise: str) -> Any:
     """Last step of a fitted estimator, which must have an attribute."""
@@ -29,9 +31,4 @@ def names_of(columns: npt.NDArray[Any], names: Sequence[str] | None) -> list[str
 
 def scores_of(estimator: Any, X: Any) -> npt.NDArray[Any]:
     check_is_fitted(estimator)
-    scores: npt.NDArray[Any]
-    if hasattr(estimator, "decision_function"):
-        scores = estimator.decision_function(X)
-    else:
-        scores = estimator.predict_proba(X)[:, 1]
-    return scores
+    return scores_by(estimator, X)

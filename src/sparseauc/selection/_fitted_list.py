@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import SparseAUCClassifier
-from ..estimators._base import check_finite
 from ..metrics import fast_auc
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
@@ -24,33 +23,15 @@ Mask = npt.NDArray[np.bool_]
 
 
 class FittedList(NamedTuple):
-    """What questions about a list need.
+    """What questions about a list need."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR of shape (n, d)
-    positive : bool ndarray of shape (n,)
-    gram : StandardisedGram
-        Of these rows.
-    support : int64 ndarray of shape (k,)
-        The chosen columns, ascending.
-    alpha : float
-        Ridge on the standardised scale.
-    restrictions : Restrictions
-        What the model's list obeys.
-    names : ndarray of shape (d,)
-        Names of the columns, or their indices.
-    strata : Strata or None
-        Strata of the rows, if only pairs of one stratum count.
-    """
-
-    X: Any
+    X: Any  # array or CSR
     positive: Mask
-    gram: StandardisedGram
-    support: Indices
-    alpha: float
-    restrictions: Restrictions
-    names: npt.NDArray[Any]
+    gram: StandardisedGram  # of these rows
+    support: Indices  # the chosen columns, ascending
+    alpha: float  # ridge on the standardised scale
+    restrictions: Restrictions  # what the model's list obeys
+    names: npt.NDArray[Any]  # of the columns, or their indices
     strata: Strata | None = None
 
     @classmethod
@@ -72,11 +53,7 @@ class FittedList(NamedTuple):
                 "this model chose groups of columns, which no single column can stand in for: "
                 "fit one without groups"
             )
-        X = validate_data(
-            model, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )  # fmt: skip
-        check_finite(model, X)
+        (X,) = model._check_table(X, reset=False)
         positive = _positive_rows(model, X, y)
         if hasattr(model, "n_strata_") and strata is None:
             raise ValueError("this model compares rows within strata: give those of the fit too")

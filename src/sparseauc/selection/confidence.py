@@ -158,26 +158,12 @@ def comparable_scores(
     """Score test rows on a scale that the models of all folds share.
 
     The unit is the distance between the mean scores of the two training classes, and zero lies
-    midway. The order of rows within a fold does not change. Probabilities, of classifiers without a
-    decision function, are not rescaled.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted to the training rows.
-    X : array-like, sparse matrix or frame of shape (n, d)
-    positive : ndarray of bool of shape (n,)
-    train, test : ndarray of int
-        Numbers of rows.
-
-    Returns
-    -------
-    ndarray of shape (n_test,)
+    midway. Probabilities, of classifiers without a decision function, are not rescaled.
     """
-    scores = np.asarray(_scores(model, _safe_indexing(X, test)), np.float64)
+    scores = np.asarray(scores_by(model, _safe_indexing(X, test)), np.float64)
     if not hasattr(model, "decision_function"):
         return scores
-    fitted = np.asarray(_scores(model, _safe_indexing(X, train)), np.float64)
+    fitted = np.asarray(scores_by(model, _safe_indexing(X, train)), np.float64)
     high, low = fitted[positive[train]].mean(), fitted[~positive[train]].mean()
     # A model that does not tell its own training rows apart has no unit; its order is kept.
     gap = high - low if high > low else 1.0
@@ -195,23 +181,8 @@ def pool_folds(
 ) -> NestedScores:
     """Pool the scores of all folds and compute their AUC.
 
-    Parameters
-    ----------
-    parts : sequence of ndarray
-        Scores of each fold's test rows, from ``comparable_scores``.
-    tests : sequence of ndarray of int
-        Numbers of those rows; each row is in one fold.
-    positive : ndarray of bool of shape (n,)
-    confidence : float, default=0.95
-        Level of the interval.
-    columns : sequence of ndarray of int, optional
-        Columns that each fold's model uses, from ``columns_used``.
-    strata : ndarray of shape (n,), optional
-        Stratum of each row: only pairs of one stratum, and fold, count.
-
-    Returns
-    -------
-    NestedScores
+    ``parts`` are the ``comparable_scores`` of the rows ``tests`` of each fold, ``columns`` those
+    that its model uses. With ``strata`` only pairs of one stratum and fold count.
     """
     scores, folds = np.empty(positive.size), np.empty(positive.size, np.intp)
     fold_aucs = np.full(len(tests), np.nan)
@@ -235,10 +206,7 @@ def pool_folds(
 def auc_within(
     scores: npt.NDArray[Any], positive: Mask, *strata: npt.NDArray[Any], confidence: float = 0.95
 ) -> AUCInterval | None:
-    """AUC of pairs that agree in all these strata; None where there are none.
-
-    Strata without pairs are not warned of.
-    """
+    """AUC of pairs that agree in all these strata; None, without a warning, if there are none."""
     code = np.zeros(positive.size, np.int64)
     for one in strata:
         numbers = np.unique(one.astype(np.str_), return_inverse=True)[1]
@@ -254,10 +222,7 @@ def auc_within(
 def fit_rows(
     estimator: Any, X: Any, y: npt.NDArray[Any], rows: Indices, **known: npt.NDArray[Any] | None
 ) -> Any:
-    """Fit an estimator to some rows, or all, with what is known of them beside X and y.
-
-    What is known goes to the last step of a pipeline.
-    """
+    """Fit an estimator to some rows; what else is known goes to the last step of a pipeline."""
     prefix = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
     given = {f"{prefix}{name}": of[rows] for name, of in known.items() if of is not None}
     return estimator.fit(X if rows.size == y.size else _safe_indexing(X, rows), y[rows], **given)
@@ -450,7 +415,7 @@ def _mean_auc(
         for train, test in splitter.split(X, labels):
             model = fit_rows(clone(estimator), X, labels, train, strata=strata)
             within = np.zeros(test.size) if strata is None else strata[test]
-            area = auc_within(_scores(model, _safe_indexing(X, test)), positive[test], within)
+            area = auc_within(scores_by(model, _safe_indexing(X, test)), positive[test], within)
             aucs.append(np.nan if area is None else area.auc)
     return float(np.mean(aucs))
 
@@ -551,7 +516,7 @@ def optimism_bootstrap(
     check_scalar(n_bootstrap, "n_bootstrap", Integral, min_val=2)
     labels, positive = _check_labels(X, y)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_bootstrap)
-    apparent = fast_auc(_scores(clone(estimator).fit(X, labels), X), positive)
+    apparent = fast_auc(scores_by(clone(estimator).fit(X, labels), X), positive)
     aucs = np.array(
         Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_draw)(estimator, X, labels, positive, seed) for seed in seeds.tolist()
@@ -574,7 +539,7 @@ def _draw(
     """AUCs on the rows drawn, on all rows, and on those left out (NaN without both classes)."""
     rows = resample(np.arange(labels.size), stratify=labels, random_state=seed)
     model = clone(estimator).fit(_safe_indexing(X, rows), labels[rows])
-    scores = _scores(model, X)
+    scores = scores_by(model, X)
     left_out = np.setdiff1d(np.arange(labels.size), rows)
     out_of_bag = np.nan
     if np.unique(positive[left_out]).size == 2:
@@ -617,7 +582,7 @@ def _splitter(
     return kind(int(cv), shuffle=True, random_state=rng.randint(np.iinfo(np.int32).max))
 
 
-def _scores(model: Any, X: Any) -> npt.NDArray[Any]:
+def scores_by(model: Any, X: Any) -> npt.NDArray[Any]:
     """Scores of rows by a fitted classifier, higher for the class that sorts last."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X))

@@ -87,13 +87,7 @@ class PointScore:
 
 
 def write_points(score: Mapping[str, Any]) -> str:
-    """Write points on a page: columns, units, points, and the risk by total.
-
-    Parameters
-    ----------
-    score : mapping
-        Of :meth:`PointScore.as_dict`, or from a model file.
-    """
+    """Write points, as ``PointScore.as_dict`` gives them, on a page."""
     columns = score["columns"]
     width = max([len("column"), *(len(one["column"]) for one in columns)])
     lines = [f"Points for {score['positive']}", "", f"{'column':<{width}}  points  for each"]

@@ -225,17 +225,12 @@ def stability_selection(
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
     pairs = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_supports_of_pair)(
-            X,
-            positive,
-            weight,
-            divided,
+            X, positive, weight, divided,
             [np.flatnonzero(np.isin(units, half)) for half in complementary_halves(cells, seed)],
-            ks,
-            float(alpha),
-            restrictions,
+            ks, float(alpha), restrictions,
         )
         for seed in seeds.tolist()
-    )
+    )  # fmt: skip
 
     columns = np.unique(np.concatenate([s for pair in pairs for half in pair for s in half]))
     counts = np.zeros((ks.size, columns.size), np.int64)
@@ -307,12 +302,10 @@ def _supports_of_pair(
 
 
 def _r_concave_tail(mean: float, least: int, top: int, r: float) -> float:
-    """Largest P(N ≥ least) of an r-concave N on 0 … top with this mean; r < 0.
-
-    A distribution f is r-concave when f^r is convex. The largest tail is that of a power cut off,
-    f(i) ∝ (a + i)^(1/r) for i ≤ c, with what it lacks of the mean as an atom at c + 1 (Shah and
-    Samworth 2013, appendix); what remains is to search over c and a. They are kept as log a.
-    """
+    """Largest P(N ≥ least) of an r-concave N on 0 … top with this mean; r < 0."""
+    # A distribution f is r-concave when f^r is convex. The largest tail is that of a power cut off,
+    # f(i) ∝ (a + i)^(1/r) for i ≤ c, with what it lacks of the mean as an atom at c + 1 (Shah and
+    # Samworth 2013, appendix); what remains is to search over c and a. They are kept as log a.
     count = np.arange(top + 1.0)
     # Below twice the mean the largest tail is of another form; one is always a bound.
     shortest = ceil(2.0 * mean) + 1

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..estimators._base import check_finite
 from ..metrics import fast_auc
 from ..path.limits import column_labels
 from .confidence import auc_within
@@ -79,11 +78,7 @@ def column_table(
     import pandas as pd
 
     check_is_fitted(model)
-    X = validate_data(
-        model, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-    )  # fmt: skip
-    check_finite(model, X)
+    (X,) = model._check_table(X, reset=False)
     positive = _positive_rows(model, X, y)
     if stability is not None and stability.frequency.size != model.n_features_in_:
         raise ValueError(
@@ -155,20 +150,9 @@ def _column(X: Any, j: int) -> npt.NDArray[np.float64]:
 
 
 def near_copies(X: Any, chosen: Sequence[int], least: float = 0.9) -> list[list[tuple[int, float]]]:
-    """Find columns that are highly correlated with each chosen column.
+    """Columns highly correlated with each chosen one, and the correlation, the strongest first.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n, d)
-        Finite. Of many rows a hundred to a thousand are looked at, spread evenly.
-    chosen : sequence of int
-    least : float, default=0.9
-        Least correlation, by absolute value.
-
-    Returns
-    -------
-    list of list of (int, float)
-        For each chosen column the others and their correlation, the strongest first.
+    Of many rows a hundred to a thousand are looked at, spread evenly.
     """
     n, d = X.shape
     count = min(n, int(np.clip(_MOST_PRODUCTS / (d * max(1, len(chosen))), 100, 1000)))
