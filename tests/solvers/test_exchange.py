@@ -13,12 +13,13 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
+from sparseauc.moments.base import NotGathered
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.objective import minimise_on_support
 from sparseauc.solvers import exchange, working_set
 from sparseauc.solvers.exchange import make_state
 from sparseauc.solvers.restrictions import Restrictions
-from sparseauc.solvers.working_set import exchange_path, stages
+from sparseauc.solvers.working_set import KnownH, exchange_path, stages
 
 # ----------------------------------------------------- the oracle: least squares on each support
 
@@ -279,6 +280,59 @@ def test_same_answer_again():
     for one, other in zip(first, second, strict=True):
         assert_array_equal(one.support, other.support)
         assert_array_equal(one.coef, other.coef)
+
+
+class PartlyGathered(StandardisedGram):
+    """Gives the rows of H, and H among the columns, that were gathered."""
+
+    def __init__(self, quadratic):
+        super().__init__(quadratic)
+        self.gathered = NotGathered()
+
+    def rows(self, columns):
+        if missing := set(columns.tolist()) - self.gathered.rows:
+            raise NotGathered(rows=missing)
+        return super().rows(columns)
+
+    def block(self, columns, others):
+        if missing := {*columns.tolist(), *others.tolist()} - self.gathered.block:
+            raise NotGathered(block=missing)
+        return super().block(columns, others)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.integers(2, 40),
+    k=st.integers(1, 12),
+    alphas=st.lists(st.sampled_from([0.0, 0.01, 1.0, 100.0]), min_size=1, max_size=3),
+    integer=st.booleans(),
+    first=st.sampled_from([1, 5, 20]),
+    n_fixed=st.integers(0, 2),
+)
+def test_estimates_of_what_is_not_gathered_change_no_list(
+    seed, d, k, alphas, integer, first, n_fixed
+):
+    X, y = problem(seed, 60, d, integer)
+    restrictions = Restrictions(np.arange(min(n_fixed, k, d)))
+    gram = PartlyGathered(class_moments(X, y))
+    known = KnownH(gram)
+    with mock.patch.object(working_set, "_PER_CEILING", 0):
+        for alpha in alphas:
+            arguments = min(k, d), alpha, restrictions
+            expected = exchange_path(gram_of(X, y), *arguments, first=first)
+            path = None
+            while path is None:
+                try:
+                    path = exchange_path(gram, *arguments, known, first=first)
+                except NotGathered as missing:
+                    more = gram.gathered | missing
+                    assert len(more.rows) + len(more.block) > (
+                        len(gram.gathered.rows) + len(gram.gathered.block)
+                    )
+                    gram.gathered = more
+            for one, other in zip(path, expected, strict=True):
+                assert_array_equal(one.support, other.support)
+                assert_allclose(one.coef, other.coef, atol=1e-12)
 
 
 @pytest.mark.parametrize("first", [40, 1000])

@@ -170,8 +170,8 @@ class GatheredMoments:
         """The same for some columns with others, of shape (columns, others)."""
         if self._rows.has(columns):
             return self._summed(self._rows, parts, columns, others, mean, side)
-        if not self._block.has(columns) or not self._block.has(others):
-            raise NotGathered(block=[*columns.tolist(), *others.tolist()])
+        if missing := {*columns.tolist(), *others.tolist()} - self._block.place.keys():
+            raise NotGathered(block=missing)
         return self._summed(self._block, parts, columns, others, mean, side)
 
     def _summed(
@@ -232,7 +232,7 @@ class _GatheredBlock:
 
     def __init__(self, products: list[list[Array]]) -> None:
         self.columns = np.empty(0, np.int64)
-        self._place: dict[int, int] = {}
+        self.place: dict[int, int] = {}
         self._products = products
 
     def add(self, columns: Indices, products: list[list[Array]]) -> None:
@@ -246,15 +246,11 @@ class _GatheredBlock:
                 block[:old, old:] = more[side][:, :old].T
                 part[side] = block
         self.columns = np.concatenate([self.columns, columns])
-        self._place |= {column: old + i for i, column in enumerate(columns.tolist())}
-
-    def has(self, columns: Indices) -> bool:
-        """Whether all these columns were gathered."""
-        return all(column in self._place for column in columns.tolist())
+        self.place |= {column: old + i for i, column in enumerate(columns.tolist())}
 
     def sum_over(self, parts: list[int], side: int, columns: Indices, others: Indices) -> Array:
         """Products of one class over some parts, of some columns with others."""
-        first, second = ([self._place[j] for j in some.tolist()] for some in (columns, others))
+        first, second = ([self.place[j] for j in some.tolist()] for some in (columns, others))
         at = np.ix_(first, second)
         return np.asarray(_sum(self._products[number][side][at] for number in parts))
 

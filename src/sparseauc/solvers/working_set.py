@@ -68,6 +68,8 @@ EQUAL = 1e-12
 LEAST_EXPLAINED = 1e-12
 # Columns are ruled out where rounding could not have done so.
 _NEARLY = 0.999999
+# What is added to columns of H that depend linearly, so that estimates can be made from them.
+_NEARLY_NOTHING = 1e-6
 # What doing without a column costs at least, so that it can be divided by.
 _LEAST_LOSS = 1e-150
 # Numbers of rows of H that are kept whatever the lengths of the lists: 64 MiB.
@@ -86,34 +88,67 @@ def stages(k_max: int) -> Iterator[tuple[range, int]]:
 class KnownH:
     """What was computed of H, kept for the next question and the next ridge.
 
+    Where another pass over the rows must gather what is asked for, an estimate takes its place: as
+    if columns had nothing in common but what the rows of H that are known explain. So a search runs
+    to its end, and all that it lacked is gathered in one pass.
+
     Parameters
     ----------
     gram : StandardisedGram
+
+    Attributes
+    ----------
+    missing : NotGathered
+        What was estimated since ``forget_estimates``: an answer is none while there is any.
     """
 
     def __init__(self, gram: StandardisedGram) -> None:
         self._gram = gram
         self._rows: dict[int, Array] = {}
+        self._estimated: dict[int, Array] = {}
         self._columns = np.empty(0, np.int64)
         self._block = np.empty((0, 0))
+        self._n_exact = 0
         self._place = np.full(gram.n_features, -1, np.int64)
         # What checks found, for searches that begin again when more of H was gathered.
         self.checks: dict[tuple[Any, ...], Indices] = {}
+        self.missing = NotGathered()
 
-    def fetch(self, columns: Indices) -> None:
-        """Compute the rows of some columns that are not known yet."""
-        missing = [j for j in columns.tolist() if j not in self._rows]
+    def forget_estimates(self) -> None:
+        """Go back to what is exact."""
+        self.missing = NotGathered()
+        self._estimated = {}
+        self._place[self._columns[self._n_exact :]] = -1
+        self._columns = self._columns[: self._n_exact]
+        self._block = self._block[: self._n_exact, : self._n_exact]
+
+    def fetch(self, columns: Indices) -> bool:
+        """Compute the rows of some columns that are not known yet; say whether all are exact."""
+        wanted = [j for j in columns.tolist() if j not in self._rows]
         room = max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size)
-        if len(self._rows) + len(missing) > room:
-            self._rows, missing = {}, columns.tolist()  # no room for more: begin again
-        if missing:
-            self._rows |= zip(missing, self._gram.rows(np.array(missing, np.int64)), strict=True)
+        if len(self._rows) + len(wanted) > room:
+            self._rows, wanted = {}, columns.tolist()  # no room for more: begin again
+        try:
+            self._compute_rows(wanted)
+        except NotGathered as missing:
+            self.missing |= missing
+            self._compute_rows([j for j in wanted if j not in missing.rows])
+            lacking = sorted(missing.rows - self._estimated.keys())
+            estimates = self._estimate(np.array(lacking, np.int64), np.arange(self._place.size))
+            self._estimated |= zip(lacking, estimates, strict=True)
+            return False
+        return True
+
+    def _compute_rows(self, columns: list[int]) -> None:
+        if columns:
+            self._rows |= zip(columns, self._gram.rows(np.array(columns, np.int64)), strict=True)
 
     def part(self, columns: Indices, others: slice | Indices) -> Array:
         """Rows of columns that were fetched, restricted to some other columns."""
         part = np.empty((columns.size, self._gram.delta[others].size))
         for row, column in zip(part, columns.tolist(), strict=True):
-            row[:] = self._rows[column][others]
+            known = self._rows if column in self._rows else self._estimated
+            row[:] = known[column][others]
         return part
 
     def block(self, columns: Indices, others: Indices | None = None) -> Array:
@@ -123,13 +158,38 @@ class KnownH:
             old = self._columns.size
             every = np.concatenate([self._columns, new])
             block = np.empty((every.size, every.size))
-            block[old:] = self._gram.block(new, every)
+            exact = old == self._n_exact
+            try:
+                block[old:] = self._gram.block(new, every)
+            except NotGathered as missing:
+                self.missing |= missing
+                exact = False
+                block[old:] = self._estimate(new, every)
+                lacking = sorted(missing.block | missing.rows)
+                first, second = (np.flatnonzero(~np.isin(some, lacking)) for some in (new, every))
+                known = self._gram.block(new[first], every[second])
+                block[np.ix_(old + first, second)] = known
             block[:old, :old] = self._block
             block[:old, old:] = block[old:, :old].T
             self._columns, self._block = every, block
             self._place[new] = np.arange(old, every.size)
+            if exact:
+                self._n_exact = every.size
         across = self._place[columns if others is None else others]
         return self._block[self._place[columns][:, None], across]
+
+    def _estimate(self, columns: Indices, others: Indices) -> Array:
+        """H of some columns with others, by what the rows that are known explain of both."""
+        delta, known = self._gram.delta, np.array(sorted(self._rows), np.int64)
+        left, right, within = (
+            self.part(known, some) - np.outer(delta[known], delta[some])
+            for some in (columns, others, known)
+        )
+        within += _NEARLY_NOTHING * np.diag(self._gram.diagonal[known])
+        estimate: Array = np.outer(delta[columns], delta[others])
+        estimate += np.linalg.solve(within, left).T @ right
+        same = columns[:, None] == others
+        return np.where(same, self._gram.diagonal[others], estimate)
 
 
 def exchange_path(
@@ -175,16 +235,18 @@ def exchange_path(
         other join.
     """
     restrictions = restrictions or Restrictions()
-    search = _Search(gram, alpha, restrictions, known or KnownH(gram), money, first, thorough)
+    known = known or KnownH(gram)
+    known.forget_estimates()
+    search = _Search(gram, alpha, restrictions, known, money, first, thorough)
     supports: list[Indices] = []
     for sizes, ceiling in stages(k_max):
         supports += search.settle(sizes, ceiling)
         if search.exhausted:
             break
-    if search.missing:
-        raise search.missing
     supports = search.replace_by_first_of_equals(supports[: k_max + 1 - search.lowest])
     path = [search.solve(support) for support in supports]
+    if known.missing:
+        raise known.missing
     explained = [solution.objective < dependence_tolerance(gram.precision) for solution in path]
     if any(explained):  # nothing is left for more columns
         path = path[: explained.index(True) + 1]
@@ -416,8 +478,6 @@ class _Search:
     ----------
     lowest : int
         Size of the smallest support: the number of fixed columns that count.
-    missing : NotGathered
-        Rows of H that checks lacked; what was found is not final while there are any.
     exhausted : bool
         Whether no column is left that adds anything to the largest support found.
     """
@@ -428,7 +488,6 @@ class _Search:
     ) -> None:  # fmt: skip
         self._gram, self._alpha, self._known, self._first = gram, alpha, known, first
         self._money, self._thorough = money, thorough
-        self.missing = NotGathered()
         self._checked: set[bytes] = set()
         self._restrictions = restrictions
         self._fixed, self._excluded = restrictions.masks(gram.n_features)
@@ -490,29 +549,24 @@ class _Search:
             unchecked.append(self._W[_support(found, last)])
         if not unchecked:
             return False
-        try:
-            helpful = self._find_helpful(unchecked)
-            if helpful.size:
-                self._add(helpful)
-            else:
-                self._checked |= {A.tobytes() for A in unchecked}
-            return helpful.size > 0
-        except NotGathered as missing:
-            # Go on as if nothing helped, to learn what else will be asked for.
-            self.missing |= missing
-            known = [A for A in unchecked if missing.rows.isdisjoint(A.tolist())]
-            if missing.rows and known:
-                likely = self._find_helpful(known).tolist()
-                self.missing |= NotGathered(likely, [*self._W.tolist(), *likely])
-            return False
+        helpful = self._find_helpful(unchecked)
+        if helpful.size:
+            self._add(helpful)
+        else:
+            self._checked |= {A.tobytes() for A in unchecked}
+        return helpful.size > 0
 
     def _find_helpful(self, supports: list[Indices]) -> Indices:
         """Columns outside the working set that would better a support, most helpful first."""
         columns = self._W.tobytes(), *(A.tobytes() for A in supports)
         question = self._alpha, self._money, self.exhausted, columns
-        if question not in self._known.checks:
-            self._known.checks[question] = self._compare_gains(supports, joins=self.exhausted)
-        return self._known.checks[question]
+        if question in self._known.checks:
+            return self._known.checks[question]
+        exact = self._known.fetch(np.unique(np.concatenate(supports)))
+        helpful = self._compare_gains(supports, joins=self.exhausted)
+        if exact:
+            self._known.checks[question] = helpful
+        return helpful
 
     def _sweep(self, ceiling: int, sizes: range) -> Found:
         """Search within the working set; supports of fewer columns than these are settled."""
@@ -567,12 +621,7 @@ class _Search:
         # At the end: places of earlier columns stay what they are.
         new, old = np.sort(columns), self._W.size
         W = np.concatenate([self._W, new])
-        try:
-            rows = self._known.block(new, W)
-        except NotGathered as missing:
-            # Columns that help will be chosen: their rows are asked for along with their block.
-            likely = NotGathered(rows=new.tolist() if old else ())
-            raise self.missing | missing | likely from None
+        rows = self._known.block(new, W)
         H = np.empty((W.size, W.size))
         H[:old, :old], H[old:], H[:old, old:] = self._H, rows, rows[:, :old].T
         self._W, self._H = W, H
@@ -583,7 +632,7 @@ class _Search:
         place = self._place[support]
         block = self._H[np.ix_(place, place)] if place.min(initial=0) >= 0 else None
         if block is None:
-            block = self._gram.block(support, support)
+            block = self._known.block(support)
         delta = self._gram.delta[support]
         solution = solve_on(block, delta, support, self._alpha)
         if self._restrictions.right_signs(support, solution.coef):
@@ -607,7 +656,6 @@ class _Search:
         union = np.unique(np.concatenate(supports))
         if union.size == 0 and not joins:
             return union
-        self._known.fetch(union)
         H, delta, fixed = self._known.part(union, union), gram.delta[union], self._fixed[union]
         tolerance = dependence_tolerance(gram.precision)
         factor, smallest = _factorise(H + alpha * np.eye(union.size), bound=gram.n_features > TILE)
