@@ -227,12 +227,9 @@ def shared_panel(
     always_include: Iterable[str] = (),
     layer: str | None = None,
     use_raw: bool | None = None,
-    alpha: float | Literal["cv"] = "cv",
-    gains: Literal["sum", "turns", "cv"] = "cv",
-    cv: int = 5,
+    alpha: float = 5.0,
     min_cells: int = 3,
     key_added: str = "shared_panel",
-    random_state: int = 0,
 ) -> pd.DataFrame:
     """Find one panel of k genes for all cell types, or extend one that there is.
 
@@ -244,20 +241,19 @@ def shared_panel(
         Genes of the panel, those always included among them.
     always_include : iterable of str
         Genes that are on the panel: one that exists and is to be extended.
-    alpha, gains, cv, random_state
+    alpha : float, default=5.0
         As of :class:`sparseauc.SharedListClassifier`, which finds the panel.
     min_cells : int, default=3
         Cells of types with fewer are left out, with a warning.
     key_added : str, default="shared_panel"
         ``adata.var`` gets a column of this name, true for the genes of the panel, and ``adata.uns``
-        the parameters and, where anything was tried, ``balanced_accuracy`` and ``auc``: of a
-        multinomial logistic regression on cells left out, the mean over folds. The best was chosen
-        by them, so they are a little too good.
+        the parameters.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each gene:
+        One row for each gene, in the order in which they joined the panel: its first genes are the
+        panel of fewer.
 
         - ``gene``;
         - ``group``: the type that the gene alone tells best from the rest;
@@ -289,30 +285,23 @@ def shared_panel(
     label = np.where(np.isin(label, kept), label, -1)
     reader = _Reader(table, genes, np.asarray(adata.obs_names))
     given = [str(gene) for gene in always_include]
-    model = SharedListClassifier(
-        k=int(k), alpha=alpha, gains=gains, cv=cv, always_include=given, random_state=random_state
-    )
+    model = SharedListClassifier(k=int(k), alpha=alpha, always_include=given)
     # Cells without a type weigh nothing.
     model.fit(reader, np.maximum(label, kept[0]), sample_weight=(label >= 0).astype(np.float64))
     cells = np.flatnonzero(label >= 0)
-    values = reader.take(cells, model.support_)
+    values = reader.take(cells, model.order_)
     aucs = np.array(
         [[fast_auc(column, label[cells] == number) for number in kept] for column in values.T]
     )
     best = np.argmax(np.abs(aucs - 0.5), axis=1)
     auc = aucs[np.arange(best.size), best]
-    names = genes[model.support_]
-    tried: dict[str, float] = {}
-    if hasattr(model, "cv_results_"):
-        place = int(np.argmax(model.cv_results_["balanced_accuracy"] + model.cv_results_["auc"]))
-        tried = {key: float(model.cv_results_[key][place]) for key in ("balanced_accuracy", "auc")}
+    names = genes[model.order_]
     adata.var[key_added] = adata.var_names.isin(names)
     adata.uns[key_added] = {
         "params": {
             "groupby": groupby, "use_raw": use_raw, "layer": layer, "k": int(k),
-            "always_include": given, "alpha": model.alpha_, "gains": model.gains_,
+            "always_include": given, "alpha": float(alpha),
         },
-        **tried,
     }  # fmt: skip
     import pandas as pd
 

@@ -1,147 +1,142 @@
-"""One list for all classes: against all lists there are, and against columns outside."""
-
-from itertools import combinations
+"""One list for all classes, against the same steps taken on the rows themselves."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from sparseauc.chunks import chunks_in_memory
-from sparseauc.moments import class_moments, one_vs_rest
-from sparseauc.moments.gram import StandardisedGram
-from sparseauc.moments.one_vs_rest import OneVsRest
-from sparseauc.path.path import path_of_moments
+from sparseauc.moments.many_classes import ManyClasses
 from sparseauc.solvers.restrictions import Restrictions
-from sparseauc.solvers.shared import list_by_turns, shared_lists
+from sparseauc.solvers.shared import shared_list
+
+CONSTANT = 1
 
 
-def problem(seed, d=10, n=60, n_classes=4, correlation=0.6, constant=False):
+def problem(seed, d=9, n=60, n_classes=4, correlation=0.6, offset=0.0, weighted=False):
     rng = np.random.default_rng(seed)
-    label = rng.integers(0, n_classes, n)
-    label[:n_classes] = np.arange(n_classes)
-    X = rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[label]
-    X += correlation * rng.normal(size=(n, 1)) * rng.normal(size=d)
-    if constant:
-        X[:, 1] = 0.1
-    grams = [
-        StandardisedGram(m) for m in OneVsRest(chunks_in_memory(X), label, n_classes).against_rest()
-    ]
-    return X, label, grams
+    label = rng.integers(-1, n_classes, n)
+    label[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)
+    X = rng.normal(size=(n, d)) + rng.normal(size=(n_classes + 1, d))[label]
+    X += correlation * rng.normal(size=(n, 1)) * rng.normal(size=d) + offset
+    X[:, CONSTANT] = 0.1
+    weight = rng.integers(1, 4, n).astype(float) if weighted else None
+    return X, label, weight
 
 
-def explained(grams, support, alpha):
-    """Sum over classes of δᵀ(H + alpha)⁻¹δ on a list."""
-    A = np.array(sorted(support), np.int64)
-    total = 0.0
-    for gram in grams:
-        H = gram.block(A, A) + alpha * np.eye(A.size)
-        total += gram.delta[A] @ np.linalg.solve(H, gram.delta[A])
-    return total
-
-
-def test_moments_are_those_of_each_class_against_the_rest(monkeypatch):
-    monkeypatch.setattr(one_vs_rest, "_OWN", 0.5)
-    X, label, grams = problem(0, n_classes=3)
-    for number, gram in enumerate(grams):
-        positive = label == number
-        weight = np.where(positive, 1 / positive.sum(), 1 / (~positive).sum())
-        alone = StandardisedGram(class_moments(X, positive, weight))
-        every = np.arange(X.shape[1])
-        assert_allclose(gram.delta, alone.delta, rtol=1e-10)
-        assert_allclose(gram.scale, alone.scale, rtol=1e-10)
-        assert_allclose(gram.rows(every), alone.rows(every), rtol=1e-9, atol=1e-12)
-        assert_allclose(gram.block(every[:3], every[4:]), alone.rows(every)[:3, 4:], atol=1e-12)
-
-
-def test_the_spread_of_the_others_counts_for_more():
-    X, label, grams = problem(1, n_classes=3)
-    for number, gram in enumerate(grams):
-        own, rest = X[label == number], X[label != number]
-        delta = rest.mean(axis=0) - own.mean(axis=0)
-        spread = 0.4 * np.cov(own.T, bias=True) + 1.6 * np.cov(rest.T, bias=True)
-        scale = np.sqrt(spread.diagonal() / 2 + delta**2 / 4)
-        H = (spread + np.outer(delta, delta)) / np.outer(scale, scale)
-        assert_allclose(gram.delta, delta / scale, rtol=1e-9)
-        assert_allclose(gram.rows(np.arange(X.shape[1])), H, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("alpha", [0.01, 1.0, 10.0])
-def test_best_of_all_lists_nearly_always(alpha):
-    best = 0
-    for seed in range(40):
-        d = 8 + seed % 5
-        _, _, grams = problem(seed, d=d, correlation=seed % 3)
-        k = 2 + seed % 4
-        ((first, *_),) = shared_lists(grams, np.array([k]), alpha)
-        assert first.support.size == k
-        mine = explained(grams, first.support, alpha)
-        optimum = max(explained(grams, A, alpha) for A in combinations(range(d), k))
-        assert mine <= optimum * (1 + 1e-9)
-        best += mine >= optimum * (1 - 1e-9)
-    assert best >= 39
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 6), st.booleans())
-def test_lists_keep_to_restrictions_and_no_exchange_improves_them(seed, n_classes, k, constant):
-    _, _, grams = problem(seed, d=9, n_classes=n_classes, constant=constant)
-    restrictions = Restrictions(np.array([1]), np.array([2, 7]))
-    lists = shared_lists(grams, np.arange(1, k + 1), 1.0, restrictions, first=3)
-    for wanted, solutions in enumerate(lists, start=1):
-        support = solutions[0].support
-        assert len(solutions) == n_classes
-        assert all(np.array_equal(one.support, support) for one in solutions)
-        assert (1 in support) != constant
-        assert support.size == wanted - constant
-        assert not {2, 7} & set(support.tolist())
-        total = n_classes - sum(one.objective for one in solutions)
-        assert_allclose(total, explained(grams, support, 1.0), rtol=1e-9, atol=1e-12)
-        free = set(support.tolist()) - {1}
-        others = set(range(9)) - set(support.tolist()) - {1, 2, 7}
-        for leaves in free:
-            for joins in others:
-                exchanged = set(support.tolist()) - {leaves} | {joins}
-                assert explained(grams, exchanged, 1.0) <= total * (1 + 1e-9)
-
-
-def by_turns_naively(grams, k, alpha, fixed=()):
-    """Each class in turn, the one that gains most first, adds what gains it most."""
-    chosen, waiting = list(fixed), set()
-
-    def gain(gram, columns):
-        before, after = explained([gram], chosen, alpha), explained([gram], columns, alpha)
-        return after - before
-
-    while len(chosen) < k:
-        waiting = waiting or set(range(len(grams)))
-        gains = {
-            (number, column): gain(grams[number], [*chosen, column])
-            for number in waiting
-            for column in range(grams[0].n_features)
-            if column not in chosen
-        }
-        number, column = max(gains, key=gains.__getitem__)
-        chosen.append(column)
-        waiting.remove(number)
-    return sorted(chosen)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 8), st.booleans())
-def test_classes_take_turns(seed, n_classes, k, fixed):
-    _, _, grams = problem(seed, d=9, n_classes=n_classes)
-    columns = np.array([4]) if fixed else np.empty(0, np.int64)
-    support = list_by_turns(grams, k, 2.0, Restrictions(columns))
-    assert support.tolist() == by_turns_naively(grams, k, 2.0, columns.tolist())
-
-
-def test_two_classes_have_the_list_of_one_against_the_other(monkeypatch):
-    monkeypatch.setattr(one_vs_rest, "_OWN", 0.5)
-    X, label, grams = problem(3, d=12, n_classes=2)
-    weight = np.where(label == 1, 1 / (label == 1).sum(), 1 / (label == 0).sum())
-    path = path_of_moments(
-        class_moments(X, label == 1, weight), np.array([4]), np.array([1.0]), Restrictions()
+def in_rows(X, label, weight):
+    """Shares, class means and pooled covariance within classes, columns standardised."""
+    rows = label >= 0
+    X, y = X[rows], label[rows]
+    w = (np.ones(y.size) if weight is None else weight[rows]) / (
+        y.size if weight is None else weight[rows].sum()
     )
-    ((_, second),) = shared_lists(grams, np.array([4]), 1.0)
-    assert second.support.tolist() == path.support(4, 1.0).tolist()
-    assert_allclose(second.coef, path.solutions[0][0].coef, rtol=1e-8)
+    deviation = np.sqrt(w @ (X - w @ X) ** 2)
+    deviation[CONSTANT] = np.inf
+    X = (X - w @ X) / deviation
+    classes = np.unique(y)
+    shares = np.array([w[y == c].sum() for c in classes])
+    means = np.array([w[y == c] @ X[y == c] for c in classes]) / shares[:, None]
+    centred = X - means[y]
+    return shares, means, (centred * w[:, None]).T @ centred
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.booleans(), st.sampled_from([0.0, 1e4]))
+def test_means_and_covariances_are_those_of_the_rows(seed, n_classes, weighted, offset):
+    X, label, weight = problem(seed, n_classes=n_classes, weighted=weighted, offset=offset)
+    shares, means, within = in_rows(X, label, weight)
+    for kind in (np.asarray, sp.csr_matrix):
+        found = ManyClasses(chunks_in_memory(kind(X)), label, n_classes, weight)
+        found.gather(np.array([0, 5]))
+        assert_allclose(found.weights / found.weights.sum(), shares)
+        assert_allclose(found.means, means - means[0], atol=1e-7)
+        assert_allclose(found.variances, within.diagonal(), atol=1e-7)
+        rows = [found.covariances(column) for column in range(X.shape[1])]
+        assert_allclose(rows, within, atol=1e-7)
+        assert_array_equal(found.means[:, CONSTANT], 0.0)
+        assert_array_equal(rows[CONSTANT], 0.0)
+
+
+def step_by_step(X, label, weight, k, alpha, fixed, excluded):
+    """The list, every distance from the inverse of the whole covariance on the list."""
+    shares, means, within = in_rows(X, label, weight)
+    rows = label >= 0
+    counts = np.bincount(label[rows], None if weight is None else weight[rows])
+    sigma = (within + alpha * np.eye(len(within))) / (1 + alpha)
+    pairs = [(a, b) for a in range(shares.size) for b in range(shares.size) if a != b]
+    on_aucs = np.array([shares[b] / (1 - shares[a]) for a, b in pairs])
+    weights = (on_aucs / on_aucs.sum() + 1 / len(pairs)) / 2
+    error = np.array([1 / counts[a] + 1 / counts[b] for a, b in pairs])
+    gaps = np.array([means[a] - means[b] for a, b in pairs])
+
+    def distances(columns):
+        inverse = np.linalg.inv(sigma[np.ix_(columns, columns)])
+        return np.einsum("pi,ij,pj->p", gaps[:, columns], inverse, gaps[:, columns])
+
+    chosen = list(fixed)
+    while len(chosen) < k:
+        now = distances(chosen)
+        for errors in (4.0, 0.0):
+            gains = {}
+            for j in set(range(len(within))) - {*chosen, *excluded}:
+                more = distances([*chosen, j]) - now - errors * error * within[j, j] / sigma[j, j]
+                after = now + np.maximum(more, 0)
+                gains[j] = weights @ (1 / (1 + now / 2) - 1 / (1 + after / 2))
+            best = max(gains, key=gains.__getitem__, default=None)
+            if best is not None and gains[best] > 1e-12:
+                break
+        if best is None or gains[best] <= 1e-12:
+            break
+        chosen.append(best)
+    return chosen
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 5),
+    st.integers(1, 9),
+    st.sampled_from([0.1, 5.0]),
+    st.sampled_from([(), (4,), (CONSTANT, 6)]),
+    st.booleans(),
+)
+def test_every_column_is_the_one_that_gains_most(seed, n_classes, k, alpha, fixed, weighted):
+    X, label, weight = problem(seed, n_classes=n_classes, weighted=weighted)
+    fixed, excluded = fixed[:k], (2, 7)
+    classes = ManyClasses(chunks_in_memory(X), label, n_classes, weight)
+    restrictions = Restrictions(np.array(fixed, np.int64), np.array(excluded))
+    found = shared_list(classes, k, alpha, restrictions)
+    expected = step_by_step(X, label, weight, k, alpha, fixed, excluded)
+    assert found.tolist() == expected
+
+
+def test_columns_go_to_the_classes_that_are_hard_to_tell_apart():
+    rng = np.random.default_rng(0)
+    label = np.repeat(np.arange(3), 100)
+    X = rng.normal(size=(300, 6))
+    X[label == 0, :3] += 3.0  # three columns for the first class
+    X[label == 1, 3] += 1.0  # one that tells the other two apart
+    classes = ManyClasses(chunks_in_memory(X), label, 3)
+    found = shared_list(classes, 2, 5.0, Restrictions())
+    assert found[0] in {0, 1, 2}
+    assert found[1] == 3
+
+
+def test_a_difference_within_the_errors_of_a_rare_class_does_not_count():
+    rng = np.random.default_rng(0)
+    label = np.repeat([0, 1, 2], [200, 200, 3])
+    X = rng.normal(size=(403, 2))
+    X[label == 1, 0] += 0.5
+    X[label == 2] -= X[label == 2].mean(axis=0)
+    X[label == 2, 1] += 1.0  # 1.7 standard errors
+    classes = ManyClasses(chunks_in_memory(X), label, 3)
+    assert shared_list(classes, 2, 5.0, Restrictions()).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_shorter_list_is_the_head_of_a_longer(k):
+    X, label, _ = problem(5)
+    classes = ManyClasses(chunks_in_memory(X), label, 4)
+    long, short = (shared_list(classes, size, 5.0, Restrictions()) for size in (6, k))
+    assert_array_equal(short, long[:k])

@@ -91,7 +91,7 @@ def changed_card(content, **changes):
         lambda: sparseauc.FSAUCClassifier(random_state=0),
         lambda: sparseauc.OPAUCClassifier(random_state=0),
         lambda: sparseauc.MeanDifferenceClassifier(k=3),
-        lambda: sparseauc.SharedListClassifier(k=3, alpha=1.0, gains="sum"),
+        lambda: sparseauc.SharedListClassifier(k=3),
         lambda: make_pipeline(SimpleImputer(), sparseauc.SparseAUCClassifier(k=3)),
     ],
 )
@@ -119,7 +119,7 @@ def test_every_classifier_comes_back_the_same(make, dtype, tmp_path):
 
 
 def test_a_model_of_three_classes_has_no_card(tmp_path):
-    model = sparseauc.SharedListClassifier(k=2, alpha=1.0, gains="sum")
+    model = sparseauc.SharedListClassifier(k=2)
     with pytest.raises(ValueError, match="two classes, and the model has 3: save it with skops"):
         save_model(tmp_path / "model.skops", model.fit(X, np.arange(y.size) % 3))
     assert not list(tmp_path.iterdir())
