@@ -70,4 +70,5 @@ class ManyClasses:
         (positive,), (negative,) = self._moments.cross(np.array([column]))
         row: Array = (positive + negative) * self._inverse * self._inverse[column]
         row -= (self.weights[1:] * self._gaps[:, column]) @ self._gaps
-        return row / self.weights.sum()
+        row /= self.weights.sum()
+        return row

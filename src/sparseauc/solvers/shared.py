@@ -47,7 +47,8 @@ def shared_list(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
         list of m columns. Fewer than k where no other column differs between classes.
     """
     d, n_classes = classes.n_features, classes.weights.size
-    usable = ~restrictions.masks(d).any(axis=0)
+    fixed, excluded = restrictions.masks(d)
+    usable = ~(fixed | excluded)
     # The ridge draws the covariance towards the identity: (S + αI) / (1 + α).
     left = (classes.variances + alpha) / (1.0 + alpha)
     noise = classes.variances / left
@@ -94,9 +95,9 @@ def _pair_weights(shares: Array) -> Array:
     """What pairs of classes count, 1 in all, each pair twice."""
     n_classes = shares.size
     among_rest = shares / (1.0 - shares)[:, None]
-    weights: Array = among_rest / n_classes + 1.0 / (n_classes * (n_classes - 1))
+    weights: Array = (among_rest + 1.0 / (n_classes - 1)) / (2 * n_classes)
     np.fill_diagonal(weights, 0.0)
-    return weights / weights.sum()
+    return weights
 
 
 @kernel
