@@ -18,6 +18,7 @@ from sparseauc import (
     SparseAUCClassifierCV,
     class_moments,
 )
+from sparseauc.chunks import KeptColumns
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
 
@@ -117,9 +118,8 @@ def test_search_equals_that_in_memory(cluster, outbreak, expected, kind):
     X, y = collections(*outbreak)[kind]
     actual = clone(SEARCH).fit(X, y)
     assert_same_search(actual, expected)
-    # Three more than without logistic coefficients, which were not chosen.
-    assert actual.coefficients_ == "auc"
-    assert actual.n_passes_ == 5 + 3
+    # Labels, moments, and the columns in use.
+    assert actual.n_passes_ == 3
 
 
 def test_collections_that_lie_with_the_workers(cluster, outbreak):
@@ -211,12 +211,14 @@ def in_memory(tmp_path, **parameters):
     return dask.compute(*made_on_the_fly(tmp_path / "copy", **parameters), scheduler="sync")
 
 
-def test_path_and_folds_take_five_passes(cluster, tmp_path):
+@pytest.mark.parametrize(("kept", "passes"), [(True, 3), (False, 5)])
+def test_path_and_folds_take_few_passes(cluster, tmp_path, monkeypatch, kept, passes):
+    monkeypatch.setattr(KeptColumns, "fit", lambda *_: kept)
     X, y = made_on_the_fly(tmp_path)
     search = clone(SEARCH).set_params(coefficients="auc")
     actual = clone(search).fit(X, y)
     for number in range(6):
-        assert (tmp_path / f"made {number}").stat().st_size == actual.n_passes_ == 5
+        assert (tmp_path / f"made {number}").stat().st_size == actual.n_passes_ == passes
     assert_same_search(actual, clone(search).fit(*in_memory(tmp_path)))
 
 

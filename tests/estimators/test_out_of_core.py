@@ -32,7 +32,7 @@ from sparseauc import (
     SparseAUCClassifierCV,
     class_moments,
 )
-from sparseauc.chunks import ArrayChunks, CSRChunks, SequentialChunks, open_table
+from sparseauc.chunks import ArrayChunks, CSRChunks, KeptColumns, SequentialChunks, open_table
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
 from sparseauc.path import validation
@@ -139,10 +139,8 @@ def test_large_memory_maps(outbreak, tmp_path, monkeypatch):
     actual = SparseAUCClassifierCV(**GRID).fit(mapped, y)
     assert_same_search(actual, expected)
     fewer = SparseAUCClassifierCV(**GRID, coefficients="auc").fit(mapped, y)
-    # Moments, AUCs and out-of-fold scores; of the rarer class single rows are read.
-    assert fewer.n_passes_ == 3
-    # One more for the AUCs of logistic coefficients.
-    assert actual.n_passes_ == 4
+    # Moments, and the columns in use.
+    assert fewer.n_passes_ == actual.n_passes_ == 2
     assert_allclose(actual.decision_function(mapped), expected.decision_function(X), atol=1e-9)
 
 
@@ -255,14 +253,20 @@ def test_search_equals_that_in_memory(outbreak, readings, chunks, kind):
     assert actual.auc_error_ == 0.0
 
 
-def test_readings_are_few(outbreak):
+def test_readings_are_few(outbreak, monkeypatch):
     X, y = outbreak
-    model = SparseAUCClassifierCV(**GRID, coefficients="auc").fit(sparse_chunks(X), y)
-    # Moments, rows of the rarer class, AUCs, out-of-fold scores.
-    assert model.n_passes_ == 4
-    both = SparseAUCClassifierCV(**GRID, coefficients="logistic").fit(sparse_chunks(X), y)
-    # And for logistic coefficients the columns, rows of the rarer class and AUCs, and the fit.
-    assert both.n_passes_ == 8
+    rather = {"coefficients": "auc"}, {"coefficients": "logistic"}
+    for settings in rather:
+        model = SparseAUCClassifierCV(**GRID, **settings).fit(sparse_chunks(X), y)
+        assert model.n_passes_ == 2  # moments, and the columns in use
+    monkeypatch.setattr(KeptColumns, "fit", lambda *_: False)
+    # Moments, rows of the rarer class, AUCs, out-of-fold scores; and for logistic coefficients the
+    # columns, rows of the rarer class and AUCs, and the fit.
+    for settings, passes in zip(rather, (4, 8), strict=True):
+        again = SparseAUCClassifierCV(**GRID, **settings).fit(sparse_chunks(X), y)
+        assert again.n_passes_ == passes
+    assert_array_equal(again.out_of_fold_scores_, model.out_of_fold_scores_)
+    assert_array_equal(again.coef_, model.coef_)
 
 
 def test_answer_does_not_depend_on_jobs_or_chunks(outbreak):

@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 from .._arrays import find_device, is_tensor
-from ._arrays import ArrayChunks, mapped_by
+from ._arrays import ArrayChunks, KeptColumns, mapped_by
 from ._arrow import ArrowChunks
 from ._base import CHUNK_BYTES, Chunks, Pass, SequentialChunks
 from ._dask import DaskChunks
@@ -34,6 +34,7 @@ __all__ = [
     "Chunks",
     "DaskChunks",
     "DeviceChunks",
+    "KeptColumns",
     "NotFiniteError",
     "Pass",
     "SequentialChunks",

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._base import CHUNK_BYTES, Indices, SequentialChunks, equal_sizes, float_dtype
+from ._base import (
+    CHUNK_BYTES,
+    Chunks,
+    Gather,
+    Indices,
+    Pass,
+    SequentialChunks,
+    State,
+    equal_sizes,
+    float_dtype,
+)
 
 
 class ArrayChunks(SequentialChunks):
@@ -58,6 +68,50 @@ class ArrayChunks(SequentialChunks):
             taken[low : low + part.size] = self.array[part[:, None], columns]
             _release(self.array[part[0] : part[-1] + 1])
         return taken
+
+
+class KeptColumns(ArrayChunks):
+    """A table some of whose columns are kept in memory, after one pass; others are read again.
+
+    Parameters
+    ----------
+    chunks : Chunks
+    columns : ndarray of int64, ascending
+        What is kept.
+    """
+
+    def __init__(self, chunks: Chunks, columns: Indices) -> None:
+        super().__init__(np.concatenate(chunks.run(_Rows(), columns=columns)))
+        self._place = np.full(chunks.shape[1], -1, np.int64)
+        self._place[columns] = np.arange(columns.size)
+        self._chunks = chunks
+
+    @classmethod
+    def fit(cls, chunks: Chunks, n_columns: int) -> bool:
+        """Whether so many columns can be kept."""
+        return chunks.shape[0] * n_columns * chunks.dtype.itemsize <= chunks.max_payload_bytes
+
+    def run(
+        self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
+    ) -> State:
+        """Make one pass over all rows, of the table itself where columns are not kept."""
+        if columns is None or (self._place[columns] < 0).any():
+            return self._chunks.run(work, *known, columns=columns)
+        return super().run(work, *known, columns=self._place[columns])
+
+    def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
+        """Some rows of some columns, of the table itself where columns are not kept."""
+        if (self._place[columns] < 0).any():
+            return self._chunks.take(rows, columns)
+        return super().take(rows, self._place[columns])
+
+
+class _Rows(Gather):
+    """All rows as they are."""
+
+    def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
+        dense: npt.NDArray[Any] = X.toarray() if hasattr(X, "tocsr") else X
+        return dense
 
 
 def mapped_by(array: Any) -> np.memmap[Any, Any] | None:

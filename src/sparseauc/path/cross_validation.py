@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from ..chunks import Chunks, chunks_in_memory
+from ..chunks import Chunks, KeptColumns, chunks_in_memory
 from ..moments import Moments, class_moments
 from ..moments.base import NotGathered
 from ..moments.chunked import GatheredMoments, chunked_moments, fits_whole
@@ -120,6 +120,9 @@ def cross_validate(
     with threadpool_limits(1 if small else None, user_api="blas"):
         paths = find_paths(run, fitted, ks, alphas, restrictions, n_thorough=int(read_again))
         models = [Models.from_path(path, m) for path, m in zip(paths, training, strict=False)]
+        kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
+        if table is chunks and KeptColumns.fit(chunks, kept.size):
+            chunks = KeptColumns(chunks, kept)
         found, error = validate(chunks, positive, plan, models)
         shape = len(training), alphas.size, ks.size
         aucs = np.reshape(found, shape)
