@@ -34,6 +34,7 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 Point = Mapping[str, float]
+Coef = npt.NDArray[Any]
 
 # Coefficients of the convex methods below this count as zero when columns are counted.
 NEGLIGIBLE = 1e-3
@@ -134,13 +135,10 @@ class Method:
 
 
 class Family(NamedTuple):
-    """Points that differ in k alone, and so make the same random choices.
-
-    ``places`` has the places of the points in the list by the number of columns they keep.
-    """
+    """Points that differ in k alone, and so make the same random choices."""
 
     point: Point
-    places: dict[int, list[int]]
+    places: dict[int, list[int]]  # of the points in the list, by the columns they keep
 
     @classmethod
     def all_of(cls, training: Training, points: Sequence[Point]) -> list[Family]:
@@ -203,20 +201,22 @@ def _fit_blockwise(
     return W
 
 
-def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
-    W = np.zeros((training.X.shape[1], len(points)))
-    for place, point in enumerate(points):
-        k = training.n_columns(point)
-        if k == 0:
-            continue
-        result = hsg_ht(
-            training.objective, k, step_size=HSG_HT_STEP, initial_batch_size=point["tau"],
-            growth=HSG_HT_GROWTH, restart_batches=training.protocol.restart_batches,
-            max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-            rng=training.rng(point),
-        )  # fmt: skip
-        W[result.support, place] = result.values
-    return W
+def _each(fit: Callable[[Training, Point], Coef]) -> Fit:
+    """Fit points one by one."""
+    return lambda training, points: np.column_stack([fit(training, point) for point in points])
+
+
+@_each
+def _fit_hsg_ht(training: Training, point: Point) -> Coef:
+    k, d = training.n_columns(point), training.X.shape[1]
+    if k == 0:
+        return np.zeros(d)
+    return hsg_ht(
+        training.objective, k, step_size=HSG_HT_STEP, initial_batch_size=point["tau"],
+        growth=HSG_HT_GROWTH, restart_batches=training.protocol.restart_batches,
+        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
+        rng=training.rng(point),
+    ).dense(d)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------ convex
@@ -240,72 +240,64 @@ def _fit_spam_l2(training: Training, points: Sequence[Point]) -> Floats:
     )
 
 
-def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
+@_each
+def _fit_spam(training: Training, point: Point) -> Coef:
     """SPAM with an L1 penalty, which needs all columns at every step."""
     n, d = training.X.shape
-    sums = ClassSums.from_objective(training.objective)
     table, positive = training.objective.table, training.objective.positive
-    W = np.full((d, len(points)), np.nan)
-    for place, point in enumerate(points):
-        state = SPAMState(
-            d, np.float64, l1=point["l1"], l2=point.get("l2", 0.0), step_size=point["xi"],
-            average=not training.protocol.last_iterate, sums=sums,
-        )  # fmt: skip
-        for rows in training.orders(point).reshape(-1, n):
-            # The last step by itself: the stop rule looks at what it alone does.
-            state.advance(table, read_only(rows[:-1]), positive)
-            before = state.w.copy()
-            state.advance(table, read_only(rows[-1:]), positive)
-            with np.errstate(over="ignore", invalid="ignore"):
-                moved, length = np.linalg.norm(state.w - before), np.linalg.norm(before)
-            stopped = training.tol and length > 0.0 and moved <= training.tol * length
-            if stopped or not np.isfinite(moved):
-                break
-        if np.isfinite(state.coef).all():
-            W[:, place] = state.coef
-    return W
+    state = SPAMState(
+        d, np.float64, l1=point["l1"], l2=point.get("l2", 0.0), step_size=point["xi"],
+        average=not training.protocol.last_iterate,
+        sums=ClassSums.from_objective(training.objective),
+    )  # fmt: skip
+    for rows in training.orders(point).reshape(-1, n):
+        # The last step by itself: the stop rule looks at what it alone does.
+        state.advance(table, read_only(rows[:-1]), positive)
+        before = state.w.copy()
+        state.advance(table, read_only(rows[-1:]), positive)
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved, length = np.linalg.norm(state.w - before), np.linalg.norm(before)
+        stopped = training.tol and length > 0.0 and moved <= training.tol * length
+        if stopped or not np.isfinite(moved):
+            break
+    return state.coef if np.isfinite(state.coef).all() else np.full(d, np.nan)
 
 
-def _fit_fsauc(training: Training, points: Sequence[Point]) -> Floats:
+@_each
+def _fit_fsauc(training: Training, point: Point) -> Coef:
     """FSAUC, whose projections keep every iterate finite."""
-    d = training.X.shape[1]
-    W = np.empty((d, len(points)))
-    for place, point in enumerate(points):
-        # Rows have unit length, and the published programs rely on it.
-        W[:, place] = fsauc(
-            training.objective, radius=point["radius"], step_size=point["eta"], max_norm=1.0,
-            max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-            rng=training.rng(point),
-        ).dense(d)  # fmt: skip
-    return W
+    # Rows have unit length, and the published programs rely on it.
+    return fsauc(
+        training.objective, radius=point["radius"], step_size=point["eta"], max_norm=1.0,
+        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
+        rng=training.rng(point),
+    ).dense(training.X.shape[1])  # fmt: skip
 
 
 # ------------------------------------------------------------------------- not in the paper
 
 
-def _fit_sparse_auc_cv(training: Training, points: Sequence[Point]) -> Floats:
+@_each
+def _fit_sparse_auc_cv(training: Training, point: Point) -> Coef:
     """Our own estimator with its defaults: it scales the columns and tunes itself."""
-    (point,) = points
     seed = int(training.rng(point).integers(2**31))
     model = SparseAUCClassifierCV(random_state=seed).fit(training.X, training.positive)
-    return np.array(model.coef_).T
+    return np.array(model.coef_[0])
 
 
-def _fit_mean_difference(training: Training, points: Sequence[Point]) -> Floats:
-    W = np.zeros((training.X.shape[1], len(points)))
-    for place, point in enumerate(points):
-        support, values = mean_difference(training.objective.moments, int(point["k"]))
-        W[support, place] = values
-    return W
+@_each
+def _fit_mean_difference(training: Training, point: Point) -> Coef:
+    support, values = mean_difference(training.objective.moments, int(point["k"]))
+    w = np.zeros(training.X.shape[1])
+    w[support] = values
+    return w
 
 
 def shrunken_centroids(X: Floats, positive: Mask, ks: Sequence[int]) -> Floats:
     """Coefficients of the nearest shrunken centroid that leaves k columns, for each k.
 
-    With two classes the centroids move towards the overall mean by the same amount, so the log
-    odds are linear in x with the soft-thresholded standardised mean difference over s_j + s_0 as
-    coefficients. s_j is the pooled deviation within classes, s_0 its median. The threshold is the
-    (k + 1)-th largest difference.
+    With two classes these are the standardised differences of means, soft-thresholded by the
+    (k + 1)-th largest, over s_j + s_0: the pooled deviation within classes and its median.
     """
     classes = X[positive], X[~positive]
     means = [rows.mean(axis=0) for rows in classes]
@@ -327,18 +319,15 @@ def _fit_shrunken_centroid(training: Training, points: Sequence[Point]) -> Float
     return shrunken_centroids(training.X, training.positive, ks)
 
 
-def _fit_l1_logistic(training: Training, points: Sequence[Point]) -> Floats:
+@_each
+def _fit_l1_logistic(training: Training, point: Point) -> Coef:
     # Rows have unit length; C is meant for columns of about unit variance.
     scale = np.sqrt(training.X.shape[1])
-    X = training.X * scale
-    W = np.empty((training.X.shape[1], len(points)))
+    model = l1_logistic(point["C"], int(training.rng(point).integers(2**31)))
     with warnings.catch_warnings():
         # A fit that has not converged is judged by its validation AUC like any other.
         warnings.simplefilter("ignore")
-        for place, point in enumerate(points):
-            seed = int(training.rng(point).integers(2**31))
-            W[:, place] = l1_logistic(point["C"], seed).fit(X, training.positive).coef_[0] * scale
-    return W
+        return np.asarray(model.fit(training.X * scale, training.positive).coef_[0] * scale)
 
 
 METHODS: Mapping[str, Method] = {

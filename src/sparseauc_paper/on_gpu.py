@@ -65,10 +65,7 @@ def _shape(d: int) -> dict[str, int]:
 def _fit_row_by_row(
     kernel: Any, training: Training, points: Sequence[Point], settings: Any, **constants: bool
 ) -> Floats:
-    """Run a kernel with each line of the settings, and the tolerance, over the rows of its point.
-
-    NaN where a fit diverged.
-    """
+    """Run a kernel with each line of the settings over its point's rows; NaN if it diverged."""
     n, d = training.X.shape
     W = _coefficients(training, len(points))
     lines = _send(training, [(*line, training.tol) for line in settings])
@@ -232,7 +229,7 @@ def _fit_fsauc(training: Training, points: Sequence[Point]) -> Floats:
     point = torch.zeros((len(points), 4), dtype=torch.float64, device=training.device)
     for stage in range(stages):
         part = orders[:, stage * length : (stage + 1) * length].contiguous()
-        limits = [(b.l1_bound, b.limit, b.radius, b.dual_radius, b.step) for b in bounds]
+        limits = [(b.l1_bound, b.l1_bound * b.max_norm, *b[2:5]) for b in bounds]
         total, ends = torch.empty_like(centre), torch.empty_like(point)
         _fsauc_stage[(len(points),)](
             table, positive, part, _send(training, limits), centre, point, total, ends,

@@ -56,10 +56,6 @@ class Request:
         """Rows of the paper's own tables."""
         return tuple(key for key in self.methods if key in PAPER_METHODS)
 
-    def is_chosen(self, protocol: str) -> bool:
-        """Whether this is the chosen protocol."""
-        return protocol == self.protocol
-
 
 Key = tuple[str, str, int, int]  # method, column or data set, trial, fold
 CurveKey = tuple[int, float, Scale, int]  # k*, r, scale of the step, fold
@@ -92,12 +88,9 @@ def _sparsities(ks: Iterable[int]) -> dict[str, dict[str, float]]:
 
 
 def table_tasks(request: Request, protocol: str) -> dict[Key, Task]:
-    """Tasks of Tables I and II under a protocol; columns are the k*.
-
-    Under the protocol that was not chosen only the paper's methods are run, to compare with it.
-    """
+    """Tasks of Tables I and II; the protocol not chosen is run with the paper's methods only."""
     preset = request.preset
-    methods = request.table_methods if request.is_chosen(protocol) else request.paper_methods
+    methods = request.table_methods if protocol == request.protocol else request.paper_methods
     return _crossed(
         request, PROTOCOLS[protocol], methods, _sparsities(preset.sparsities), preset.trials,
         preset.folds,
@@ -118,7 +111,7 @@ def real_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     """Tasks of Table III and Figures 3 and 4 under a protocol."""
     return _crossed(
         request, PROTOCOLS[protocol],
-        request.methods if request.is_chosen(protocol) else request.paper_methods,
+        request.methods if protocol == request.protocol else request.paper_methods,
         {name: {"dataset": name} for name in request.datasets}, request.preset.real_trials, N_FOLDS,
         [method for method in request.methods if not METHODS[method].in_tables],
     )  # fmt: skip
@@ -196,12 +189,10 @@ def _audited(request: Request, protocol: Protocol, where: Where) -> dict[Key, Ta
 
 def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
     """All tasks that these experiments need; some come more than once."""
-    both = (request.protocol, request.other_protocol)
-    if {"table1", "table2"} & set(experiments):
-        for protocol in both:
+    for protocol in (request.protocol, request.other_protocol):
+        if {"table1", "table2"} & set(experiments):
             yield from table_tasks(request, protocol).values()
-    if {"table3", "figure3", "figure4"} & set(experiments):
-        for protocol in both:
+        if {"table3", "figure3", "figure4"} & set(experiments):
             yield from real_tasks(request, protocol).values()
     if "figure1" in experiments:
         yield from figure1_tasks(request).values()

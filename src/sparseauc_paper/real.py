@@ -19,22 +19,12 @@ from sparseauc.datasets._markers import Reading
 from sparseauc.datasets._real import RAW_SCALE
 from sparseauc.metrics import fast_auc
 
-from .methods import METHODS
+from .methods import METHODS, Floats, Indices, Mask
 from .presets import Preset, points
 from .protocols import Protocol
 from .seeds import generator
 from .tasks import Task
-from .tuning import (
-    N_FOLDS,
-    Fits,
-    Floats,
-    Indices,
-    Mask,
-    Split,
-    scale_columns,
-    scale_rows,
-    stratified_folds,
-)
+from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
 
 LOADERS = {"colon": load_colon, "leukemia": load_leukemia}
 DATASETS = tuple(LOADERS)
@@ -76,20 +66,18 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     seed = (*draw, settings["fold"])
     work = Fits(settings, protocol, positive, inner, seed, scale, _STOP_TOL)
     scores = None
-    best_of = {"": 0}
+    chosen = {"": 0}
     if len(grid) > 1:
-        tuned = work.tune(grid)
-        scores = tuned.scores
+        scores = work.tune(grid)
         # One choice for every k where the method has one, a single choice where it has none.
         families: dict[str, list[int]] = {}
         for place, point in enumerate(grid):
             families.setdefault(f"{point['k']:g}" if "k" in point else "", []).append(place)
-        best_of = {k: tuned.best(places) for k, places in families.items()}
-    chosen = list(best_of.values())
-    X_test, W = work.fit(split, len(inner), [grid[place] for place in chosen])
+        chosen = {k: best_of(scores, places) for k, places in families.items()}
+    X_test, W = work.fit(split, len(inner), [grid[place] for place in chosen.values()])
     judged = positive[split.test]
     results: dict[str, dict[str, Any]] = {}
-    for (k, place), coef in zip(best_of.items(), W.T, strict=True):
+    for (k, place), coef in zip(chosen.items(), W.T, strict=True):
         support = np.flatnonzero(coef)
         finite = bool(np.isfinite(coef).all())
         results[k] = {
@@ -104,9 +92,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     # The best validation AUC; among equals the smallest k, as the grid ascends.
     best = max(results, key=lambda k: float(results[k]["validation_auc"] or 0.0))
     if results[best]["auc"] is None:
-        raise FloatingPointError(
-            f"the final fit of {method.name} diverged at {grid[best_of[best]]}"
-        )
+        raise FloatingPointError(f"the final fit of {method.name} diverged at {grid[chosen[best]]}")
     return {"by_k": results, "best": best}
 
 

@@ -53,10 +53,9 @@ class RowSpace:
         average: bool,
         tol: float,
     ) -> Floats:
-        """Run SPAM with each (ξ, β₂) over its rows; a column of coefficients for each.
+        """Run SPAM with each (ξ, β₂) over its rows until an epoch's last step moves little.
 
-        It ends with an epoch whose last step moves the answer by no more than ``tol`` of its
-        length. NaN where it diverged.
+        Returns a column of coefficients for each, NaN where it diverged.
         """
         C = np.zeros((len(points), self.basis.shape[0]))
         for (xi, l2), order, c in zip(points, orders, C, strict=True):
@@ -73,10 +72,7 @@ class RowSpace:
         clip_below: bool,
         tol: float,
     ) -> Floats:
-        """Run SOLAM with each (ξ, R) over its rows; as ``spam`` but for ``clip_below``.
-
-        That is whether a and b are kept above −R as well as below R.
-        """
+        """Run SOLAM with each (ξ, R) likewise; ``clip_below`` keeps a and b above −R as well."""
         C = np.zeros((len(points), self.basis.shape[0]))
         for (xi, radius), order, c in zip(points, orders, C, strict=True):
             _run_solam(self.products, self.positive, order, xi, radius, clip_below, tol, c)
@@ -121,11 +117,9 @@ def _flush(scale, mass, c, u, total, correction):  # type: ignore[no-untyped-def
 
 @kernel
 def _run_spam(products, class_means, positive, order, xi, l2, average, tol, out):  # type: ignore[no-untyped-def]
-    """SPAM without an L1 penalty; writes the coefficients of the rows.
-
-    The sum of iterates is mass · c, with mass the sum of the scales since it was last written out,
-    plus a correction wherever c has changed.
-    """
+    """SPAM without an L1 penalty; writes the coefficients of the rows."""
+    # The sum of iterates is mass · c, with mass the sum of the scales since it was last written
+    # out, plus a correction wherever c has changed.
     n = positive.size
     ratio = positive.sum() / n
     c, u = np.zeros(n), np.zeros(n)

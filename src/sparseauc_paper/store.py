@@ -42,15 +42,12 @@ class StoreError(OutputError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task: a result, or the text of an error, and the processor time it took.
-
-    ``device`` names the GPU that tuned it, if one did.
-    """
+    """What came of a task: a result, or the text of an error, and the processor time it took."""
 
     result: dict[str, Any] | None
     error: str | None
     seconds: float
-    device: str | None = None
+    device: str | None = None  # the GPU that tuned it, if one did
 
 
 class Store(AbstractContextManager["Store"]):
@@ -96,11 +93,8 @@ class Store(AbstractContextManager["Store"]):
 
     def has(self, task: Task) -> bool:
         """Whether the task has a result; one that failed has none."""
-        with self._guarded():
-            found = self._connection.execute(
-                "SELECT 1 FROM tasks WHERE key = ? AND error IS NULL", (task.key,)
-            ).fetchone()
-        return found is not None
+        outcome = self.get([task]).get(task)
+        return outcome is not None and outcome.error is None
 
     def add(self, task: Task, outcome: Outcome) -> None:
         """Keep an outcome. A result is never replaced; an error is, by whatever comes later."""

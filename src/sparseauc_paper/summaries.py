@@ -17,12 +17,12 @@ from sparseauc.tabular.report.elements import Comparison, Figure, Panel, Series
 
 from . import plan, printed
 from .convergence import SCALES, Scale
-from .methods import METHODS
+from .methods import METHODS, Floats
 from .plan import Request
 from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
 from .store import Outcome
 from .tasks import Task
-from .tuning import N_FOLDS, Floats
+from .tuning import N_FOLDS
 
 Outcomes = Mapping[Task, Outcome]
 # Values by trial and test part, NaN for a task that failed; the samples of a method and a column.
@@ -67,9 +67,8 @@ class Mean:
 def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
     """Summarise some values, of which NaN ones are failures.
 
-    The values of a trial share its data. The error is that of independent values, or that of
-    independent trials, whichever is larger; ``by_trial``, for trials whose values all judge the
-    same rows, always that of trials.
+    The error is that of independent values, or that of independent trials, whichever is larger;
+    ``by_trial``, for trials whose values all judge the same rows, always that of trials.
     """
     finite = {key: value for key, value in sample.items() if not isnan(value)}
     good = np.array(list(finite.values()))
@@ -274,7 +273,7 @@ def _sparsity_columns(request: Request) -> dict[str, str]:
 
 
 def _name(stem: str, request: Request, protocol: str) -> str:
-    return stem if request.is_chosen(protocol) else f"{stem}-{protocol}"
+    return stem if protocol == request.protocol else f"{stem}-{protocol}"
 
 
 def figure2(request: Request, outcomes: Outcomes) -> Figure:
@@ -330,20 +329,22 @@ def _courses(request: Request, outcomes: Outcomes, field: str) -> Courses:
 
 def figure1(request: Request, outcomes: Outcomes) -> list[Figure]:
     """Figure 1 for each scale of the step, a panel for each k*; and F in the same runs."""
-    preset = request.preset
     aucs = _courses(request, outcomes, "auc")
+
+    def panel(k: int, scale: Scale) -> Panel:
+        courses = {r: aucs.get((k, r, scale)) for r in request.preset.figure1_ratios}
+        # Each curve is divided by its own largest value, as in the paper; the start, where all
+        # scores are zero, would only flatten it.
+        series = [
+            Series(f"r = {ratio:g}", course[0][1:], list(course[1][1:] / course[1].max()))
+            for ratio, course in courses.items()
+            if course is not None
+        ]
+        return Panel(f"k* = {k}", "epochs", "training AUC ÷ its maximum", series)
+
     figures = []
     for scale, words in SCALES.items():
-        panels = []
-        for k in preset.sparsities:
-            series = []
-            for ratio in preset.figure1_ratios:
-                if (k, ratio, scale) in aucs:
-                    epochs, auc = aucs[k, ratio, scale]
-                    # Each curve is divided by its own largest value, as in the paper; the start,
-                    # where all scores are zero, would only flatten it.
-                    series.append(Series(f"r = {ratio:g}", epochs[1:], list(auc[1:] / auc.max())))
-            panels.append(Panel(f"k* = {k}", "epochs", "training AUC ÷ its maximum", series))
+        panels = [panel(k, scale) for k in request.preset.sparsities]
         figures.append(
             Figure(
                 "figure1" if scale == "published" else "figure1-paper-step",
@@ -365,7 +366,7 @@ def figure1(request: Request, outcomes: Outcomes) -> list[Figure]:
     panels = []
     for scale, words in SCALES.items():
         series = []
-        for ratio in preset.figure1_ratios:
+        for ratio in request.preset.figure1_ratios:
             courses = [at for (_, *place), at in objectives.items() if place == [ratio, scale]]
             if courses:
                 mean = np.mean([values for _, values in courses], axis=0)
@@ -438,10 +439,7 @@ def _over_supports(
 
 @dataclass(frozen=True)
 class RealResults:
-    """What the tasks of a protocol on the gene data hold, by method, data set and k.
-
-    k is "" for methods without.
-    """
+    """What the tasks of a protocol on the gene data hold, by method, data set and k, if any."""
 
     tuned: Values  # test AUCs with k as the protocol chooses it
     by_k: dict[tuple[str, str, str], Sample]  # test AUCs
@@ -545,7 +543,7 @@ def _panels_by_k(
     label: str,
 ) -> list[Panel]:
     """A panel for each data set that has values, with a line for each method."""
-    methods = request.methods if request.is_chosen(protocol) else request.paper_methods
+    methods = request.methods if protocol == request.protocol else request.paper_methods
     panels = []
     for dataset in request.datasets:
         limits = sorted({float(k) for _, name, k in values if k and name == dataset})

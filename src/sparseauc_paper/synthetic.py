@@ -13,21 +13,12 @@ from sparseauc.datasets import OutbreakData, make_outbreak
 from sparseauc.metrics import fast_auc, support_f1, support_jaccard
 from sparseauc.projections import top_k
 
-from .methods import METHODS, NEGLIGIBLE
+from .methods import METHODS, NEGLIGIBLE, Indices, Mask
 from .presets import Preset, points
 from .protocols import Protocol
 from .seeds import generator
 from .tasks import Task
-from .tuning import (
-    N_FOLDS,
-    Fits,
-    Indices,
-    Mask,
-    Split,
-    scale_columns,
-    scale_rows,
-    stratified_folds,
-)
+from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
 
 SHIFT = 0.3
 
@@ -59,9 +50,9 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     work = Fits(settings, protocol, positive, inner, (*draw, settings["fold"]), scale)
     best, validation = 0, None
     if len(grid) > 1:
-        tuned = work.tune(grid)
-        best = tuned.best()
-        validation = float(tuned.scores[best])
+        scores = work.tune(grid)
+        best = best_of(scores, range(len(grid)))
+        validation = float(scores[best])
     X_test, W = work.fit(split, len(inner), [grid[best]])
     coef = W[:, 0]
     if not np.isfinite(coef).all():

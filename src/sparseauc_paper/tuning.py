@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.metrics import fast_auc
 
-from .methods import METHODS, Point, Training
+from .methods import METHODS, Floats, Indices, Mask, Point, Training
 from .protocols import Protocol
 from .seeds import generator
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 
 N_FOLDS = 5
 
@@ -56,16 +51,9 @@ def scale_rows(X: Floats) -> Floats:
     return scaled
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """Mean validation AUC of every grid point; NaN where a fit diverged on some fold."""
-
-    scores: Floats
-
-    def best(self, among: Sequence[int] | None = None) -> int:
-        """Place of the best point, the first of equals; the first of all if none has a score."""
-        places = range(self.scores.size) if among is None else among
-        return max(places, key=lambda i: (np.nan_to_num(self.scores[i], nan=-1.0), -i))
+def best_of(scores: Floats, among: Sequence[int]) -> int:
+    """Place of the best point, the first of equals; the first of all if none has a score."""
+    return max(among, key=lambda i: (np.nan_to_num(scores[i], nan=-1.0), -i))
 
 
 @dataclass(frozen=True)
@@ -98,15 +86,16 @@ class Fits:
         )
         return X[part.test], METHODS[self.settings["method"]].fit(training, grid)
 
-    def tune(self, grid: Sequence[Point]) -> Tuned:
-        """Score all points on each tuning split but those with validation rows of one class."""
+    def tune(self, grid: Sequence[Point]) -> Floats:
+        """Mean validation AUC of every point, NaN where a fit diverged on some split."""
         scores = []
         for number, split in enumerate(self.inner):
             judged = self.positive[split.test]
-            if judged.any() and not judged.all():
+            if judged.any() and not judged.all():  # one class tells nothing
                 X, W = self.fit(split, number, grid, tuning=True)
                 scores.append(aucs(X, judged, W))
-        return Tuned(np.mean(scores, axis=0))
+        mean: Floats = np.mean(scores, axis=0)
+        return mean
 
 
 def stratified_folds(positive: Mask, *seed: Any) -> list[Split]:

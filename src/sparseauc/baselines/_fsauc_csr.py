@@ -36,7 +36,8 @@ def _write_out(v, scale, share, weight, weight_centre, centre, correction, total
 def descend_csr_rows(table, rows, positive, stage, run):  # type: ignore[no-untyped-def]
     """Take FSAUC's step on each row, within one stage."""
     seen, w, point, total, point_total = run.seen, run.w, run.point, run.total, run.point_total
-    radius, limit = stage.l1_bound, stage.limit
+    bounds = stage.bounds
+    radius, limit = bounds.l1_bound, bounds.l1_bound * bounds.max_norm
     data, indices, indptr = table.data, table.indices, table.indptr
     a, b, alpha = point[0], point[1], point[2]
     a1, b1, alpha1 = stage.point[0], stage.point[1], stage.point[2]
@@ -65,7 +66,7 @@ def descend_csr_rows(table, rows, positive, stage, run):  # type: ignore[no-unty
             square += value * value
         score = scale * score + share * score_centre
         move, a, b, alpha = saddle_point_step(
-            positive[row], n_positive / t, score, stage.step, a, b, alpha
+            positive[row], n_positive / t, score, bounds.step, a, b, alpha
         )
         along = move / scale
         for p in range(start, stop):
@@ -85,13 +86,13 @@ def descend_csr_rows(table, rows, positive, stage, run):  # type: ignore[no-unty
             distance_squared = threshold_and_distance(threshold, centre, v)
         a, b, alpha = clip(a, 0.0, limit), clip(b, 0.0, limit), clip(alpha, 0.0, 2.0 * limit)
         distance = math.sqrt(max(distance_squared, 0.0) + (a - a1) ** 2 + (b - b1) ** 2)
-        if distance > stage.radius:
-            shrink = stage.radius / distance
+        if distance > bounds.radius:
+            shrink = bounds.radius / distance
             a, b = a1 + shrink * (a - a1), b1 + shrink * (b - b1)
             scale, share = shrink * scale, shrink * share + (1.0 - shrink)
             norm = shrink * norm + (1.0 - shrink) * centre_norm
             distance_squared *= shrink * shrink
-        alpha = clip(alpha, alpha1, stage.dual_radius)
+        alpha = clip(alpha, alpha1, bounds.dual_radius)
         weight += scale
         weight_centre += share
         point_total[0] += a

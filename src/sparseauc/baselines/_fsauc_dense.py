@@ -50,7 +50,8 @@ def _draw_in_and_average(centre, shrink, w, total):  # type: ignore[no-untyped-d
 def descend_rows(table, rows, positive, stage, run):  # type: ignore[no-untyped-def]
     """Take FSAUC's step on each row, within one stage."""
     seen, w, point, total, point_total = run.seen, run.w, run.point, run.total, run.point_total
-    radius, limit = stage.l1_bound, stage.limit
+    bounds = stage.bounds
+    radius, limit = bounds.l1_bound, bounds.l1_bound * bounds.max_norm
     buffer = np.empty(w.size, w.dtype)
     a, b, alpha = point[0], point[1], point[2]
     a1, b1, alpha1 = stage.point[0], stage.point[1], stage.point[2]
@@ -61,7 +62,7 @@ def descend_rows(table, rows, positive, stage, run):  # type: ignore[no-untyped-
         t += 1
         n_positive += positive[row]
         move, a, b, alpha = saddle_point_step(
-            positive[row], n_positive / t, dot(x, w), stage.step, a, b, alpha
+            positive[row], n_positive / t, dot(x, w), bounds.step, a, b, alpha
         )
         threshold = 0.0
         if _step_and_l1_norm(x, move, w) > radius:
@@ -70,10 +71,10 @@ def descend_rows(table, rows, positive, stage, run):  # type: ignore[no-untyped-
         distance = threshold_and_distance(threshold, stage.w, w)
         distance = math.sqrt(distance + (a - a1) ** 2 + (b - b1) ** 2)
         shrink = 1.0
-        if distance > stage.radius:
-            shrink = stage.radius / distance
+        if distance > bounds.radius:
+            shrink = bounds.radius / distance
             a, b = a1 + shrink * (a - a1), b1 + shrink * (b - b1)
-        alpha = clip(alpha, alpha1, stage.dual_radius)
+        alpha = clip(alpha, alpha1, bounds.dual_radius)
         _draw_in_and_average(stage.w, shrink, w, total)
         point_total[0] += a
         point_total[1] += b

@@ -56,11 +56,6 @@ class FSAUCBounds(NamedTuple):
     step: float
     root_beta: float
 
-    @property
-    def limit(self) -> float:
-        """Rκ."""
-        return self.l1_bound * self.max_norm
-
     @classmethod
     def first(cls, l1_bound: float, max_norm: float, step: float) -> FSAUCBounds:
         """Of the first stage."""
@@ -88,15 +83,11 @@ class FSAUCBounds(NamedTuple):
 
 
 class _Stage(NamedTuple):
-    """What holds throughout a stage: w̄; ā, b̄ and ᾱ; R, Rκ, ρ, D and η."""
+    """What holds throughout a stage: w̄; ā, b̄ and ᾱ; its bounds."""
 
     w: Floats
     point: Doubles
-    l1_bound: float
-    limit: float
-    radius: float
-    dual_radius: float
-    step: float
+    bounds: FSAUCBounds
 
 
 class _Run(NamedTuple):
@@ -147,11 +138,7 @@ class FSAUCState(RowState):
         """Begin a stage at the present point."""
         centre = aligned_zeros(self.w.size, self.w.dtype)
         centre[:] = self.w
-        self._bounds = bounds
-        self._stage = _Stage(
-            centre, self.point.copy(), bounds.l1_bound, bounds.limit, bounds.radius,
-            bounds.dual_radius, bounds.step,
-        )  # fmt: skip
+        self._stage = _Stage(centre, self.point.copy(), bounds)
         self._total[:] = 0
         self._point_total[:] = 0
         self._mass = 0.0
@@ -159,7 +146,7 @@ class FSAUCState(RowState):
     @property
     def step(self) -> float:
         """The step η of this stage."""
-        return self._stage.step
+        return self._stage.bounds.step
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
         """Take one step on each of these rows, as long as there are stages left."""
@@ -184,7 +171,7 @@ class FSAUCState(RowState):
         self.w[:] = mean
         self.point[:2] = self._point_total / n
         self.point[2] = mean @ (mean_negative - mean_positive)
-        self._begin(self._bounds.next(n, self.seen[0] / self.seen[1]))
+        self._begin(self._stage.bounds.next(n, self.seen[0] / self.seen[1]))
 
     def run(self, objective: AUCObjective, *, max_epochs: int = 50, **epochs: Any) -> SolverResult:
         """Divide all rows of all epochs into stages; those left over are left out at the end."""

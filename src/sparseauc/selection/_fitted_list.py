@@ -14,6 +14,7 @@ from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..solvers.exchange import dependence_tolerance, solve_on
 from ..solvers.restrictions import Restrictions
+from ..solvers.working_set import exchange_gains
 from ..strata import Strata
 from .table import _column, _positive_rows
 
@@ -99,10 +100,7 @@ def exchange_table(
 ) -> tuple[float, Array]:
     """Objective of a list, and after each exchange of a chosen column with another, (k, d).
 
-    Infinity where the other column is chosen already, excluded, constant, one too many of its
-    family, too dear, depends linearly on those that stay, or if a coefficient would have a wrong
-    sign. ``rows`` are those of H of the list.
-    ``solvers.exchange`` derives the formula.
+    Infinity where the exchange is not possible. ``rows`` are those of H of the list.
     """
     ridged = rows[:, support] + alpha * np.eye(support.size)
     try:
@@ -112,31 +110,20 @@ def exchange_table(
             "on these rows the chosen columns depend on each other linearly: give the rows of the "
             "fit, or fit with a ridge (alpha)"
         ) from None
+    columns, whole = np.arange(gram.n_features), gram.diagonal + alpha
     w = -M @ gram.delta[support]
-    T = M @ rows
-    whole = gram.diagonal + alpha
-    left = whole - np.einsum("kd,kd->d", T, rows)
-    gradient = gram.delta + w @ rows
-    cost = w / M.diagonal()
-    room = left + T**2 / M.diagonal()[:, None]
-    possible = room > dependence_tolerance(gram.precision) * whole
-    possible[:, gram.diagonal <= 0] = False
-    possible[:, support] = False
-    possible[:, restrictions.excluded] = False
-    possible &= restrictions.exchanges(support, np.arange(gram.n_features))[:-1]
+    T, gradient = M @ rows, gram.delta + w @ rows
+    allowed = restrictions.exchanges(support, columns)
+    allowed[:, gram.diagonal <= 0] = False
+    allowed[:, support] = False
+    allowed[:, restrictions.excluded] = False
+    gains = [
+        exchange_gains(
+            T, rows, gradient, whole, dependence_tolerance(gram.precision) * whole, w, M,
+            np.array([place]), False, allowed, restrictions.signs_of(support),
+            restrictions.signs_of(columns),
+        )
+        for place in range(support.size)
+    ]  # fmt: skip
     before = float(1.0 + gram.delta[support] @ w)
-    gain, joining = np.zeros(T.shape), np.zeros(T.shape)
-    pull = gradient - T * cost[:, None]
-    np.divide(pull**2, room, out=gain, where=possible)
-    if restrictions.signs is not None:
-        np.divide(-pull, room, out=joining, where=possible)
-        possible &= restrictions.signs * joining >= 0
-        for place in range(support.size):
-            # Coefficients of those that stay, before and after another column joins.
-            share = M[:, place] / M[place, place]
-            coef = (w - share * w[place])[:, None] - (T - np.outer(share, T[place])) * joining[
-                place
-            ]
-            coef[place] = 0.0
-            possible[place] &= (restrictions.signs[support][:, None] * coef >= 0).all(axis=0)
-    return before, np.where(possible, before + (w * cost)[:, None] - gain, np.inf)
+    return before, before - np.array(gains)

@@ -322,7 +322,7 @@ def _solve_all(H, delta, fixed, alpha, solved):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _exchange_gains(T, rows, g, h, enough, w, M, free, joins, allowed, own, sign):  # type: ignore[no-untyped-def]
+def exchange_gains(T, rows, g, h, enough, w, M, free, joins, allowed, own, sign):  # type: ignore[no-untyped-def]
     """Gain of the best exchange of a support with each column, or of its joining.
 
     Parameters
@@ -677,7 +677,7 @@ class _Search:
                 chosen = np.flatnonzero(possible[number])
                 some = part[place[:, None], chosen]
                 columns, support = low + chosen, union[place]
-                gains = _exchange_gains(
+                gains = exchange_gains(
                     M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
                     solved.w[number, :k], M, np.flatnonzero(~fixed[place]),
                     joins and number == solved.sizes.size - 1,

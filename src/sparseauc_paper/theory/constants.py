@@ -30,16 +30,11 @@ _LEAST_ROWS = 10
 def restricted_convexity(n: float, d: int, s: int, r: float, deviation: float = 1.0) -> float:
     """ρ⁻ of Theorem 2: the least curvature of F along vectors of at most s non-zeros.
 
-    Theorem 2 states, for rows from one N(0, Σ), that with probability of at least
-    1 − exp(−n₊/72) − 2s/d
+        ρ⁻ = (λ/2 − 6√2·t)² − (32/3)·t²,        t² = s·log(d) / (r·n),
 
-        ρ⁻ = (λ/2 − 6√2·t)² − (32/3)·t²,        t² = s·log(d) / (r·n).
-
-    n rows (a float, so that limits can be asked for), d columns, s non-zeros (2k + k* in Theorem
-    1), a share r of positives of at most 1/2, and λ = λ_min(Σ^½), the ``deviation``.
-
-    It is a bound only where ``convexity_is_bound``, which takes several hundred times s·log(d)
-    positives; with fewer the printed value grows again, without limit as n → 0.
+    with probability of at least 1 − exp(−n₊/72) − 2s/d; λ = λ_min(Σ^½) is the ``deviation``. It is
+    a bound only where ``convexity_is_bound``, which takes several hundred times s·log(d) positives;
+    with fewer the printed value grows again, without limit as n → 0.
 
     Examples
     --------
@@ -75,14 +70,10 @@ def rows_needed(d: int, s: int, r: float, deviation: float = 1.0) -> float:
 def restricted_smoothness(d: int, s: int, r: float, b: float) -> float:
     """ρ⁺ of Theorem 2: the greatest curvature of a block along vectors of at most s non-zeros.
 
-    Theorem 2 states, for rows from one N(0, Σ), that with probability of at least 1 − s/(2d)
+        ρ⁺ = 16·s·log(d)·(½·log(b) + log(d)) / r
 
-        ρ⁺ = 16·s·log(d)·(½·log(b) + log(d)) / r.
-
-    b is the number of rows of a block, the others are as for ``restricted_convexity``.
-
-    The 1/r comes from the worst share of positives a block could have: the formula speaks of
-    imbalance only as far as blocks differ in it.
+    with probability of at least 1 − s/(2d), for blocks of b rows. The 1/r comes from the worst
+    share of positives a block could have.
 
     Examples
     --------
@@ -154,11 +145,7 @@ def contraction(condition: float, expansion: float) -> float:
 
 
 def tolerance_parameter(gradient_norm: float, rho_plus: float, expansion: float) -> float:
-    """σ of Theorem 1, γ√ν times the blocks' gradients at w*, with γ = 1/ρ⁺.
-
-    The gradients' norm is that of ``empirical.block_gradient_norm``. σ does not vanish for a single
-    block, nor where w* is the best vector of its size: ∇F(w*) is zero on the support of w* only.
-    """
+    """σ of Theorem 1, γ√ν times ``empirical.block_gradient_norm`` at w*, with γ = 1/ρ⁺."""
     if not rho_plus > 0:
         raise ValueError(f"rho_plus must be positive, got {rho_plus}")
     return math.sqrt(expansion) * gradient_norm / rho_plus

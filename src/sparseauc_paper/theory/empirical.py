@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -62,10 +63,7 @@ class Bracket:
 
 
 def hessian_root(objective: AUCObjective, rows: npt.ArrayLike, n_blocks: int) -> Array:
-    """Z with ZᵀZ = H_B = ½∇²f_B, for the block of these rows, one of ``n_blocks``.
-
-    Z has a row for each row of the block, and δ. All rows and one block give H itself.
-    """
+    """Z with ZᵀZ = H_B = ½∇²f_B, for the block of these rows, one of ``n_blocks``: H for one."""
     if isinstance(objective.table, CSR):
         raise TypeError("restricted eigenvalues need a dense table: centred rows are not sparse")
     index = np.asarray(rows, np.int64)
@@ -86,8 +84,7 @@ def restricted_eigenvalue(
 ) -> Bracket:
     """Bracket the greatest (sign 1) or least (sign −1) eigenvalue of ZᵀZ on any ``size`` columns.
 
-    The least is half of ρ⁻ for Z of F, the greatest half of ρ⁺ for Z of a block. Sought is the
-    greatest of ±ZᵀZ; the sign is undone at the end.
+    Sought is the greatest of ±ZᵀZ; the sign is undone at the end.
     """
     d = root.shape[1]
     if not 1 <= size <= d:
@@ -98,8 +95,8 @@ def restricted_eigenvalue(
     ]
     starts = [_grown(matrix, size)]
     if tried:
-        starts.append(max(tried, key=_value))
-    worst = max((_exchanged(matrix, start) for start in starts), key=_value)
+        starts.append(max(tried, key=attrgetter("value")))
+    worst = max((_exchanged(matrix, start) for start in starts), key=attrgetter("value"))
     bound = min(_whole_spectrum(root, sign), _discs(matrix, size))
     return Bracket(
         random=sign * starts[1].value if tried else np.nan,
@@ -108,10 +105,6 @@ def restricted_eigenvalue(
         bound=sign * max(bound, worst.value),
         support=np.sort(np.array(worst.support, np.int64)),
     )
-
-
-def _value(pair: Eigenpair) -> float:
-    return pair.value
 
 
 def _grown(matrix: Array, size: int) -> Eigenpair:
@@ -225,10 +218,7 @@ class EmpiricalConstants:
 
     @property
     def kappa(self) -> tuple[float, float]:
-        """(found, certain) κ with Lemma 2's factor.
-
-        The theorem says nothing where the first is 1 or more, and holds where the second is less.
-        """
+        """(found, certain) κ with Lemma 2's factor; where the second is below 1 Theorem 1 holds."""
         expansion = expansion_of_lemma(self.k, self.k_star, self.d)
         found, certain = (contraction(condition, expansion) for condition in self.condition)
         return found, certain
@@ -244,9 +234,6 @@ def empirical_constants(
     rng: np.random.Generator,
 ) -> EmpiricalConstants:
     """Measure ρ⁻ of F and ρ⁺ of its blocks along vectors of at most 2k + k* non-zeros.
-
-    k columns are kept in each step, and the vector of interest has k*. ``n_random`` random supports
-    are tried for each block.
 
     Examples
     --------
@@ -269,7 +256,7 @@ def empirical_constants(
         )
         for rows in _rows_of(blocks)
     ]
-    worst = max(brackets, key=lambda bracket: bracket.found)
+    worst = max(brackets, key=attrgetter("found"))
     greatest = Bracket(
         random=max(bracket.random for bracket in brackets),
         found=worst.found,
@@ -334,10 +321,9 @@ def fit_rate(distances: npt.ArrayLike) -> float:
     """Fit c to the first descent of distances that fall as c^t, then wander and hover.
 
     c is that of the least-squares line through log(D_t) until D_t is half of D_0, or for five
-    entries if that comes sooner. Later, a run that thresholds exchanges columns now and then, which
-    takes many times longer than the descent on those it has. Entries count only down to twice the
-    median of the last fifth, where noise takes over, and to a millionth of D_0, where rounding
-    does. NaN where there are no two entries to draw a line through.
+    entries if that comes sooner; NaN where there are not even two. Entries count only down to twice
+    the median of the last fifth, where noise takes over, and to a millionth of D_0, where rounding
+    does.
 
     Examples
     --------
@@ -373,11 +359,10 @@ def measure_course(
     n_epochs: int,
     rng: np.random.Generator,
 ) -> Course:
-    """Run Algorithm 1 from zero, step by step, and watch its distance to a vector.
+    """Run Algorithm 1 from zero, step by step, and watch its distance to a vector w*.
 
     The iterates are those of ``solvers.sht_auc``, which shows them after each epoch only; a run
-    that contracts may be there within the first. The target is any vector w*: Theorem 1 holds for
-    every k*-sparse one, with its own σ.
+    that contracts may be there within the first.
     """
     w_star = np.asarray(target, np.float64)
     rows = list(_rows_of(blocks))

@@ -35,10 +35,7 @@ Measurements = Mapping[float, Sequence[Measurement]]
 
 
 def theory_section(ratios: Sequence[float], paper: Measurements, easy: Measurements) -> Section:
-    """Set the constants of Theorems 1 and 2 beside what is measured on data and in runs.
-
-    Without measurements of both tasks, what is printed stands alone.
-    """
+    """Set the constants of Theorems 1 and 2 beside what is measured, if both tasks were."""
     elements: list[Element] = [
         Note(
             "Theorem 1 bounds the distance of SHT-AUC's iterates from any vector w* of k* columns "
@@ -277,12 +274,12 @@ def _about_paper_kappa(kappas: Sequence[float]) -> str:
         f"Measured on the paper's tables, κ is at least {min(kappas):.2f} to {max(kappas):.2f} "
         "on the worst columns found. "
     )
-    if min(kappas) >= 1:
-        return text + (
-            "So Theorem 1 says nothing there, whatever the constants of Theorem 2; that runs "
-            "converge all the same is not explained by it."
-        )
-    return text + "Where that is below 1, worse columns may exist, and nothing is certain."
+    if min(kappas) < 1:
+        return text + "Where that is below 1, worse columns may exist, and nothing is certain."
+    return text + (
+        "So Theorem 1 says nothing there, whatever the constants of Theorem 2; that runs converge "
+        "all the same is not explained by it."
+    )
 
 
 def _about_easy(easy: Measurements) -> str:
