@@ -29,8 +29,7 @@ from .._jit import kernel, reordering_kernel
 from ..objective import AUCObjective, Floats, Indices
 from ..rows import Table, add_rows
 from ..solvers._epochs import SolverResult
-from ._online import Doubles, Mask, RowState, dot
-from ._online_classifier import UnweightedClassifier
+from ._online import Doubles, Mask, RowState, UnweightedClassifier, dot
 
 # Rows between two checks for overflow or interruption.
 _CHUNK = 256

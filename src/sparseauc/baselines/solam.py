@@ -40,11 +40,11 @@ from ._online import (
     Doubles,
     Mask,
     RowState,
+    UnweightedClassifier,
     dense_row,
     dot,
     find_max_norm,
 )
-from ._online_classifier import UnweightedClassifier
 from ._saddle_point import clip, saddle_point_step
 
 

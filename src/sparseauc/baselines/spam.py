@@ -34,8 +34,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..objective import AUCObjective, Indices
 from ..rows import CSR, Table, read_only
 from ..solvers._epochs import SolverResult
-from ._online import ClassSums, Doubles, Mask, RowState
-from ._online_classifier import OnlineClassifier
+from ._online import ClassSums, Doubles, Mask, OnlineClassifier, RowState
 from ._spam_csr import descend_csr_rows
 from ._spam_dense import SPAMRun, descend_pairs, descend_rows, products_with_sums
 

@@ -432,7 +432,13 @@ class SparseAUCClassifier(SparseLinearClassifier):
                     "certify needs all columns of H, which are too many to be kept for rows that "
                     "are read in chunks: set certify=False, or choose among fewer columns"
                 )
-            path = self._certified(path, moments, k, restrictions)
+            proof = certify(
+                StandardisedGram(moments.carefully()), path.solutions[0][0], k, float(self.alpha),
+                restrictions=restrictions, time_limit=self.time_limit,
+            )  # fmt: skip
+            self.lower_bound_, self.optimality_gap_ = proof.lower_bound, proof.gap
+            self.certificate_status_ = proof.status
+            path = replace(path, solutions=[[proof.solution]])  # the best it met
         coef = path.coef(k, float(self.alpha)).astype(dtype, copy=False)
         self._set_cost(coef, restrictions)
         self._set_fitted(coef, *(mean.astype(dtype) for mean in moments.means))
@@ -499,19 +505,6 @@ class SparseAUCClassifier(SparseLinearClassifier):
             families=self.families, max_per_family=self.max_per_family, signs=self.signs,
             costs=self.costs, bundles=self.bundles, budgets=budgets,
         )  # fmt: skip
-
-    def _certified(
-        self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Restrictions
-    ) -> SparseAUCPath:
-        """Set the certificate's attributes; return the path with the best solution it met."""
-        certificate = certify(
-            StandardisedGram(moments.carefully()), path.solutions[0][0], k, float(self.alpha),
-            restrictions=restrictions, time_limit=self.time_limit,
-        )  # fmt: skip
-        self.lower_bound_ = certificate.lower_bound
-        self.optimality_gap_ = certificate.gap
-        self.certificate_status_ = certificate.status
-        return replace(path, solutions=[[certificate.solution]])
 
     def _column_groups(self) -> Indices | None:
         """Group of each column as a number from 0, or None."""

@@ -32,11 +32,6 @@ Indices = npt.NDArray[np.int64]
 # Values of k tried by default, and how many rows each column of a list must have.
 _SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100, 120, 150])
 _ROWS_PER_COLUMN = 5
-# Parameters with the same values as of SparseAUCClassifier.
-_SHARED = (
-    "always_include", "exclude", "groups", "families", "max_per_family", "signs", "costs",
-    "bundles", "stratum_weights", "device",
-)  # fmt: skip
 # Largest size of X (rows × columns) for which logistic coefficients are tried by default.
 _SMALL = 2**22
 
@@ -150,17 +145,20 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     coefficients_: str
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: constraints
+            for name, constraints in SparseAUCClassifier._parameter_constraints.items()
+            if name not in ("k", "alpha", "certify", "time_limit")
+        },
         "ks": ["array-like", None],
         "alphas": ["array-like", None],
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "1se"}), callable],
         "coefficients": [StrOptions({"auto", "auc", "logistic"})],
         "budget": [Interval(Real, 0, None, closed="left"), "array-like", None],
-        "points": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "verbose": ["verbose"],
-        **{name: SparseAUCClassifier._parameter_constraints[name] for name in _SHARED},
     }
 
     def __init__(

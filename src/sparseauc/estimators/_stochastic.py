@@ -170,26 +170,17 @@ class EpochMonitor:
         if self.held_out is not None:
             auc = fast_auc(record.scores[self.held_out], self._positive[self.held_out])
             self.history["validation_auc"].append(auc)
-            stop = self._stop_early(record, auc)
+            if auc > self._best_auc:
+                self.best, self._best_auc = record, auc
+            if auc > self._to_beat:
+                self._to_beat, self._epochs_without_gain = auc + self._least_gain, 0
+            else:
+                self._epochs_without_gain += 1
+            stop = self._epochs_without_gain >= self._patience
         if self._print_lines:
-            self._print_line()
+            held_out = "" if self.held_out is None else f"  validation AUC {auc:.4f}"
+            print(
+                f"epoch {record.epoch:4d}  F {record.objective:.6f}  AUC {record.auc:.4f}  "
+                f"columns {record.support_size}  step {record.step_size:.3g}{held_out}"
+            )
         return stop
-
-    def _stop_early(self, record: EpochRecord, auc: float) -> bool:
-        if auc > self._best_auc:
-            self.best, self._best_auc = record, auc
-        if auc > self._to_beat:
-            self._to_beat, self._epochs_without_gain = auc + self._least_gain, 0
-        else:
-            self._epochs_without_gain += 1
-        return self._epochs_without_gain >= self._patience
-
-    def _print_line(self) -> None:
-        last = {name: values[-1] for name, values in self.history.items()}
-        line = (
-            f"epoch {last['epoch']:4d}  F {last['objective']:.6f}  AUC {last['auc']:.4f}  "
-            f"columns {last['support_size']}  step {last['step_size']:.3g}"
-        )
-        if "validation_auc" in last:
-            line += f"  validation AUC {last['validation_auc']:.4f}"
-        print(line)

@@ -226,12 +226,6 @@ def _list_columns(models):  # type: ignore[no-untyped-def]
         models.sizes[m] = size
 
 
-@kernel
-def _score_all(table, means, models, union, scores):  # type: ignore[no-untyped-def]
-    """Scores of all rows for every model."""
-    _score(table, np.arange(table.shape[0]), means[:0], models, union, scores)
-
-
 class NumpyModels(Models):
     """Models on a dense array, read where it lies."""
 
@@ -276,7 +270,8 @@ class NumpyModels(Models):
     def losses(self) -> Array:
         objective = self._objective
         scores = np.empty((self.w.shape[0], objective.n_rows), objective.dtype)
-        _score_all(objective.table, self._grid.means, self._models, self._union, scores)
+        rows, nothing = np.arange(objective.n_rows), self._grid.means[:0]
+        _score(objective.table, rows, nothing, self._models, self._union, scores)
         losses = np.array([objective.value_of(row) for row in scores])
         losses[self.overflowed()] = np.nan
         return losses

@@ -142,7 +142,11 @@ def nested_scores(
     else:
         splitter = _splitter(cv, labels, rng, grouped=groups is not None)
         splits = list(splitter.split(X, labels, groups))
-    _check_partition(splits, labels.size)
+    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=labels.size)
+    for row in np.flatnonzero(times != 1)[:1].tolist():
+        raise ValueError(
+            f"row {row} is tested {times[row]} times: cv must test each row once, as KFold does"
+        )
     parts = Parallel(n_jobs=n_jobs)(
         delayed(_scores_of_fold)(estimator, X, labels, positive, train, test, of_row)
         for train, test in splits
@@ -247,15 +251,6 @@ def _scores_of_fold(
     """Scores of test rows by a clone that was fitted to the others, and the columns it uses."""
     model = fit_rows(clone(estimator), X, labels, train, strata=strata)
     return comparable_scores(model, X, positive, train, test), columns_used(model)
-
-
-def _check_partition(splits: list[tuple[Indices, Indices]], n: int) -> None:
-    """Refuse folds that leave a row untested or test it twice."""
-    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
-    for row in np.flatnonzero(times != 1)[:1].tolist():
-        raise ValueError(
-            f"row {row} is tested {times[row]} times: cv must test each row once, as KFold does"
-        )
 
 
 # ------------------------------------------------------------------------------ better than chance?

@@ -14,6 +14,7 @@ from scipy.optimize import brentq, minimize_scalar
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
+from ..estimators import SparseAUCClassifier
 from ..moments import class_moments
 from ..path.folds import rows_by_number
 from ..path.path import check_sizes, path_of_moments
@@ -191,10 +192,7 @@ def stability_selection(
     >>> round(result.error_bound(0.8), 2), round(result.error_bound(0.8, r_concave=True), 2)
     (0.83, 0.13)
     """
-    # Estimators are built on this package, so they cannot be imported before it. Theirs are the
-    # checks of data and parameters, and the errors are the same here as there.
-    from ..estimators import SparseAUCClassifier
-
+    # The checks of data and parameters, and the errors, are those of the estimator.
     model = SparseAUCClassifier(k, alpha, always_include=always_include, exclude=exclude, **limits)
     model._validate_params()
     check_scalar(n_pairs, "n_pairs", Integral, min_val=1)
