@@ -26,13 +26,10 @@ from sparseauc.solvers.batched import GridResult, sht_auc_grid, sto_iht_grid
 from sparseauc.tabular.methods import l1_logistic
 
 from .protocols import Protocol
-from .row_space import RowSpace
+from .row_space import Floats, Indices, Mask, RowSpace
 from .seeds import generator
 from .theory.empirical import largest_curvature
 
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.int64]
 Point = Mapping[str, float]
 Coef = npt.NDArray[Any]
 

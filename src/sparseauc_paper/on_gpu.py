@@ -27,13 +27,12 @@ from .methods import (
     HSG_HT_STEP,
     Family,
     Fit,
-    Floats,
-    Indices,
     Point,
     Training,
     sht_auc_step,
     sto_iht_step,
 )
+from .row_space import Floats, Indices
 
 
 def _send(training: Training, array: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> Any:

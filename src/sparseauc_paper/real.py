@@ -19,9 +19,10 @@ from sparseauc.datasets._markers import Reading
 from sparseauc.datasets._real import RAW_SCALE
 from sparseauc.metrics import fast_auc
 
-from .methods import METHODS, Floats, Indices, Mask
+from .methods import METHODS
 from .presets import Preset, points
 from .protocols import Protocol
+from .row_space import Floats, Indices, Mask
 from .seeds import generator
 from .tasks import Task
 from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds

@@ -17,9 +17,10 @@ from sparseauc.tabular.report.elements import Comparison, Figure, Panel, Series
 
 from . import plan, printed
 from .convergence import SCALES, Scale
-from .methods import METHODS, Floats
+from .methods import METHODS
 from .plan import Request
 from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
+from .row_space import Floats
 from .store import Outcome
 from .tasks import Task
 from .tuning import N_FOLDS

@@ -13,9 +13,10 @@ from sparseauc.datasets import OutbreakData, make_outbreak
 from sparseauc.metrics import fast_auc, support_f1, support_jaccard
 from sparseauc.projections import top_k
 
-from .methods import METHODS, NEGLIGIBLE, Indices, Mask
+from .methods import METHODS, NEGLIGIBLE
 from .presets import Preset, points
 from .protocols import Protocol
+from .row_space import Indices, Mask
 from .seeds import generator
 from .tasks import Task
 from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds

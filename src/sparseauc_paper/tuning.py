@@ -11,8 +11,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.metrics import fast_auc
 
-from .methods import METHODS, Floats, Indices, Mask, Point, Training
+from .methods import METHODS, Point, Training
 from .protocols import Protocol
+from .row_space import Floats, Indices, Mask
 from .seeds import generator
 
 N_FOLDS = 5

@@ -15,12 +15,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._jit import reordering_kernel
 from ..estimators._stochastic import StochasticClassifier
-from ..objective import AUCObjective, Floats, Indices, SparseVector
+from ..objective import Array, AUCObjective, Floats, Indices, Mask, SparseVector
 from ..rows import CSR, Table, accumulate_rows, as_table, read_only
 from ..solvers._epochs import Callback, Epoch, SolverResult, divergence_error, run_epochs
-
-Doubles = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 # Non-zeros of CSR rows between two sweeps over all columns, as a multiple of d.
 BETWEEN_SWEEPS = 4
@@ -72,7 +69,7 @@ def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Floats:
     return zeros
 
 
-def row_norms(table: Table) -> Doubles:
+def row_norms(table: Table) -> Array:
     """Euclidean norm of every row."""
     values = table.data if isinstance(table, CSR) else table
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
@@ -98,9 +95,9 @@ def find_max_norm(max_norm: float | Literal["auto"], table: Table) -> float:
 class ClassSums(NamedTuple):
     """Sums of the rows of each class, and how many they are or weigh: known, or gathered."""
 
-    positive: Doubles
-    negative: Doubles
-    counts: Doubles
+    positive: Array
+    negative: Array
+    counts: Array
 
     @classmethod
     def none(cls, n_features: int) -> ClassSums:
@@ -123,7 +120,7 @@ class ClassSums(NamedTuple):
             self.counts[place] += members.size
 
     @property
-    def means(self) -> tuple[Doubles, Doubles]:
+    def means(self) -> tuple[Array, Array]:
         """Mean of the positives and of the negatives, zeros for a class not seen yet."""
         positive, negative = np.maximum(self.counts, 1.0)
         return self.positive / positive, self.negative / negative

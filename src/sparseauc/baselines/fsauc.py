@@ -30,13 +30,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..objective import AUCObjective, Floats, Indices
+from ..objective import Array, AUCObjective, Floats, Indices, Mask
 from ..projections import project_l1_ball
 from ..rows import CSR, Table
 from ..solvers._epochs import SolverResult
 from ._fsauc_csr import descend_csr_rows
 from ._fsauc_dense import descend_rows
-from ._online import Doubles, Mask, RowState, aligned_zeros, find_max_norm
+from ._online import RowState, aligned_zeros, find_max_norm
 from .solam import SOLAMClassifier
 
 # The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is used of it.
@@ -86,7 +86,7 @@ class _Stage(NamedTuple):
     """What holds throughout a stage: w̄; ā, b̄ and ᾱ; its bounds."""
 
     w: Floats
-    point: Doubles
+    point: Array
     bounds: FSAUCBounds
 
 
@@ -95,9 +95,9 @@ class _Run(NamedTuple):
 
     seen: Indices
     w: Floats
-    point: Doubles
+    point: Array
     total: Floats
-    point_total: Doubles
+    point_total: Array
 
 
 def count_stages(n_samples: int) -> int:

@@ -15,17 +15,14 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from ..estimators._base import SparseLinearClassifier, names_columns
 from ..moments import Moments, class_moments
 from ..moments._units import check_deviations
-from ..objective import SparseVector
+from ..objective import Array, SparseVector
 from ..projections import top_k
-
-Array = npt.NDArray[np.float64]
 
 # Means this many deviations apart leave no overlap that any sample could show.
 _SEPARATED = 1e3

@@ -26,10 +26,10 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
 from .._jit import kernel, reordering_kernel
-from ..objective import AUCObjective, Floats, Indices
+from ..objective import Array, AUCObjective, Floats, Indices, Mask
 from ..rows import Table, add_rows
 from ..solvers._epochs import SolverResult
-from ._online import Doubles, Mask, RowState, UnweightedClassifier, dot
+from ._online import RowState, UnweightedClassifier, dot
 
 # Rows between two checks for overflow or interruption.
 _CHUNK = 256
@@ -108,7 +108,7 @@ class _Memory(NamedTuple):
     """State of the positives (first) and of the negatives (second)."""
 
     counts: Indices
-    spreads: Doubles  # Σ ‖x − c‖², the trace of the scatter Σ (x − c)(x − c)ᵀ
+    spreads: Array  # Σ ‖x − c‖², the trace of the scatter Σ (x − c)(x − c)ᵀ
     centres: Floats
     scatters: Floats  # lower triangles, without columns where S is sketched
     sketches: Floats  # Z = Σ (x − c) rᵀ, whose ZZᵀ has the scatter as its mean

@@ -30,15 +30,13 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._jit import kernel, reordering_kernel
-from ..objective import AUCObjective, Floats, Indices
+from ..objective import Array, AUCObjective, Floats, Indices, Mask
 from ..projections import project_l2_ball
 from ..rows import CSR, Table
 from ..solvers._epochs import SolverResult
 from ._online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,
-    Doubles,
-    Mask,
     RowState,
     UnweightedClassifier,
     dense_row,
@@ -89,7 +87,7 @@ class _Run(NamedTuple):
     step_size: float
     seen: Indices
     w: Floats
-    point: Doubles
+    point: Array
     total: Floats
 
 

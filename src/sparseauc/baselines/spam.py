@@ -31,10 +31,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..objective import AUCObjective, Indices
+from ..objective import Array, AUCObjective, Indices, Mask
 from ..rows import CSR, Table, read_only
 from ..solvers._epochs import SolverResult
-from ._online import ClassSums, Doubles, Mask, OnlineClassifier, RowState
+from ._online import ClassSums, OnlineClassifier, RowState
 from ._spam_csr import descend_csr_rows
 from ._spam_dense import SPAMRun, descend_pairs, descend_rows, products_with_sums
 
@@ -69,9 +69,9 @@ class SPAMState(RowState):
         self._gathers = sums is None
         if not average:
             self._total = self._total[:0]
-        self._weight: Doubles = np.empty(0)
+        self._weight: Array = np.empty(0)
         # Products of each row with the class sums, where steps are taken in pairs.
-        self._products: Doubles | None = None
+        self._products: Array | None = None
 
     @property
     def step(self) -> float:

@@ -40,10 +40,10 @@ from ..chunks import (
     score_chunks,
 )
 from ..moments import ColumnError, scale_weights
+from ..objective import Array, Floats, Indices, Mask
 from ..path.limits import column_indices
 from ._short_list import short_list_html
 
-Floats = npt.NDArray[np.floating]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -155,9 +155,9 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
         return report_model(self, X, y, path, **settings)
 
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+    def _get_support_mask(self) -> Mask:
         self._check_is_fitted()
-        mask: npt.NDArray[np.bool_] = self.coef_[0] != 0
+        mask: Mask = self.coef_[0] != 0
         return mask
 
     def _repr_html_inner(self) -> str:
@@ -186,7 +186,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
     def _check_training_data(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
+    ) -> tuple[Any, Mask, Array | None]:
         """Check X, y and weights; return X or its chunks, the mask of positives, and weights."""
         # First, so that a refused fit does not look fitted.
         self._forget_fit()
@@ -227,9 +227,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
             if (name.endswith("_") and not name.startswith("__")) or name in self._fit_state:
                 delattr(self, name)
 
-    def _check_more_rows(
-        self, X: Any, y: Any, classes: Any, *, first: bool
-    ) -> tuple[Any, npt.NDArray[np.bool_]]:
+    def _check_more_rows(self, X: Any, y: Any, classes: Any, *, first: bool) -> tuple[Any, Mask]:
         """Return some rows and the mask of positives; ``first`` if none came before them."""
         refuse_masked("y", y)
         X, y = self._check_table(X, y, reset=first)
@@ -250,9 +248,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         self.classes_ = labels
         return X, y == labels[1]
 
-    def _check_labels(
-        self, y: npt.NDArray[Any], sample_weight: Any
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
+    def _check_labels(self, y: npt.NDArray[Any], sample_weight: Any) -> tuple[Mask, Array | None]:
         """Set ``classes_``; return the mask of positives and the weights."""
         check_classification_targets(y)
         classes = np.unique(y)
@@ -267,7 +263,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
                 f"({classes.size} classes: {shown}{', …' if classes.size > 5 else ''}). Pass "
                 "y == label, or wrap the classifier in sklearn.multiclass.OneVsRestClassifier"
             )
-        positive: npt.NDArray[np.bool_] = y == classes[1]
+        positive: Mask = y == classes[1]
         weight = None
         if sample_weight is not None:
             weight = check_weights(sample_weight, y, classes)
@@ -286,7 +282,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
     def _check_training_chunks(
         self, chunks: Chunks, y: Any, sample_weight: Any
-    ) -> tuple[Chunks, npt.NDArray[np.bool_], npt.NDArray[np.float64] | None]:
+    ) -> tuple[Chunks, Mask, Array | None]:
         """Do for chunks what ``_check_training_data`` does for tables in memory."""
         chunks.n_passes = 0
         y, sample_weight = (
@@ -326,7 +322,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
                 f"{names[column]!r} when the model was fitted"
             )
 
-    def _named_columns(self, parameter: str) -> npt.NDArray[np.int64]:
+    def _named_columns(self, parameter: str) -> Indices:
         """Column indices for a parameter that names columns."""
         given = getattr(self, parameter)
         names = getattr(self, "feature_names_in_", None)
@@ -411,13 +407,13 @@ def check_scale(X: Any) -> None:
 
 def check_weights(
     sample_weight: Any, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None = None
-) -> npt.NDArray[np.float64]:
+) -> Array:
     """Return weights as float64, or name the first that is negative or the class without any.
 
     Without ``classes`` a class may have no weight, and weights keep their scale.
     """
     refuse_masked("sample_weight", sample_weight)
-    weight: npt.NDArray[np.float64] = _check_sample_weight(sample_weight, y, dtype=np.float64)
+    weight: Array = _check_sample_weight(sample_weight, y, dtype=np.float64)
     for row in np.flatnonzero(weight < 0)[:1]:
         raise ValueError(f"sample_weight is {weight[row]:g} at row {row}; give 0 or more")
     if classes is None:

@@ -16,12 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..chunks import Chunks, chunks_in_memory
 from ..moments.many_classes import ManyClasses
+from ..objective import Array, Floats, Indices, Mask
 from ..solvers.restrictions import Restrictions
 from ..solvers.shared import shared_list
-from ._base import Floats, SparseLinearClassifier, check_weights, names_columns
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
+from ._base import SparseLinearClassifier, check_weights, names_columns
 
 
 class SharedListClassifier(SparseLinearClassifier):
@@ -151,7 +149,7 @@ class SharedListClassifier(SparseLinearClassifier):
         labels: npt.NDArray[Any] = self.classes_[largest]
         return labels
 
-    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+    def _get_support_mask(self) -> Mask:
         check_is_fitted(self, "support_")
         mask = np.zeros(self.n_features_in_, np.bool_)
         mask[self.support_] = True

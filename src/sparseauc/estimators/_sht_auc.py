@@ -5,13 +5,11 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..blocks import BLOCK_ORDERS, BlockOrder
 from ..chunks import Chunks, DeviceChunks
-from ..objective import Objective
+from ..objective import Array, Mask, Objective
 from ..objective.chunks import ChunkObjective
 from ..objective.device import DeviceObjective
 from ..solvers import SolverResult, sht_auc
@@ -147,12 +145,7 @@ class SHTAUCClassifier(StochasticClassifier):
     ) -> None:
         self._keep(locals())
 
-    def _objective(
-        self,
-        X: Any,
-        positive: npt.NDArray[np.bool_],
-        weight: npt.NDArray[np.float64] | None,
-    ) -> Any:
+    def _objective(self, X: Any, positive: Mask, weight: Array | None) -> Any:
         if isinstance(X, DeviceChunks):
             return DeviceObjective(X, positive, weight)
         if isinstance(X, Chunks):

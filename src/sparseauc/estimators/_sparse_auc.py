@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from ..chunks import Chunks, chunks_in_memory, mapped_chunks
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
 from ..moments.gram import StandardisedGram
+from ..objective import Array, Indices, Mask
 from ..path.cross_validation import path_of_chunks
 from ..path.limits import with_limits
 from ..path.path import SparseAUCPath, path_of_moments
@@ -24,8 +25,6 @@ from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ._base import SparseLinearClassifier, check_weights, names_columns
 from ._points import give_points
-
-Indices = npt.NDArray[np.int64]
 
 # Columns that ``partial_fit`` takes at most: their products fill 256 MiB.
 _MOST_COLUMNS = 4096
@@ -378,9 +377,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 return fitted[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _check_strata(
-        self, strata: Any, X: Any, positive: npt.NDArray[np.bool_], weight: Any
-    ) -> Strata | None:
+    def _check_strata(self, strata: Any, X: Any, positive: Mask, weight: Any) -> Strata | None:
         """Strata of the rows, numbered; a caution where some count nothing."""
         if strata is None:
             return None
@@ -457,7 +454,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         return mapped_chunks(X) if chunks is None else chunks
 
     @property
-    def _ridge(self) -> npt.NDArray[np.float64]:
+    def _ridge(self) -> Array:
         return np.array([float(self.alpha)])
 
     def _restrictions(self, missing: Indices = _NONE) -> tuple[int, Restrictions]:

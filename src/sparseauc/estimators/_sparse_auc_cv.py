@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import rankdata
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..chunks import Chunks
 from ..curves import fit_calibration
 from ..metrics import fold_standard_error
+from ..objective import Array, Indices
 from ..path.cross_validation import CrossValidation, cross_validate
 from ..path.folds import SplitPlan, check_splits, make_splits
 from ..path.limits import budgets_to_try
@@ -25,9 +25,6 @@ from ..solvers.restrictions import Restrictions
 from ..strata import Weighting
 from ._base import names_columns
 from ._sparse_auc import SparseAUCClassifier
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 # Values of k tried by default, and how many rows each column of a list must have.
 _SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100, 120, 150])

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ..metrics import fast_auc
-from ..objective import AUCObjective
+from ..objective import Array, AUCObjective, Mask
 from ..solvers import EpochRecord, SolverResult
 from ._base import SparseLinearClassifier, check_scale, names_columns
 
@@ -42,12 +42,7 @@ class StochasticClassifier(SparseLinearClassifier):
     def _solve(self, objective: Any, **common: Any) -> SolverResult:
         """Run the solver; ``common`` holds max_epochs, tol, shuffle, start, callback and rng."""
 
-    def _objective(
-        self,
-        X: Any,
-        positive: npt.NDArray[np.bool_],
-        weight: npt.NDArray[np.float64] | None,
-    ) -> Any:
+    def _objective(self, X: Any, positive: Mask, weight: Array | None) -> Any:
         """Wrap the data; a subclass may support data that are not in memory."""
         check_scale(X)
         return AUCObjective(X, positive, weight)
@@ -123,7 +118,7 @@ class EpochMonitor:
 
     _RECORDED = ("epoch", "objective", "auc", "support_size", "step_size")
 
-    def __init__(self, positive: npt.NDArray[np.bool_], *, print_lines: bool) -> None:
+    def __init__(self, positive: Mask, *, print_lines: bool) -> None:
         # One list a quantity, one entry an epoch.
         self.history: dict[str, list[float]] = {name: [] for name in self._RECORDED}
         self.held_out: npt.NDArray[np.intp] | None = None  # rows for early stopping
@@ -132,14 +127,8 @@ class EpochMonitor:
         self._print_lines = print_lines
 
     def hold_out(
-        self,
-        weight: npt.NDArray[np.float64] | None,
-        fraction: float,
-        patience: int,
-        least_gain: float,
-        *,
-        seed: int,
-    ) -> npt.NDArray[np.float64]:
+        self, weight: Array | None, fraction: float, patience: int, least_gain: float, *, seed: int
+    ) -> Array:
         """Hold out rows; return weights that are zero there, so that no row is copied."""
         fewest = int(min(self._positive.sum(), (~self._positive).sum()))
         if fewest < 2:

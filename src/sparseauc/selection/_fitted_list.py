@@ -12,15 +12,12 @@ from ..estimators import SparseAUCClassifier
 from ..metrics import fast_auc
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
+from ..objective import Array, Indices, Mask
 from ..solvers.exchange import dependence_tolerance, solve_on
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import exchange_gains
 from ..strata import Strata
 from .table import _column, _positive_rows
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class FittedList(NamedTuple):

@@ -27,13 +27,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from ..metrics import AUCInterval, auc_confidence_interval, fast_auc, stratified_auc
+from ..objective import Array, Mask
 from ..path.folds import make_splits
 from ..path.rules import ChanceWarning
 from ..strata import Strata, StrataWarning
 
-Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 RandomState = int | np.random.RandomState | None
 
 
@@ -156,9 +155,7 @@ def nested_scores(
     return pool_folds(scores, tests, positive, confidence, columns, of_row)
 
 
-def comparable_scores(
-    model: Any, X: Any, positive: Mask, train: Indices, test: Indices
-) -> npt.NDArray[np.float64]:
+def comparable_scores(model: Any, X: Any, positive: Mask, train: Indices, test: Indices) -> Array:
     """Score test rows on a scale that the models of all folds share.
 
     The unit is the distance between the mean scores of the two training classes, and zero lies
@@ -171,7 +168,7 @@ def comparable_scores(
     high, low = fitted[positive[train]].mean(), fitted[~positive[train]].mean()
     # A model that does not tell its own training rows apart has no unit; its order is kept.
     gap = high - low if high > low else 1.0
-    comparable: npt.NDArray[np.float64] = (scores - (low + high) / 2) / gap
+    comparable: Array = (scores - (low + high) / 2) / gap
     return comparable
 
 

@@ -22,9 +22,10 @@ import numpy.typing as npt
 from sklearn.utils import check_scalar
 
 from .._jit import inlined_kernel, kernel
+from ..objective import Array, Indices, Mask
 from ..solvers.exchange import dependence_tolerance, solve_on
 from ..solvers.working_set import KnownH
-from ._fitted_list import Array, FittedList, Indices, exchange_table
+from ._fitted_list import FittedList, exchange_table
 
 # Columns among which all lists are enumerated at most.
 _MOST_COLUMNS = 300
@@ -319,7 +320,7 @@ def _lists_by_exchanges(
     return done
 
 
-def _diverse_first(members: npt.NDArray[np.bool_], objectives: Array) -> Indices:
+def _diverse_first(members: Mask, objectives: Array) -> Indices:
     """Order lists: the best, then always the one that differs most from all before it."""
     best_first = np.argsort(objectives, kind="stable")
     ordered = members[best_first].astype(np.float64)

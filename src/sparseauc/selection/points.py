@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from ..curves import binomial_limits
 from ..estimators._points import give_points
-from ._fitted_list import Array, FittedList, Indices, Mask
+from ..objective import Array, Indices, Mask
+from ._fitted_list import FittedList
 from .table import _column
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from sklearn.utils import check_scalar
 from ..metrics import fast_auc, fold_standard_error
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
+from ..objective import Array, Indices
 from ..path.folds import Split, SplitPlan, check_splits, make_splits
 from ..solvers.signed import minimise_signed
-from ._fitted_list import Array, FittedList, Indices, exchange_table
+from ._fitted_list import FittedList, exchange_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,14 +16,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..estimators import SparseAUCClassifier
 from ..moments import class_moments
+from ..objective import Array, Indices, Mask
 from ..path.folds import rows_by_number
 from ..path.path import check_sizes, path_of_moments
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..metrics import fast_auc
+from ..objective import Array, Mask
 from ..path.limits import column_labels
 from .confidence import auc_within
 from .stability import StabilityResult
@@ -130,7 +131,7 @@ def column_table(
     return table
 
 
-def _positive_rows(model: Any, X: Any, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def _positive_rows(model: Any, X: Any, y: npt.ArrayLike) -> Mask:
     """Mask of the positive rows, among labels that the model knows and of both classes."""
     labels = np.asarray(y)
     check_consistent_length(X, labels)
@@ -139,11 +140,11 @@ def _positive_rows(model: Any, X: Any, y: npt.ArrayLike) -> npt.NDArray[np.bool_
         raise ValueError(f"y has {label!r}, the model knows {model.classes_.tolist()}")
     if classes.size < 2:
         raise ValueError("y holds one class only: the AUC of a column needs rows of both")
-    positive: npt.NDArray[np.bool_] = labels == model.classes_[1]
+    positive: Mask = labels == model.classes_[1]
     return positive
 
 
-def _column(X: Any, j: int) -> npt.NDArray[np.float64]:
+def _column(X: Any, j: int) -> Array:
     """One column, dense and in double precision."""
     part = X[:, [j]]
     return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64).ravel()
@@ -169,14 +170,12 @@ def near_copies(X: Any, chosen: Sequence[int], least: float = 0.9) -> list[list[
     return [sorted(copies, key=lambda copy: -abs(copy[1])) for copies in found]
 
 
-def _standardised(X: Any) -> npt.NDArray[np.float64]:
+def _standardised(X: Any) -> Array:
     """Columns of mean 0 and length 1; constant ones are 0."""
     dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     centred = dense - dense.mean(axis=0)
     lengths = np.linalg.norm(centred, axis=0)
     # What rounding leaves of a constant column is no variation.
     constant = lengths <= 1e-12 * (1 + np.abs(dense).max(axis=0, initial=0)) * np.sqrt(len(dense))
-    unit: npt.NDArray[np.float64] = np.where(
-        constant, 0.0, centred / np.where(constant, 1.0, lengths)
-    )
+    unit: Array = np.where(constant, 0.0, centred / np.where(constant, 1.0, lengths))
     return unit
