@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,6 +34,29 @@ def write_atomically(
         else:
             file.write(content)
         commit()
+
+
+def write_whole(contents: Mapping[Path, bytes]) -> list[Path]:
+    """Write several files; none is renamed to its place before all are written.
+
+    A failure while writing leaves no file behind, but may leave a folder that it made. An
+    ``OSError`` has the file's name as its ``filename``.
+    """
+    with ExitStack() as stack:
+        commits = {}
+        target = Path()
+        try:
+            for target, content in contents.items():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                file, commits[target] = stack.enter_context(staged(target))
+                file.write(content)
+                file.flush()  # a full disk shows now, before anything is replaced
+            for target in commits:
+                commits[target]()
+        except OSError as error:
+            error.filename = str(target)
+            raise
+    return list(contents)
 
 
 @contextmanager

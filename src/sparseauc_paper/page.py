@@ -6,9 +6,9 @@ import io
 import re
 from pathlib import Path
 
+from sparseauc._files import write_whole
 from sparseauc.tabular.report.elements import Report
 from sparseauc.tabular.report.files import files
-from sparseauc.tabular.report.writing import write_whole
 
 # Enough for lines and bands in a dozen colours, at a third of the bytes.
 _COLOURS = 96
@@ -28,11 +28,13 @@ def write_markdown_page(report: Report, path: Path) -> list[Path]:
         text,
     )
     beside = {
-        f"{folder}/{Path(name).name}": _light(content) if name.endswith(".png") else content
+        path.parent / folder / Path(name).name: _light(content)
+        if name.endswith(".png")
+        else content
         for name, content in made.items()
         if name.startswith("figures/") and not name.endswith(".svg")
     }
-    *others, page = write_whole(path.parent, {**beside, path.name: text.encode()})
+    *others, page = write_whole({**beside, path: text.encode()})
     return [page, *others]
 
 

@@ -12,20 +12,14 @@ from ..tabular.model_files import read_card
 from ..tabular.reading import DataError, Rules, Source, Table, read_source, training_table
 from ..tabular.reading.scoring import written_columns
 from ..tabular.scorecard import ScoreCard
-from ._options import delimiter_of
+from ._options import TextFile, Training, given
 
 
-def read_table(
-    path: Path, rules: Rules, delimiter: str | None, encoding: str | None, max_gib: float = 2.0
-) -> Table:
+def read_table(path: Path, training: Training, text_file: TextFile) -> Table:
     """Read a training table. An error ends with a command that would work."""
+    rules = Rules(**given(training))
     source = read_source(
-        path,
-        target=rules.target,
-        delimiter=delimiter_of(delimiter),
-        encoding=encoding,
-        as_text=rules.written,
-        most_bytes=int(max_gib * 2**30),
+        path, target=rules.target, as_text=rules.written, **text_file.as_arguments()
     )
     try:
         return training_table(source, rules)
@@ -45,23 +39,11 @@ def card_of(path: Path, notes: list[str]) -> ScoreCard:
     return card
 
 
-def read_new_rows(
-    path: Path,
-    card: ScoreCard,
-    delimiter: str | None,
-    encoding: str | None,
-    max_gib: float,
-    *named: str | None,
-) -> Source:
-    """Read new rows for a model: its columns by the types on the card, ``named`` ones as text."""
-    others = (card.target, card.summary.get("ids"), card.strata_column, *named)
-    return read_source(
-        path,
-        delimiter=delimiter_of(delimiter),
-        encoding=encoding,
-        as_text=written_columns(card) | {str(name) for name in others if name},
-        most_bytes=int(max_gib * 2**30),
-    )
+def read_new_rows(path: Path, card: ScoreCard, text_file: TextFile, named: str | None) -> Source:
+    """Read new rows for a model: its columns by the types on the card, ``named`` as text."""
+    others = (card.target, card.summary.get("ids"), card.strata_column, named)
+    as_text = written_columns(card) | {str(name) for name in others if name}
+    return read_source(path, as_text=as_text, **text_file.as_arguments())
 
 
 def made_by(table: Path) -> dict[str, str]:

@@ -13,39 +13,29 @@ from pathlib import Path
 
 import typer
 
-from ._output import Outputs, check_writable
+from ._output import check_outputs, check_writable, write_outputs
 
 PATIENTS, NEW = 1000, 8
 _METHODS = "sparse-auc,l1-logistic,mean-difference"
 
 
 def run_demo(out: Path, seed: int) -> None:
-    """Write a cohort of patients to a folder; fit, report, predict and compare.
-
-    Parameters
-    ----------
-    out : Path
-        Output folder, created if it does not exist.
-    seed : int
-        Seed of the patients and of the folds.
-
-    Raises
-    ------
-    OutputError
-        If ``out`` cannot be written to; checked before anything is computed.
-    """
+    """Write a cohort of patients to a folder; fit, report, predict and compare."""
     started = time.perf_counter()
     check_writable(out)
     names = ("patients.csv", "new_patients.csv", "model.skops", "report.html")
     table, new, model, report = (out / name for name in names)
-    with Outputs(table, new, model, report, force=True) as outputs:
-        from ..datasets import make_patients
+    check_outputs(table, new, model, report, force=True)
+    from ..datasets import make_patients
 
-        cohort = make_patients(PATIENTS + NEW, random_state=seed)
-        known, unknown = cohort[:PATIENTS], cohort[PATIENTS:].drop(columns="sepsis")
-        outputs.stage(table, known.to_csv(index=False).encode())
-        outputs.stage(new, unknown.to_csv(index=False).encode())
-        outputs.commit()
+    cohort = make_patients(PATIENTS + NEW, random_state=seed)
+    known, unknown = cohort[:PATIENTS], cohort[PATIENTS:].drop(columns="sepsis")
+    write_outputs(
+        {
+            table: known.to_csv(index=False).encode(),
+            new: unknown.to_csv(index=False).encode(),
+        }
+    )
     _say(
         f"{table}: {PATIENTS} simulated patients with a suspected infection and "
         f"{known.shape[1] - 2} columns, some values missing. Which few columns rank patients who "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +19,9 @@ class Format(StrEnum):
     sql = "sql"
 
 
+@options.grouped
 def export_command(
+    *,
     model: options.ModelFile,
     to: Annotated[
         Format,
@@ -33,40 +34,30 @@ def export_command(
         Path | None,
         options.output("--out", "-o", help="File to write. By default JSON and SQL are printed."),
     ] = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    output: options.Output,
 ) -> None:
     """Export MODEL as ONNX, as a JSON score card or as one SQL expression."""
-    from ._listing import print_notes
-    from ._output import Outputs
+    from ._listing import print_result
+    from ._output import check_outputs, write_outputs
 
     if out is None and to is Format.onnx:
         raise typer.BadParameter("ONNX is binary: give a file with --out")
-    notes: list[str] = []
-    with Outputs(out, force=force, inputs=(model,)) as outputs:
-        from ..tabular.export import to_json, to_onnx, to_sql
-        from ..tabular.model_files import ModelFileError
-        from ._reading import card_of
+    check_outputs(out, force=output.force, inputs=(model,))
+    from ..tabular.export import to_json, to_onnx, to_sql
+    from ..tabular.model_files import ModelFileError
+    from ._reading import card_of
 
-        card = card_of(model, notes)
-        try:
-            if to is Format.onnx:
-                content = to_onnx(card)
-            else:
-                content = (to_json if to is Format.json else to_sql)(card).encode()
-        except ValueError as error:
-            raise ModelFileError(f"{model.name} cannot be exported: {error}") from None
-        if out is not None:
-            outputs.stage(out, content)
-        written = outputs.commit()
-    if as_json:
-        text = content.decode() if out is None else None
-        typer.echo(json.dumps({"to": to.value, "written": written, "content": text}))
-        return
-    if out is None:
-        typer.echo(content.decode())
-    if not quiet:
-        print_notes(notes, ())
-        for name in written:
-            typer.echo(f"Written: {name}")
+    notes: list[str] = []
+    card = card_of(model, notes)
+    try:
+        if to is Format.onnx:
+            content = to_onnx(card)
+        else:
+            content = (to_json if to is Format.json else to_sql)(card).encode()
+    except ValueError as error:
+        raise ModelFileError(f"{model.name} cannot be exported: {error}") from None
+    written = write_outputs({} if out is None else {out: content})
+    text = content.decode() if out is None else None
+    if text is not None and not output.as_json:
+        typer.echo(text)
+    print_result(output, {"to": to.value, "content": text}, written, notes)

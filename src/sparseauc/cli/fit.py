@@ -2,116 +2,172 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import _options as options
+from ._options import fitting
 
 if TYPE_CHECKING:
+    from ..tabular.fitting import FitSettings
     from ..tabular.summary import FitSummary
 
 
+class RuleForK(StrEnum):
+    """How the number of columns is chosen."""
+
+    best = "best"
+    one_se = "1se"
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How a list is fitted and validated."""
+
+    k: Annotated[
+        int | None,
+        fitting("--columns", "-k", min=1, metavar="N", help="Number of columns. Chosen by "
+            "cross-validation by default."),
+    ] = None  # fmt: skip
+    max_k: Annotated[
+        int | None,
+        fitting("--max-k", min=1, metavar="N", help="Largest number of columns to try. By default "
+            "150, or a fifth of the rows."),
+    ] = None  # fmt: skip
+    rule: Annotated[
+        RuleForK,
+        fitting(help="The shortest list with an AUC within 0.002 of the highest (best) or within "
+            "one standard error of it (1se)."),
+    ] = RuleForK.best  # fmt: skip
+    alpha: Annotated[
+        float | None,
+        fitting(min=0.0, metavar="X", help="Ridge penalty on standardised columns. Chosen by "
+            "cross-validation by default."),
+    ] = None  # fmt: skip
+    always_include: Annotated[
+        list[str] | None,
+        fitting(metavar="NAME", help="Column that must be on the list. Can be repeated."),
+    ] = None
+    signs: Annotated[
+        list[str] | None,
+        fitting(metavar="NAME=+,…|FILE.csv", help="Signs that coefficients must have: +, - or 0 "
+            "for any; or a CSV file with columns name and sign. Can be repeated."),
+    ] = None  # fmt: skip
+    costs: Annotated[
+        list[str] | None,
+        fitting(metavar="FILE.csv|NAME=X,…", help="Costs of the columns: a CSV file with columns "
+            "name and cost. Columns with the same text in an optional column bundle are paid for "
+            "once."),
+    ] = None  # fmt: skip
+    budget: Annotated[
+        float | None,
+        fitting(min=0.0, metavar="X", help="Largest total cost of the list; without --costs each "
+            "column costs 1. Cross-validation tries smaller budgets too."),
+    ] = None  # fmt: skip
+    families: Annotated[
+        list[str] | None,
+        fitting(metavar="FILE.csv|NAME=F,…", help="Families of columns, such as the gene of a "
+            "probe: a CSV file with columns name and family. A list has few columns of a family."),
+    ] = None  # fmt: skip
+    max_per_family: Annotated[
+        int, fitting(min=1, metavar="N", help="Largest number of columns of a family on the list.")
+    ] = 1
+    points: Annotated[
+        int | None,
+        fitting(min=1, metavar="N", help="Whole points from -N to N instead of coefficients, to "
+            "add up by hand; also prints the risk by total. Usual: --points 5 -k 5."),
+    ] = None  # fmt: skip
+    permutations: Annotated[
+        int,
+        fitting(min=0, metavar="N", help="Permutations of the outcome for a p-value. Slow: each "
+            "one refits everything."),
+    ] = 0  # fmt: skip
+    quick: Annotated[
+        bool, fitting("--quick", help="Skip nested cross-validation and stability selection.")
+    ] = False
+    seed: options.Seed = 0
+    jobs: Annotated[
+        int | None,
+        fitting(metavar="N", help="Number of parallel jobs. The result does not depend on it."),
+    ] = None
+
+    def settings(self) -> FitSettings:
+        """Return the settings, with the files that they name read."""
+        from ..tabular.fitting import FitSettings
+        from ..tabular.limits import read_costs, read_families, read_signs
+
+        costs, bundles = read_costs(self.costs or ())
+        settings = options.given(self) | {
+            "signs": read_signs(self.signs or ()),
+            "costs": costs,
+            "bundles": bundles,
+            "families": read_families(self.families or ()),
+        }
+        if settings.pop("quick"):
+            settings |= {"folds": 0, "stability_pairs": 0}
+        return FitSettings(**settings)
+
+
+@options.grouped
 def fit_command(
+    *,
     table: options.TableFile,
-    target: options.Target = None,
-    positive: options.Positive = None,
-    k: options.Columns = None,
-    max_k: options.MaxColumns = None,
-    rule: options.Rule = options.RuleForK.best,
-    alpha: options.Alpha = None,
-    always_include: options.AlwaysInclude = None,
-    signs: options.Signs = None,
-    costs: options.Costs = None,
-    budget: options.Budget = None,
-    families: options.Families = None,
-    max_per_family: options.MaxPerFamily = 1,
-    points: options.Points = None,
-    cut: options.Cut = False,
-    exclude: options.Exclude = None,
-    groups: options.Groups = None,
-    strata: options.Strata = None,
-    ids: options.Ids = None,
-    text: options.Text = options.OnText.refuse,
-    max_levels: options.MaxLevels = 20,
-    numeric: options.Numeric = None,
-    missing: options.Missing = options.OnMissing.refuse,
-    target_file: options.TargetFile = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    max_gib: options.MaxGib = 2.0,
-    permutations: options.Permutations = 0,
-    quick: options.Quick = False,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
+    training: options.Training,
+    cut: Annotated[
+        bool,
+        options.reading("--cut", help="Cut numbers at their deciles into columns of 0 and 1, such "
+            "as age > 60: extreme values count no more than others, and totals of --points are "
+            "whole numbers."),
+    ] = False,
+    text_file: options.TextFile,
+    how: Fitting,
     out: Annotated[
         Path | None, options.output("--out", "-o", help="Model file to write, such as model.skops.")
     ] = None,
     report: Annotated[
         Path | None, options.output(help="Report to write, such as report.html.")
     ] = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
-) -> None:
+    output: options.Output,
+) -> None:  # fmt: skip
     """Find the few columns of TABLE whose weighted sum best ranks positives above negatives.
 
     Example: sparseauc fit patients.csv --target outcome --positive yes --out model.skops
     """
-    if alpha is not None and not alpha < float("inf"):
+    if how.alpha is not None and not how.alpha < float("inf"):
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
 
-    from ._listing import print_card, print_notes
-    from ._output import Outputs, check_suffix
+    from ._listing import print_card, print_result
+    from ._output import check_outputs, check_suffix, write_outputs
     from ._progress import progress
 
-    inputs = (table,) if target_file is None else (table, target_file)
-    with Outputs(out, report, force=force, inputs=inputs) as outputs:
-        check_suffix(out, "--out", (".skops",))
-        check_suffix(report, "--report", (".html", ".htm"))
-        with progress(quiet, f"Reading {table.name}") as advance:
-            from ..tabular.fitting import FitSettings, fit_table
-            from ..tabular.limits import read_costs, read_families, read_signs
-            from ..tabular.model_files import model_bytes
-            from ..tabular.reading import Rules
-            from ..tabular.reading.cuts import cut_numbers
-            from ._reading import made_by, read_table
+    contents: dict[Path, bytes] = {}
+    check_outputs(out, report, force=output.force, inputs=(table, training.target_file))
+    check_suffix(out, "--out", (".skops",))
+    check_suffix(report, "--report", (".html", ".htm"))
+    with progress(output.quiet, f"Reading {table.name}") as advance:
+        from ..tabular.fitting import fit_table
+        from ..tabular.model_files import model_bytes
+        from ..tabular.reading.cuts import cut_numbers
+        from ._reading import made_by, read_table
 
-            rules = Rules(
-                target=target, target_file=target_file, positive=positive, groups=groups,
-                strata=strata, ids=ids, exclude=tuple(exclude or ()), text=text.value,
-                missing=missing.value, max_levels=max_levels, numeric=tuple(numeric or ()),
-            )  # fmt: skip
-            prices, bundles = read_costs(costs or ())
-            settings = FitSettings(
-                k=k, max_k=max_k, alpha=alpha, rule=rule.value,
-                always_include=tuple(always_include or ()), signs=read_signs(signs or ()),
-                costs=prices, bundles=bundles, budget=budget,
-                families=read_families(families or ()), max_per_family=max_per_family,
-                points=points,
-                folds=0 if quick else 5, stability_pairs=0 if quick else 50,
-                permutations=permutations, seed=seed, jobs=jobs,
-            )  # fmt: skip
-            ready = read_table(table, rules, delimiter, encoding, max_gib)
-            ready = cut_numbers(ready) if cut else ready
-            summary = fit_table(ready, settings, advance)
-            card = summary.card()
-            if out is not None:
-                outputs.stage(out, model_bytes(summary.model, card))
-            if report is not None:
-                outputs.stage(report, report_page(summary, made_by(table)).encode())
-        written = outputs.commit()
-
-    if as_json:
-        typer.echo(json.dumps({**summary.to_dict(), "written": written}, ensure_ascii=False))
-    elif not quiet:
-        print_notes(summary.notes, summary.cautions)
-        print_card(card)
-        for name in written:
-            typer.echo(f"Written: {name}")
+        settings = how.settings()
+        ready = read_table(table, training, text_file)
+        summary = fit_table(cut_numbers(ready) if cut else ready, settings, advance)
+        card = summary.card()
+        if out is not None:
+            contents[out] = model_bytes(summary.model, card)
+        if report is not None:
+            contents[report] = report_page(summary, made_by(table)).encode()
+    written = write_outputs(contents)
+    print_result(
+        output, summary.to_dict(), written, summary.notes, summary.cautions,
+        lambda: print_card(card),
+    )  # fmt: skip
 
 
 def report_page(summary: FitSummary, facts: Mapping[str, str]) -> str:

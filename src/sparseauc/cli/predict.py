@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import csv
 import io
-import json
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._text import spreadsheet_safe
 from . import _options as options
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ class OnMissing(StrEnum):
     empty = "empty"
 
 
+@options.grouped
 def predict_command(
+    *,
     model: options.ModelFile,
     table: options.TableFile,
     out: Annotated[
@@ -67,67 +70,52 @@ def predict_command(
             "training rows.",
         ),
     ] = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    max_gib: options.MaxGib = 2.0,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    text_file: options.TextFile,
+    output: options.Output,
 ) -> None:
     """Score the rows of TABLE. Rows with a score above 0 are predicted positive.
 
     Columns are found by name, in any order. Columns that the model does not use are ignored.
     """
-    from ._listing import print_notes
-    from ._output import Outputs, check_suffix
+    from ._listing import print_result
+    from ._output import check_outputs, check_suffix, write_outputs
     from ._progress import progress
 
     notes: list[str] = []
-    with Outputs(out, force=force, inputs=(model, table)) as outputs:
-        check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
-        with progress(quiet, f"Reading {table.name}"):
-            from ..tabular.reading.scoring import score_rows
-            from ._reading import card_of, read_new_rows
+    check_outputs(out, force=output.force, inputs=(model, table))
+    check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
+    with progress(output.quiet, f"Reading {table.name}"):
+        from ..tabular.formatting import auc_text
+        from ..tabular.reading.scoring import score_rows
+        from ._reading import card_of, read_new_rows
 
-            card = card_of(model, notes)
-            source = read_new_rows(table, card, delimiter, encoding, max_gib, ids)
-            found = score_rows(source, card)
-            scores = found.scores
-            _check_missing(scores, source, missing)
-            cut = _choose_threshold(card, threshold, sensitivity)
-            columns = _collect_columns(source, card, ids, scores, cut)
-            if probabilities:
-                columns["probability"] = _compute_probabilities(card, scores)
-            known = _auc_if_known(source, card, scores)
-        if out is not None:
-            outputs.stage(out, _format_scores(columns, out.suffix.lower()))
-        written = outputs.commit()
+        card = card_of(model, notes)
+        source = read_new_rows(table, card, text_file, ids)
+        found = score_rows(source, card)
+        scores = found.scores
+        _check_missing(scores, source, missing)
+        cut = _choose_threshold(card, threshold, sensitivity)
+        columns = _collect_columns(source, card, ids, scores, cut)
+        if probabilities:
+            columns["probability"] = _compute_probabilities(card, scores)
+        known = _auc_if_known(source, card, scores)
+    kind = ".csv" if out is None else out.suffix.lower()
+    written = write_outputs({} if out is None else {out: _format_scores(columns, kind)})
 
-    if out is None and not as_json:
-        typer.echo(_format_scores(columns, ".csv").decode(), nl=False)
     notes += [*source.notes, *found.notes]
-    from ..tabular.formatting import auc_text
-
-    if as_json:
-        result: dict[str, Any] = {
-            "rows": int(scores.size), "written": written, "auc": known, "notes": notes,
-            "warnings": found.warnings,
-        }  # fmt: skip
-        if out is None:
-            result["scores"] = columns["score"]
-            if "probability" in columns:
-                result["probabilities"] = columns["probability"]
-        typer.echo(json.dumps(result, ensure_ascii=False))
-    elif not quiet:
-        if known is not None:
-            within = f" within {known['within']!r}" if "within" in known else ""
-            notes.append(
-                f"{source.name} has {card.target!r}: AUC{within} {auc_text(known, long=True)}; "
-                "optimistic if these are training rows"
-            )
-        print_notes(notes, found.warnings)
-        for name in written:
-            typer.echo(f"Written: {name}")
+    content = {"rows": scores.size, "auc": known, "notes": [*notes], "warnings": found.warnings}
+    if out is None:
+        names = {"score": "scores", "probability": "probabilities"}
+        content |= {names[key]: columns[key] for key in names if key in columns}
+        if not output.as_json:
+            typer.echo(_format_scores(columns, kind).decode(), nl=False)
+    if known is not None:
+        within = f" within {known['within']!r}" if "within" in known else ""
+        notes.append(
+            f"{source.name} has {card.target!r}: AUC{within} {auc_text(known, long=True)}; "
+            "optimistic if these are training rows"
+        )
+    print_result(output, content, written, notes, found.warnings)
 
 
 def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMissing) -> None:
@@ -172,15 +160,12 @@ def _choose_threshold(card: ScoreCard, threshold: float | None, sensitivity: flo
 
 def _compute_probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[float | None]:
     """Probability of each row to be positive, by the map fitted to out-of-fold scores."""
-    import numpy as np
-
     if card.calibration is None:
         raise typer.BadParameter(
             "--probabilities: the model was fitted without cross-validation and has no "
             "probabilities"
         )
-    values = card.probabilities(scores)
-    return [None if np.isnan(value) else float(value) for value in values]
+    return _with_gaps(card.probabilities(scores), scores)
 
 
 def _collect_columns(
@@ -207,17 +192,20 @@ def _collect_columns(
         first, rows = "row", labels_as_text(source.row_ids.tolist()).tolist()
     else:
         first, rows = "row", list(range(1, scores.size + 1))
-    unknown = np.isnan(scores)
+    predicted = np.where(scores > threshold, card.positive, card.negative)
     return {
         first if first not in ("score", "prediction", "probability") else "row": rows,
-        "score": [
-            None if lacks else float(score) for score, lacks in zip(scores, unknown, strict=True)
-        ],
-        "prediction": [
-            None if lacks else (card.positive if score > threshold else card.negative)
-            for score, lacks in zip(scores, unknown, strict=True)
-        ],
+        "score": _with_gaps(scores, scores),
+        "prediction": _with_gaps(predicted, scores),
     }
+
+
+def _with_gaps(values: npt.NDArray[Any], scores: npt.NDArray[np.float64]) -> list[Any]:
+    """The values of rows that have a score, None for the others."""
+    import numpy as np
+
+    lacking = np.isnan(scores).tolist()
+    return [None if gap else value for value, gap in zip(values.tolist(), lacking, strict=True)]
 
 
 def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
@@ -229,10 +217,6 @@ def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
         buffer = io.BytesIO()
         pq.write_table(pa.table(columns), buffer)
         return buffer.getvalue()
-    import csv
-
-    from .._text import spreadsheet_safe
-
     text = io.StringIO()
     writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
     for row in (columns, *zip(*columns.values(), strict=True)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,9 @@ if TYPE_CHECKING:
     from ..tabular.validation import Validation
 
 
+@options.grouped
 def validate_command(
+    *,
     model: options.ModelFile,
     table: options.TableFile,
     by: Annotated[
@@ -25,52 +26,50 @@ def validate_command(
             metavar="NAME", help="Column of groups to evaluate one by one, such as the site."
         ),
     ] = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    max_gib: options.MaxGib = 2.0,
+    text_file: options.TextFile,
     report: Annotated[
         Path | None, options.output(help="Report to write, such as validation.html.")
     ] = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.Json = False,
+    output: options.Output,
 ) -> None:
     """Validate MODEL on new rows with known outcome, such as another hospital or year.
 
     Example: sparseauc validate model.skops next_year.csv --by site --report validation.html
     """
-    from ._listing import operating_table, print_notes, print_table
-    from ._output import Outputs, check_suffix
+    from ._listing import print_result
+    from ._output import check_outputs, check_suffix, write_outputs
     from ._progress import progress
 
     notes: list[str] = []
-    with Outputs(report, force=force, inputs=(model, table)) as outputs:
-        check_suffix(report, "--report", (".html", ".htm"))
-        with progress(quiet, f"Reading {table.name}"):
-            from ..tabular.validation import validate_model
-            from ._reading import card_of, made_by, read_new_rows
+    contents: dict[Path, bytes] = {}
+    check_outputs(report, force=output.force, inputs=(model, table))
+    check_suffix(report, "--report", (".html", ".htm"))
+    with progress(output.quiet, f"Reading {table.name}"):
+        from ..tabular.validation import validate_model
+        from ._reading import card_of, made_by, read_new_rows
 
-            card = card_of(model, notes)
-            source = read_new_rows(table, card, delimiter, encoding, max_gib, by)
-            found = validate_model(card, source, by)
-            if report is not None:
-                from ..tabular.report.html import render
-                from ..tabular.report.validation_report import build_validation_report
+        card = card_of(model, notes)
+        found = validate_model(card, read_new_rows(table, card, text_file, by), by)
+        if report is not None:
+            from ..tabular.report.html import render
+            from ..tabular.report.validation_report import build_validation_report
 
-                page = render(build_validation_report(found, made_by(table)))
-                outputs.stage(report, page.encode())
-        written = outputs.commit()
+            contents[report] = render(build_validation_report(found, made_by(table))).encode()
+    written = write_outputs(contents)
+    print_result(
+        output, found.to_dict(), written, [*notes, *found.notes], found.warnings,
+        lambda: _print_validation(found),
+    )  # fmt: skip
 
-    if as_json:
-        typer.echo(json.dumps({**found.to_dict(), "written": written}, ensure_ascii=False))
-    elif not quiet:
-        print_notes([*notes, *found.notes], found.warnings)
-        for line in _lines(found):
-            typer.echo(printable(line))
-        points = [point.as_dict() for point in found.points]
-        print_table(operating_table(points, f"Thresholds of the model on {found.source}"))
-        for name in written:
-            typer.echo(f"Written: {name}")
+
+def _print_validation(found: Validation) -> None:
+    from ..tabular.formatting import point_row
+    from ._listing import print_rows
+
+    for line in _lines(found):
+        typer.echo(printable(line))
+    rows = [point_row(point.as_dict()) for point in found.points]
+    print_rows(rows, f"Thresholds of the model on {found.source} (95 % CI)")
 
 
 def _lines(found: Validation) -> Iterable[str]:

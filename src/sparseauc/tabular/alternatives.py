@@ -32,15 +32,8 @@ _REPLACEMENTS, _REPLACEMENTS_OF_MANY = 3, 1
 class Alternatives:
     """Replacements of columns, and other lists.
 
-    Attributes
-    ----------
-    replacements : pandas.DataFrame
-        As :func:`~sparseauc.selection.replacements` gives, over the outer folds of the fit.
-    near_equal : NearEqualLists
-        As :func:`~sparseauc.selection.near_equal_lists` gives.
-    lists : pandas.DataFrame
-        The first of them, that of the model before all: ``columns`` (names), ``auc`` over the outer
-        folds, ``gain``: what it lowers the loss by, as a share of the best.
+    ``lists`` has that of the model before all: ``columns`` (names), ``auc`` over the outer folds,
+    ``gain``: what it lowers the loss by, as a share of the best.
     """
 
     replacements: pd.DataFrame
@@ -67,16 +60,7 @@ def find_alternatives(
 ) -> Alternatives | None:
     """Find replacements and other lists; None if there is nothing to exchange.
 
-    Parameters
-    ----------
-    classifier : SparseAUCClassifier
-        Fitted to X.
-    X : ndarray or CSR of shape (n, d)
-        Without gaps.
-    table : Table
-        Where X comes from.
-    folds : ndarray of shape (n,)
-        Fold that tests each row.
+    X has no gaps, and ``folds`` says which fold tests each row.
     """
     import pandas as pd
 

@@ -66,17 +66,16 @@ def make_card(
     origins = [Input(*one) for one in inputs]
     chosen = np.flatnonzero(coef)
     slope, offset, fills = _fold_steps(before, chosen)
+    weights = coef[chosen] * slope
     terms = tuple(
         Term(one.column, one.level, weight, None if np.isnan(fill) else fill, one.above)
         for one, weight, fill in zip(
-            [origins[j] for j in chosen],
-            (coef[chosen] * slope).tolist(),
-            fills.tolist(),
-            strict=True,
+            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), strict=True
         )
     )
     negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
     used = {term.column for term in terms}
+    calibration = getattr(classifier, "calibration_", None)
     card = ScoreCard(
         terms=terms,
         intercept=float(classifier.intercept_[0] + coef[chosen] @ offset),
@@ -85,33 +84,20 @@ def make_card(
         target=target,
         columns=tuple(one.name for one in origins),
         types={name: kind for name, kind in (types or {}).items() if name in used},
-        calibration=_read_calibration(classifier),
+        calibration=None if calibration is None else Calibration.from_dict(calibration),
         summary={} if summary is None else dict(summary),
         version=__version__,
     )
-    _check_names(card)
-    return card
-
-
-def _read_calibration(classifier: SparseLinearClassifier) -> Calibration | None:
-    fitted = getattr(classifier, "calibration_", None)
-    return None if fitted is None else Calibration.from_dict(fitted)
-
-
-def _check_names(card: ScoreCard) -> None:
     for name in (card.target, card.negative, card.positive, *card.columns):
         if any("\ud800" <= character <= "\udfff" for character in name):
             raise ValueError(f"{name!r} is not valid Unicode and cannot be written: rename it")
+    return card
 
 
 def _fold_steps(
     before: Sequence[Any], chosen: npt.NDArray[np.intp]
 ) -> tuple[Floats, Floats, Floats]:
-    """Combine the steps before the classifier, for the chosen columns.
-
-    A value x reaches the classifier as slope · x + offset. A missing value is replaced by its fill,
-    which is NaN if no step imputes it.
-    """
+    """Slope and offset with which values reach the classifier, and fills, NaN if there are none."""
     slope, offset = np.ones(chosen.size), np.zeros(chosen.size)
     fills = np.full(chosen.size, np.nan)
     for step in before:

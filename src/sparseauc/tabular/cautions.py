@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._text import listed
-from .formatting import percent
+from .formatting import capitalised, percent
 
 # Limits on the number of rows of the rarer class.
 SOME_ROWS, FEW_ROWS = 50, 20
@@ -27,22 +27,10 @@ Copies = Sequence[Sequence[tuple[str, float]]]
 def find_cautions(
     about: Mapping[str, Any], warnings: Iterable[str] = (), copies: Copies = ()
 ) -> list[str]:
-    """Return reasons not to rely on a result, the most serious first.
+    """Return reasons not to rely on a result, as sentences, the most serious first.
 
-    Parameters
-    ----------
-    about : mapping
-        What :meth:`FitSummary.to_dict <sparseauc.tabular.summary.FitSummary.to_dict>` gives.
-    warnings : iterable of str
-        Warnings raised while the table was read and fitted.
-    copies : sequence of sequence of (str, float)
-        For each chosen column, in the order of ``about["chosen"]``, its near copies and their
-        correlation, from :func:`~sparseauc.selection.table.near_copies`.
-
-    Returns
-    -------
-    list of str
-        Sentences; empty if there is no caution.
+    ``about`` is what ``FitSummary.to_dict`` gives, and ``copies`` has for each chosen column its
+    near copies and their correlation.
     """
     return [
         *_check_ranking(about),
@@ -55,7 +43,7 @@ def find_cautions(
 
 def as_sentence(text: str) -> str:
     """Begin with a capital and end with a full stop."""
-    text = text[:1].upper() + text[1:]
+    text = capitalised(text)
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

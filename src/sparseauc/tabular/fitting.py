@@ -167,7 +167,10 @@ def fit_table(
             stability = None
             if settings.stability_pairs:
                 advance("Refitting halves of the rows")
-                stability = _refit_halves(X, table, settings, fixed, classifier)
+                stability = refit_halves(
+                    classifier, X, table.y, settings.stability_pairs, settings.seed, table.strata,
+                    settings.jobs,
+                )  # fmt: skip
             permutation = None
             if settings.permutations:
                 permutation = _test_permutations(table, settings, fixed, report)
@@ -185,7 +188,10 @@ def fit_table(
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     # The first is that of all rows; folds say so of their own.
     alone = [str(one.message) for one in caught if one.category is StrataWarning][:1]
-    _set_names(model, classifier, table)
+    # As if it were fitted to a data frame, which is slow to make of a wide table.
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    first.feature_names_in_ = table.columns.astype(object)
+    classifier.classes_ = np.array([table.negative, table.positive])
     if points is not None:
         names = table.columns[points.columns["column"].to_numpy(np.int64)]
         points = replace(
@@ -273,27 +279,14 @@ def _fit_pipeline(
     return model
 
 
-def _set_names(model: Any, classifier: Any, table: Table) -> None:
-    """Give a model the names of columns and classes, as if it were fitted to a data frame.
-
-    Data frames of wide tables are slow to make, and sparse tables have none.
-    """
-    first = model.steps[0][1] if isinstance(model, Pipeline) else model
-    first.feature_names_in_ = table.columns.astype(object)
-    classifier.classes_ = np.array([table.negative, table.positive])
-
-
 def _test_permutations(
     table: Table, settings: FitSettings, fixed: Indices, report: Progress
 ) -> PermutationResult:
-    """Permutation test of the whole procedure.
-
-    Inner folds are not repeated here: repeats cost several times as much, and the test compares
-    like with like.
-    """
+    """Permutation test of the whole procedure."""
     procedure = _make_estimator(table, settings, fixed, np.arange(table.y.size))
     folds = stratified_folds(table, np.arange(table.y.size), 5, settings.seed)
     if settings.tuned:
+        # Not repeated: that costs several times as much, and the test compares like with like.
         last = procedure.steps[-1][1] if isinstance(procedure, Pipeline) else procedure
         last.set_params(cv=folds, n_jobs=None)
 
@@ -308,17 +301,22 @@ def _test_permutations(
     )  # fmt: skip
 
 
-def _refit_halves(
-    X: Any, table: Table, settings: FitSettings, fixed: Indices, classifier: Any
+def refit_halves(
+    classifier: Any,
+    X: Any,
+    y: Any,
+    n_pairs: int,
+    seed: int,
+    strata: npt.NDArray[Any] | None = None,
+    jobs: int | None = None,
 ) -> StabilityResult | None:
-    """Stability selection; None if there is nothing to choose."""
-    k = int(np.count_nonzero(classifier.coef_))
-    if k <= fixed.size or k >= len(table.inputs):
+    """Stability selection with the settings of a fitted classifier; None if nothing is chosen."""
+    k, fixed = np.count_nonzero(classifier.coef_), classifier.always_include
+    if k <= len(() if fixed is None else fixed) or k >= classifier.n_features_in_:
         return None
     return stability_selection(
-        X, table.y, k,
-        alpha=ridge_of(classifier), n_pairs=settings.stability_pairs,
-        always_include=fixed.tolist() or None, strata=table.strata, random_state=settings.seed,
-        n_jobs=settings.jobs,
+        X, y, int(k),
+        alpha=ridge_of(classifier), n_pairs=n_pairs, always_include=fixed,
+        exclude=classifier.exclude, strata=strata, random_state=seed, n_jobs=jobs,
         **limits_of(classifier),
     )  # fmt: skip

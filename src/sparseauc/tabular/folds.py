@@ -19,10 +19,7 @@ Rows = npt.NDArray[np.intp]
 
 
 def stratified_folds(table: Table, rows: Rows, most: int, seed: int) -> Any:
-    """Return a splitter of some rows that keeps groups together.
-
-    It has ``most`` folds, or as many as a class has rows or groups.
-    """
+    """Return a splitter of some rows into ``most`` folds or fewer, which keeps groups together."""
     holding = _units_by_class(table, rows)
     if min(holding) < 2:
         label = (table.negative, table.positive)[int(np.argmin(holding))]

@@ -10,21 +10,43 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ..metrics import AUCInterval
-    from ..operating_points import Rate
     from .validation import CalibrationCheck
 
 # What the columns of a short list are called and how they are written, wherever it is shown.
 HEADINGS = {
-    "points": ("points", "{:+d}"),
-    "unit": ("for each", "{:g}"),
-    "coefficient": ("coefficient", "{:.4g}"),
-    "standardised": ("per SD", "{:+.3g}"),
-    "auc": ("AUC alone", "{:.3f}"),
-    "price": ("price", "{:g}"),
-    "sign": ("sign given", "{}"),
-    "family": ("family", "{}"),
-    "frequency": ("selection frequency", "{:.0%}"),
+    "points": ("points", "+d"),
+    "unit": ("for each", "g"),
+    "coefficient": ("coefficient", ".4g"),
+    "standardised": ("per SD", "+.3g"),
+    "auc": ("AUC alone", ".3f"),
+    "price": ("price", "g"),
+    "sign": ("sign given", ""),
+    "family": ("family", ""),
+    "frequency": ("selection frequency", "%"),
 }
+
+
+def short_list_row(line: Mapping[str, Any]) -> dict[str, str]:
+    """A chosen column as a row of text, for the terminal."""
+    row = {"": str(line["rank"]), "column": str(line["column"])}
+    for key, (heading, form) in HEADINGS.items():
+        if key in line:
+            text = percent(line[key]) if form == "%" else format(line[key], form)
+            row[heading.replace(" ", "\n")] = text
+    return row
+
+
+def point_row(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A threshold as a row, in the terminal and in reports: rates in per cent, with intervals."""
+    return {
+        "threshold": point["name"],
+        "score\nabove": point["threshold"],
+        "sensi-\ntivity, %": rate_text(point["sensitivity"]),
+        "speci-\nficity, %": rate_text(point["specificity"]),
+        "PPV, %": rate_text(point["ppv"]),
+        "NPV, %": rate_text(point["npv"]),
+        "per\n1000": round(point["flagged_per_1000"]),
+    }
 
 
 def auc_text(interval: AUCInterval | Mapping[str, Any] | None, *, long: bool = False) -> str:
@@ -37,12 +59,11 @@ def auc_text(interval: AUCInterval | Mapping[str, Any] | None, *, long: bool = F
     return f"{one['auc']:.3f} ({ends})"
 
 
-def rate_text(rate: Rate | Mapping[str, float] | None) -> str:
+def rate_text(rate: Mapping[str, float] | None) -> str:
     """A share with its interval, in per cent: "82 (75–88)"."""
     if rate is None:
         return "–"
-    one = rate if isinstance(rate, Mapping) else rate._asdict()
-    return f"{100 * one['value']:.0f} ({100 * one['low']:.0f}–{100 * one['high']:.0f})"
+    return f"{100 * rate['value']:.0f} ({100 * rate['low']:.0f}–{100 * rate['high']:.0f})"
 
 
 def percent(share: float) -> str:
@@ -54,6 +75,11 @@ def percent(share: float) -> str:
 def count(number: int, what: str) -> str:
     """Return "1 column", "2 columns"."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital at its beginning, and no other change."""
+    return text[:1].upper() + text[1:]
 
 
 def calibration_text(check: CalibrationCheck) -> str:

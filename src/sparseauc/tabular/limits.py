@@ -25,14 +25,7 @@ _SIGNS = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1, "−": -1, "−1": -1, "0"
 
 
 def read_signs(given: Sequence[str]) -> dict[str, int]:
-    """Signs by column, of texts such as "age=+,dose=-" and CSV files with columns name and sign.
-
-    Examples
-    --------
-    >>> from sparseauc.tabular.limits import read_signs
-    >>> read_signs(["age=+,dose=-"])
-    {'age': 1, 'dose': -1}
-    """
+    """Signs by column, of texts such as "age=+,dose=-" and CSV files with columns name and sign."""
     signs = {}
     for name, text, _ in _entries(given, "sign", "--signs"):
         if text not in _SIGNS:
@@ -42,16 +35,7 @@ def read_signs(given: Sequence[str]) -> dict[str, int]:
 
 
 def read_costs(given: Sequence[str]) -> tuple[dict[str, float], dict[str, str]]:
-    """Prices by column, and bundles by column where a file has a column "bundle".
-
-    Columns of one bundle are paid once, and so have the same price.
-
-    Examples
-    --------
-    >>> from sparseauc.tabular.limits import read_costs
-    >>> read_costs(["age=0,dose=2.5"])
-    ({'age': 0.0, 'dose': 2.5}, {})
-    """
+    """Prices by column, and bundles by column where a file has a column "bundle"."""
     costs, bundles = {}, {}
     for name, text, bundle in _entries(given, "cost", "--costs"):
         try:
@@ -64,14 +48,7 @@ def read_costs(given: Sequence[str]) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def read_families(given: Sequence[str]) -> dict[str, str]:
-    """Families by column, of texts such as "probe 1=BRCA1" and CSV files.
-
-    Examples
-    --------
-    >>> from sparseauc.tabular.limits import read_families
-    >>> read_families(["p1=BRCA1,p2=BRCA1"])
-    {'p1': 'BRCA1', 'p2': 'BRCA1'}
-    """
+    """Families by column, of texts such as "probe 1=BRCA1" and CSV files."""
     return {name: text for name, text, _ in _entries(given, "family", "--families") if text}
 
 

@@ -16,19 +16,7 @@ KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 
 @dataclass(frozen=True)
 class Method:
-    """A classifier and the grid it is tuned over.
-
-    Attributes
-    ----------
-    key : str
-        Its name on the command line.
-    title : str
-        Short description.
-    make : callable
-        Returns the unfitted classifier.
-    grid : mapping of str to sequence of float
-        Values to try for each parameter; empty for a classifier that scales and tunes itself.
-    """
+    """A classifier and the grid it is tuned over, empty for one that scales and tunes itself."""
 
     key: str
     title: str
@@ -44,19 +32,7 @@ class Method:
 
 
 def l1_logistic(C: float = 1.0, random_state: int = 0) -> Any:
-    """L1-penalised logistic regression with balanced classes, for every supported scikit-learn.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Inverse strength of the penalty.
-    random_state : int, default=0
-
-    Returns
-    -------
-    LogisticRegression
-        Unfitted.
-    """
+    """L1-penalised logistic regression with balanced classes, for every supported scikit-learn."""
     import sklearn
     from sklearn.linear_model import LogisticRegression
     from sklearn.utils.fixes import parse_version

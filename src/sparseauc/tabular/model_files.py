@@ -12,7 +12,7 @@ import io
 import json
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -210,19 +210,25 @@ def model_bytes(model: Any, card: ScoreCard) -> bytes:
     """Return the contents of a model file."""
     cut = any(term.above is not None for term in card.terms)
     head = {"format": FORMAT if cut else 2, "sha256": card.digest(), "card": card.as_dict()}
-    written = io.BytesIO(_import_skops().dumps(model))
+    text = json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1)
+    import skops.io
+
+    return _update_names(io.BytesIO(skops.io.dumps(model)), {CARD: text})
+
+
+def _update_names(file: Any, more: Mapping[str, str] | None = None) -> bytes:
+    """Return an archive of skops with classes of this library by today's names, and more files."""
     buffer = io.BytesIO()
     with (
-        zipfile.ZipFile(written) as archive,
+        zipfile.ZipFile(file) as archive,
         zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed,
     ):
         schema = json.loads(archive.read(SCHEMA))
         for name in _find_foreign_types(schema)[:1]:
             raise TypeError(f"the model holds a {name}, which cannot be loaded again")
-        for name in archive.namelist():
-            content = archive.read(name) if name != SCHEMA else json.dumps(schema).encode()
+        contents: dict[str, Any] = {name: archive.read(name) for name in archive.namelist()}
+        for name, content in {**contents, SCHEMA: json.dumps(schema), **(more or {})}.items():
             packed.writestr(name, content)
-        packed.writestr(CARD, json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1))
     return buffer.getvalue()
 
 
@@ -248,17 +254,23 @@ def load_model(path: Path | str) -> SavedModel:
     ModelVersionWarning
         If another version of the library wrote it.
     """
-    from .card_making import make_card
+    from .card_making import make_card, steps_of
 
     path = Path(path)
     card = read_card(path)
-    skops = _import_skops()
+    import skops.io
+
     try:
         own = [f"{module}.{name}" for name, module in CLASSES.items()]
-        estimator = skops.loads(_update_names(path), trusted=[*TRUSTED_TYPES, *own])
+        estimator = skops.io.loads(_update_names(path), trusted=[*TRUSTED_TYPES, *own])
+        # As the card names them; only those chosen are known by level.
+        inputs = [Input(name) for name in card.columns]
+        chosen = np.flatnonzero(steps_of(estimator)[1].coef_[0]).tolist()
+        for j, term in zip(chosen, card.terms, strict=True):
+            inputs[j] = Input(term.column, term.level, term.above)
         again = make_card(
             estimator,
-            inputs=_list_inputs(card, estimator),
+            inputs=inputs,
             classes=(card.negative, card.positive),
             target=card.target,
             summary=card.summary,
@@ -272,18 +284,6 @@ def load_model(path: Path | str) -> SavedModel:
     ):
         raise ModelFileError(f"{path.name} was changed: its estimator and its card disagree")
     return SavedModel(estimator, card)
-
-
-def _list_inputs(card: ScoreCard, estimator: Any) -> list[Input]:
-    """Columns of X as the card names them; only those chosen are known by level."""
-    from .card_making import steps_of
-
-    _, classifier = steps_of(estimator)
-    inputs = [Input(name) for name in card.columns]
-    chosen = np.flatnonzero(classifier.coef_[0]).tolist()
-    for j, term in zip(chosen, card.terms, strict=True):
-        inputs[j] = Input(term.column, term.level, term.above)
-    return inputs
 
 
 def read_card(path: Path | str) -> ScoreCard:
@@ -317,7 +317,11 @@ def read_card(path: Path | str) -> ScoreCard:
                 raise ModelFileError(f"{path.name} is damaged, in {broken}")
             head = json.loads(archive.read(CARD))
             schema = json.loads(archive.read(SCHEMA))
-        _check_format(head, path.name)
+        if not isinstance(head["format"], int) or head["format"] > FORMAT:
+            raise ModelFileError(
+                f"{path.name} was written by sparseauc {head['card']['version']} in a later "
+                "format: upgrade sparseauc to read it"
+            )
         foreign = _find_foreign_types(schema)
         card = ScoreCard.from_dict(head["card"])
         sound = head["sha256"] == card.digest()
@@ -345,72 +349,30 @@ def read_card(path: Path | str) -> ScoreCard:
         raise ModelFileError(
             f"{path.name} was changed after it was written: its contents do not match its digest"
         )
-    _warn_of_version(card.version, path.name)
+    from .. import __version__
+
+    if card.version != __version__:
+        warnings.warn(
+            f"{path.name} was written by sparseauc {card.version}; this is {__version__}",
+            ModelVersionWarning,
+            stacklevel=2,
+        )
     return card
-
-
-def _update_names(path: Path) -> bytes:
-    """Return the archive with classes of this library where they are in this version."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(buffer, "w") as renamed:
-        for name in archive.namelist():
-            content = archive.read(name)
-            if name == SCHEMA:
-                schema = json.loads(content)
-                if _find_foreign_types(schema):
-                    raise ModelFileError("an object of an unknown type")
-                content = json.dumps(schema).encode()
-            renamed.writestr(name, content)
-    return buffer.getvalue()
 
 
 def _find_foreign_types(schema: Any) -> list[str]:
     """Types in a skops schema that no model has; those of this library get today's names."""
-    foreign = set()
-    for node in _find_typed_nodes(schema):
-        module, name = str(node.get("__module__")), str(node.get("__class__"))
-        if module.split(".")[0] == "sparseauc" and name in CLASSES:
-            node["__module__"] = CLASSES[name]
-        elif f"{module}.{name}" not in TRUSTED_TYPES:
-            foreign.add(f"{module}.{name}")
-    return sorted(foreign)
-
-
-def _check_format(head: Any, name: str) -> None:
-    written = head["format"]
-    if not isinstance(written, int) or written > FORMAT:
-        version = head["card"]["version"]
-        raise ModelFileError(
-            f"{name} was written by sparseauc {version} in a later format: upgrade sparseauc to "
-            "read it"
-        )
-
-
-def _warn_of_version(version: str, name: str) -> None:
-    from .. import __version__
-
-    if version != __version__:
-        warnings.warn(
-            f"{name} was written by sparseauc {version}; this is {__version__}",
-            ModelVersionWarning,
-            stacklevel=3,
-        )
-
-
-def _find_typed_nodes(node: Any) -> Iterator[dict[str, Any]]:
-    """Nodes of a skops schema that name a type."""
-    stack = [node]
+    foreign, stack = set(), [schema]
     while stack:
         node = stack.pop()
-        if isinstance(node, dict):
+        if isinstance(node, list):
+            stack += node
+        elif isinstance(node, dict):
+            stack += node.values()
             if "__class__" in node or "__module__" in node:
-                yield node
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
-
-
-def _import_skops() -> Any:
-    import skops.io
-
-    return skops.io
+                module, name = str(node.get("__module__")), str(node.get("__class__"))
+                if module.split(".")[0] == "sparseauc" and name in CLASSES:
+                    node["__module__"] = CLASSES[name]
+                elif f"{module}.{name}" not in TRUSTED_TYPES:
+                    foreign.add(f"{module}.{name}")
+    return sorted(foreign)

@@ -14,18 +14,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from .._files import write_whole
 from ..estimators import SparseAUCClassifier
 from ..selection.confidence import nested_scores
-from ..selection.stability import limits_of, stability_selection
 from ..selection.table import column_table
-from .fitting import FitSettings, fit_table, training_auc
+from .fitting import FitSettings, fit_table, refit_halves, training_auc
 from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
 from .reading.frames import source_of
 from .report import build_model_report
 from .report.html import render
-from .report.writing import write_whole
-from .summary import FitSummary, ridge_of
+from .summary import FitSummary
 
 __all__ = ["ReportPage", "report", "report_model"]
 
@@ -46,8 +45,7 @@ class ReportPage:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file."""
-        target = Path(path)
-        return write_whole(target.parent, {target.name: self.html.encode()})[0]
+        return write_whole({Path(path): self.html.encode()})[0]
 
     def _repr_html_(self) -> str:
         # In a frame of its own, so that neither style sheet reaches the other.
@@ -173,13 +171,8 @@ def report_model(
     folds = min(folds, int(min(positive.sum(), (~positive).sum())))
     if folds > 1:
         nested = nested_scores(model, X, labels, cv=folds, strata=of_row, random_state=seed)
-    k = int(np.count_nonzero(model.coef_))
-    if stability_pairs and isinstance(model, SparseAUCClassifier) and k < model.n_features_in_:
-        stability = stability_selection(
-            X, positive, k, alpha=ridge_of(model), n_pairs=stability_pairs, random_state=seed,
-            strata=of_row, always_include=model.always_include, exclude=model.exclude,
-            **limits_of(model),
-        )  # fmt: skip
+    if stability_pairs and isinstance(model, SparseAUCClassifier):
+        stability = refit_halves(model, X, positive, stability_pairs, seed, of_row)
         columns = column_table(model, X, labels, stability, of_row)
     if not hasattr(model, "feature_names_in_"):
         columns["column"] = [f"x{j}" for j in columns["column"]]

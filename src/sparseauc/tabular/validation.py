@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,10 @@ class CalibrationCheck:
     intercept_error: float
     slope: float
     slope_error: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """What JSON can hold: None instead of NaN."""
+        return {key: None if np.isnan(value) else value for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -146,9 +150,7 @@ class Validation:
             "within": self.within,
             "promised": None if self.promised is None else asdict(self.promised),
             "pvalue": self.pvalue,
-            "calibration": None
-            if self.calibration is None
-            else _without_nan(asdict(self.calibration)),
+            "calibration": None if self.calibration is None else self.calibration.as_dict(),
             "operating_points": [point.as_dict() for point in self.points],
             "groups": [asdict(one) for one in self.groups],
             "columns": [asdict(one) for one in self.columns],
@@ -158,26 +160,9 @@ class Validation:
 
 
 def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Validation:
-    """Evaluate a model on a table with known outcome.
+    """Evaluate a model on a table with known outcome, and each group of the column ``by``.
 
-    Parameters
-    ----------
-    card : ScoreCard
-    source : Source
-        The table, read with the column types of the card.
-    by : str, optional
-        Column of groups to evaluate one by one, such as a site. By default the strata of the model.
-
-    Returns
-    -------
-    Validation
-
-    Raises
-    ------
-    DataError
-        If the table lacks columns or the outcome, or has too few rows of a class.
-    ModelFileError
-        If the card's summary is damaged.
+    The groups are by default the strata of the model.
     """
     found = score_rows(source, card)
     scores = found.scores
@@ -200,7 +185,11 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     interval, within = judge_ranking(card, source, judged, truth, kept)
     warnings = list(found.warnings)
     try:
-        promised = _read_promised_auc(card)
+        promised = None
+        if (kept_auc := card.summary.get("auc")) is not None:
+            promised = AUCInterval(
+                **{one.name: float(kept_auc[one.name]) for one in fields(AUCInterval)}
+            )
         points = [
             judge_threshold(truth, kept, float(point["threshold"]), str(point["name"]))
             for point in card.summary.get("operating_points")
@@ -243,14 +232,6 @@ def judge_ranking(
         if within is not None:
             return within, strata
     return auc_confidence_interval(positive, scores), None
-
-
-def _read_promised_auc(card: ScoreCard) -> AUCInterval | None:
-    kept = card.summary.get("auc")
-    if kept is None:
-        return None
-    names = ("auc", "standard_error", "low", "high", "confidence")
-    return AUCInterval(**{name: float(kept[name]) for name in names})
 
 
 def _check_calibration(card: ScoreCard, scores: Floats, positive: Mask) -> CalibrationCheck:
@@ -356,7 +337,3 @@ def _find_warnings(
         if one.moved
     ]
     return told
-
-
-def _without_nan(content: dict[str, float]) -> dict[str, float | None]:
-    return {key: None if np.isnan(value) else value for key, value in content.items()}

@@ -286,7 +286,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             yield file, commit
 
-    monkeypatch.setattr("sparseauc.tabular.report.writing.staged", interrupted)
+    monkeypatch.setattr("sparseauc._files.staged", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_report(one(listing(a=[1]), replace(listing(b=[2]), name="other")), tmp_path)
     assert tree(tmp_path) == []

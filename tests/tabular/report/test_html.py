@@ -426,12 +426,12 @@ def test_text_stands_out_from_what_is_behind_it(theme):
     behind = {
         "background": ["text", "quiet", "link", "accent", "caution"],
         "surface": ["text", "quiet", "accent", "caution"],
-        "caution_surface": ["text", "caution"],
-        "finding_surface": ["text", "finding"],
+        "caution-surface": ["text", "caution"],
+        "finding-surface": ["text", "finding"],
     }
     for surface, inks in behind.items():
         for ink in inks:
-            dark, light = sorted(luminance(getattr(theme, name)) for name in (surface, ink))
+            dark, light = sorted(luminance(theme[name]) for name in (surface, ink))
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (surface, ink)
 
 

@@ -51,16 +51,9 @@ def _check_frame(path: Path, kind: str, frame: pa.Table) -> Source:
         raise DataError(f"{path.name} has no rows")
     check_names(frame.column_names, path.name)
     row_ids = None
-    for name in _find_index(frame):
-        row_ids = np.asarray(frame.column(name).to_pylist(), dtype=object)
-        frame = frame.drop_columns([name])
+    written_by_pandas = (frame.schema.metadata or {}).get(b"pandas", b"{}")
+    for name in json.loads(written_by_pandas).get("index_columns", []):
+        if isinstance(name, str) and name in frame.column_names:
+            row_ids = np.asarray(frame.column(name).to_pylist(), dtype=object)
+            frame = frame.drop_columns([name])
     return Source(path.name, kind, frame, row_ids=row_ids)
-
-
-def _find_index(frame: pa.Table) -> list[str]:
-    """Columns that were the index of a data frame."""
-    metadata = (frame.schema.metadata or {}).get(b"pandas")
-    if metadata is None:
-        return []
-    index = json.loads(metadata).get("index_columns", [])
-    return [name for name in index if isinstance(name, str) and name in frame.column_names]

@@ -70,13 +70,17 @@ def warn_of_repeated_ids(
     frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str]
 ) -> list[str]:
     """Warn about each column of identifiers with repeated values."""
+    from pyarrow import types
+
     found = []
     for name in frame.column_names:
         if name in aside or not _split_words(name) & (_ID_WORDS | _PERSON_WORDS):
             continue
         column = frame.column(name).take(rows).drop_null()
-        if _is_measured(column):
-            continue
+        if types.is_floating(column.type):
+            values = column.to_numpy()
+            if np.any(values != np.floor(values)):  # measured, such as a body mass index
+                continue
         try:
             distinct = len(column.unique())
         except NotImplementedError:  # pyarrow's, for nested types
@@ -91,21 +95,8 @@ def warn_of_repeated_ids(
     return found
 
 
-def _is_measured(column: Any) -> bool:
-    """Whether some value is a fraction: no identifier is, such as a body mass index."""
-    import pyarrow as pa
-
-    if not pa.types.is_floating(column.type):
-        return False
-    values = column.to_numpy()
-    return bool(np.any(values != np.floor(values)))
-
-
-def warn_of_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
+def warn_of_gaps(gaps: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
     """Warn about columns in which missing values depend on the outcome."""
-    gaps = np.isnan(X.data) if is_sparse(X) else np.isnan(X)
-    if is_sparse(X):
-        gaps = sp.csr_array((gaps, X.indices, X.indptr), X.shape)
     shares = [np.asarray(gaps[mask].mean(axis=0)).ravel() for mask in (positive, ~positive)]
     sizes = np.count_nonzero(positive), np.count_nonzero(~positive)
     overall = (shares[0] * sizes[0] + shares[1] * sizes[1]) / positive.size
@@ -125,29 +116,32 @@ def warn_of_gaps(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
 
 def leaking_columns(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
     """Columns that nearly separate the classes alone or nearly copy the outcome, with the AUC."""
-    from ...metrics import fast_auc
-
     found = []
     for j in _find_suspects(X, positive).tolist():
         values = dense_column(X, j)
         known = np.isfinite(values)
-        mask = positive[known]
-        if mask.all() or not mask.any():
-            continue
-        values = values[known]
-        area = fast_auc(values, mask)
-        area = max(area, 1.0 - area)
-        deviation = values.std()
-        follows = deviation > 0 and abs(np.corrcoef(values, mask)[0, 1]) >= COPY_CORRELATION
-        if area >= LEAK_AUC or follows:
+        area = _separation(values, positive)
+        varies = values[known].size and values[known].std() > 0
+        follows = varies and abs(np.corrcoef(values[known], positive[known])[0, 1])
+        if area >= LEAK_AUC or (area > 0 and follows >= COPY_CORRELATION):
             found.append(f"{str(columns[j])!r} (AUC {area:.3f})")
     return found
 
 
-def _find_suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
-    """Columns that may leak the outcome, by a cheap first check."""
+def _separation(values: npt.NDArray[Any], positive: Mask) -> float:
+    """AUC of a column alone, whichever class has the higher values; 0 if only one is known."""
     from ...metrics import fast_auc  # which scoring new rows does without
 
+    known = np.isfinite(values)
+    inside = positive[known]
+    if inside.all() or not inside.any():
+        return 0.0
+    area = fast_auc(values[known], inside)
+    return float(max(area, 1.0 - area))
+
+
+def _find_suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
+    """Columns that may leak the outcome, by a cheap first check."""
     if is_sparse(X):
         # Zeros of the two classes tie, which costs half of z₊z₋ of the AUC.
         shares = [
@@ -161,18 +155,9 @@ def _find_suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
     rows = np.concatenate(
         [rng.permutation(np.flatnonzero(mask))[:_LOOK] for mask in (positive, ~positive)]
     )
-    part, mask = X[rows], positive[rows]
-    suspects = []
-    for j in range(X.shape[1]):
-        values = part[:, j]
-        known = ~np.isnan(values)
-        inside = mask[known]
-        if inside.all() or not inside.any():
-            continue
-        area = fast_auc(values[known], inside)
-        if max(area, 1.0 - area) >= LEAK_AUC - 0.05:
-            suspects.append(j)
-    return np.array(suspects, np.intp)
+    part = X[rows]
+    areas = np.array([_separation(part[:, j], positive[rows]) for j in range(X.shape[1])])
+    return np.flatnonzero(areas >= LEAK_AUC - 0.05)
 
 
 def warn_of_suspects(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:

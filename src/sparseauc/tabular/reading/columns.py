@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,6 +25,13 @@ def dense_column(X: Any, j: int) -> Floats:
     """One column of a matrix, dense and in double precision."""
     part = X[:, [j]]
     return np.asarray(part.toarray() if is_sparse(part) else part, np.float64).ravel()
+
+
+def entries_where(X: Any, test: Callable[[Any], Any]) -> Any:
+    """Where a matrix passes a test that zeros do not, such as ``np.isnan``; sparse if it is."""
+    if is_sparse(X):
+        return sp.csr_array((test(X.data), X.indices, X.indptr), X.shape)
+    return test(X)
 
 
 def kind_of(column: pa.ChunkedArray) -> Kind:
@@ -75,12 +83,19 @@ def texts(column: pa.ChunkedArray) -> npt.NDArray[np.object_]:
     """Entries of any type as text, None where missing: whole numbers without a point."""
     import pyarrow as pa
 
-    of = column.type
-    if pa.types.is_dictionary(of):
-        column = column.cast(of.value_type)
-        of = column.type
-    values = column.to_pylist()
-    return labels_as_text(values)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return labels_as_text(column.to_pylist())
+
+
+def indicator(entries: npt.NDArray[np.object_], level: str) -> Floats:
+    """1 where a text is the level, 0 where it is another, NaN where it is missing."""
+    return np.where(is_given(entries), entries == level, np.nan).astype(np.float64)
+
+
+def is_given(entries: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+    """Whether each entry of a column of text is not missing."""
+    return np.array([entry is not None for entry in entries], np.bool_)
 
 
 def labels_as_text(values: Any) -> npt.NDArray[np.object_]:

@@ -22,11 +22,6 @@ def cut_numbers(table: Table) -> Table:
     Extreme values then count no more than others, and a column may matter from some value on. A
     column of at most ten different values is cut between all of them, and one of two is left
     alone. Deciles are those of all rows of the table, whatever their class, and are rounded.
-
-    Raises
-    ------
-    DataError
-        If the table is sparse, or too large.
     """
     if hasattr(table.X, "tocsr"):
         raise DataError("--cut: a sparse table cannot be cut")

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._text import listed, shortened
-from ..scorecard import ColumnType, Input, Kind
-from .columns import is_number, is_text, kind_of, numbers, texts
+from ..scorecard import ColumnType, Input
+from .columns import indicator, is_number, is_text, kind_of, numbers, texts
 from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits
 
@@ -28,20 +28,7 @@ _NEARLY = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """A file's columns as a matrix.
-
-    Attributes
-    ----------
-    X : ndarray or CSR of shape (n, d)
-    inputs : list of Input
-        Where each column of X comes from.
-    types : dict of str to ColumnType
-        What each column of the file held.
-    left_out : dict of str to str
-        Columns that are not in X, and why.
-    notes : list of str
-        What was done.
-    """
+    """A file's columns as a matrix, with those left out and why, and notes on what was done."""
 
     X: Any
     inputs: list[Input]
@@ -60,24 +47,8 @@ def encode_columns(
 ) -> Features:
     """Make a matrix of all columns but those set aside.
 
-    Parameters
-    ----------
-    source : Source
-    aside : collection of str
-        Columns that are not features.
-    text : {"refuse", "one-hot", "auto", "drop"}
-        What to do with columns that are not numbers.
-    most : int
-        Levels that a column of text may have.
-    problems : list of DataError
-        What is in the way is added to it, and the columns concerned are left out.
-    numeric : collection of str
-        Columns of text that are to be read as numbers: ``>2000`` as 2000, text without a digit as
-        missing.
-
-    Returns
-    -------
-    Features
+    What is in the way is added to the problems, and the columns concerned are left out. See
+    :class:`~sparseauc.tabular.reading.Rules` for the other parameters.
     """
     if source.matrix is not None:
         keep = np.flatnonzero([name not in aside for name in source.matrix_columns.tolist()])
@@ -99,19 +70,24 @@ def encode_columns(
             found = numbers(column)
             inputs.append(Input(name))
             values.append(found)
-            types[name] = _describe_numbers(source, name, kind == "boolean", found, name in marks)
+            known = found[np.isfinite(found)]
+            low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
+            decimal, thousands = source.marks.get(name, (None, None))
+            types[name] = ColumnType(kind, decimal, thousands, (), low, high, name in marks)
         elif name in levels:
-            indicators = _encode_levels(texts(column), levels[name])
-            inputs += [Input(name, level) for level in indicators]
-            values += indicators.values()
+            entries = texts(column)
+            # Of two levels the second says all.
+            shown = levels[name][1:] if len(levels[name]) == 2 else levels[name]
+            inputs += [Input(name, level) for level in shown]
+            values += [indicator(entries, level) for level in shown]
             types[name] = ColumnType("text", levels=tuple(levels[name]))
     for name, count in Counter(column.name for column in inputs).items():
         if count > 1:
             raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
     float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
     X = np.empty((frame.num_rows, len(values)), np.float32 if float32 == {"float"} else np.float64)
-    for j, entries in enumerate(values):
-        X[:, j] = entries
+    for j, column in enumerate(values):
+        X[:, j] = column
     return Features(X, inputs, types, left_out, notes)
 
 
@@ -133,19 +109,8 @@ def _read_limits(source: Source, numeric: Collection[str]) -> tuple[Any, dict[st
                 f"{place + 1}, which is not a number"
             )
         found[name] = fitting[0]
-        column_index = frame.column_names.index(name)
-        frame = frame.set_column(column_index, name, read[fitting[0]])
+        frame = frame.set_column(frame.column_names.index(name), name, read[fitting[0]])
     return frame, found
-
-
-def _describe_numbers(
-    source: Source, name: str, boolean: bool, values: npt.NDArray[np.float64], limits: bool
-) -> ColumnType:
-    known = values[np.isfinite(values)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
-    decimal, thousands = source.marks.get(name, (None, None))
-    kind: Kind = "boolean" if boolean else "number"
-    return ColumnType(kind, decimal, thousands, (), low, high, limits)
 
 
 # --------------------------------------------------------------------------------------------- text
@@ -173,8 +138,10 @@ def _choose_levels(
         return {}, left_out, notes
     levels = {}
     for name in refused:
-        found = _find_levels(source, name) if kinds[name] == "text" else None
-        if found is not None and len(found) <= most:
+        if kinds[name] != "text":
+            continue
+        found = sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
+        if len(found) <= most:
             levels[name] = found
     unfit = [name for name in refused if name not in levels]
     if unfit and rule == "one-hot":
@@ -194,21 +161,6 @@ def _choose_levels(
         notes.append(f"dates and text with more than {most} levels left out: {_quote_names(unfit)}")
         notes += _nearly_numbers(source, unfit)
     return levels, left_out, notes
-
-
-def _find_levels(source: Source, name: str) -> list[str]:
-    return sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
-
-
-def _encode_levels(
-    entries: npt.NDArray[np.object_], levels: Sequence[str]
-) -> dict[str, npt.NDArray[np.float64]]:
-    """Indicator of each level, NaN where missing; only the second of two levels."""
-    known = np.array([entry is not None for entry in entries])
-    return {
-        level: np.where(known, entries == level, np.nan).astype(np.float64)
-        for level in (levels[1:] if len(levels) == 2 else levels)
-    }
 
 
 def _text_error(source: Source, refused: list[str]) -> DataError:

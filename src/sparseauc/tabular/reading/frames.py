@@ -14,15 +14,9 @@ from .text import check_names
 
 
 def source_of(X: Any, card: ScoreCard | None = None) -> Source:
-    """Return a data frame or array as a source.
+    """Return a data frame of any kind as a source, or an array of all columns of a card.
 
-    Parameters
-    ----------
-    X : DataFrame of pandas or polars, pyarrow.Table, array or sparse matrix
-        Of a frame, the columns that the model uses are taken, by name. An array has all columns
-        that the model was fitted to, in their order.
-    card : ScoreCard, optional
-        The model. Without one X must be a frame, and all its columns are taken.
+    Of a frame, the columns that the card uses are taken, by name; without a card, all.
     """
     import pyarrow as pa
 

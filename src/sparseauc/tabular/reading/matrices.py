@@ -29,19 +29,14 @@ def read_libsvm(path: Path) -> Source:
     from sklearn.datasets import load_svmlight_file
 
     with read_by("scikit-learn", path, "LIBSVM"):
-        matrix, target = load_svmlight_file(str(path), zero_based=True)
-        matrix, columns = _keep_used_columns(matrix)
+        found, target = load_svmlight_file(str(path), zero_based=True)
+        # Columns with an entry only: the largest number may be in the billions.
+        columns, places = np.unique(found.indices, return_inverse=True)
+        parts = (found.data, places.astype(np.int32), found.indptr)
+        matrix = sp.csr_array(parts, (found.shape[0], columns.size))
     return _make_source(
         path, "LIBSVM", matrix, columns.astype(np.str_), target, absent_is_zero=True
     )
-
-
-def _keep_used_columns(matrix: Any) -> tuple[Any, npt.NDArray[Any]]:
-    """Columns with an entry, and their numbers: the largest number may be in the billions."""
-    columns, places = np.unique(matrix.indices, return_inverse=True)
-    return sp.csr_array(
-        (matrix.data, places.astype(np.int32), matrix.indptr), (matrix.shape[0], columns.size)
-    ), columns
 
 
 def read_npz(path: Path, target: str | None) -> Source:
@@ -54,15 +49,12 @@ def read_npz(path: Path, target: str | None) -> Source:
         if not hasattr(file, "files"):
             raise DataError(f"{path.name} is a single array, not an .npz file")
         arrays = {key: file[key] for key in file.files}
-        if {"data", "indices", "indptr", "shape"} <= arrays.keys():
-            kind = _read_text(arrays.get("format", np.array("csr")))
+        if {"format", "data", "shape"} <= arrays.keys():
+            matrix = sp.load_npz(path)
+        elif {"data", "indices", "indptr", "shape"} <= arrays.keys():
             parts = arrays["data"], arrays["indices"], arrays["indptr"]
-            shape = tuple(int(size) for size in arrays["shape"])
-            make = {"csr": sp.csr_array, "csc": sp.csc_array}.get(kind)
-            matrix = sp.csr_array(sp.load_npz(path)) if make is None else make(parts, shape)
-            matrix.check_format(full_check=True)
-        elif {"row", "col", "data", "shape"} <= arrays.keys():
-            matrix = sp.csr_array(sp.load_npz(path))
+            rows, columns = arrays["shape"].tolist()
+            matrix = sp.csr_array(parts, (rows, columns))
         elif "X" in arrays:
             matrix = arrays["X"]
         else:
@@ -70,6 +62,8 @@ def read_npz(path: Path, target: str | None) -> Source:
                 f"{path.name} holds {listed([repr(key) for key in arrays])}: it needs X, or a "
                 "matrix as scipy.sparse.save_npz writes it"
             )
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
         matrix = _check_matrix(matrix, path.name)
     key = "y" if target is None else target
     labels = arrays.get(key)
@@ -198,8 +192,3 @@ def _check_matrix(matrix: Any, file: str) -> Any:
     matrix = sp.csr_array(matrix)
     matrix.sum_duplicates()
     return matrix
-
-
-def _read_text(scalar: npt.NDArray[Any]) -> str:
-    value = scalar.item()
-    return value.decode() if isinstance(value, bytes) else str(value)

@@ -82,7 +82,13 @@ def read_source(
     """
     path = Path(path)
     if str(path) == "-":
-        return _from_standard_input(target, delimiter, encoding, as_text, most_bytes)
+        with tempfile.TemporaryDirectory() as folder:  # all readers need a file
+            path = Path(folder) / "standard input"
+            path.write_bytes(sys.stdin.buffer.read(most_bytes + 1))
+            return read_source(
+                path, target=target, delimiter=delimiter, encoding=encoding, as_text=as_text,
+                most_bytes=most_bytes,
+            )  # fmt: skip
     with read_by("Python", path, "a file"):
         if path.is_dir():
             raise DataError(f"{path} is a folder, not a file")
@@ -112,21 +118,3 @@ def read_source(
     return read_text(
         path, delimiter=delimiter, encoding=encoding, as_text=as_text, most_bytes=most_bytes
     )
-
-
-def _from_standard_input(
-    target: str | None,
-    delimiter: str | None,
-    encoding: str | None,
-    as_text: Collection[str],
-    most_bytes: int,
-) -> Source:
-    """Read standard input through a temporary file, because all readers need one."""
-    data = sys.stdin.buffer.read(most_bytes + 1)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "standard input"
-        path.write_bytes(data)
-        return read_source(
-            path, target=target, delimiter=delimiter, encoding=encoding, as_text=as_text,
-            most_bytes=most_bytes,
-        )  # fmt: skip

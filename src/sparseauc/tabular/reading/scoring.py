@@ -10,7 +10,16 @@ import numpy.typing as npt
 
 from ..._text import listed, shortened
 from ..scorecard import ColumnType, ScoreCard, Term
-from .columns import dense_column, is_text, kind_of, labels_as_text, numbers, texts
+from .columns import (
+    dense_column,
+    indicator,
+    is_given,
+    is_text,
+    kind_of,
+    labels_as_text,
+    numbers,
+    texts,
+)
 from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits, numbers_written
 from .training import label_key
@@ -26,17 +35,7 @@ TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Values of a model's terms in each row, and its scores.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, n_terms)
-        NaN where missing.
-    scores : ndarray of shape (n,)
-        NaN where a value is missing and not imputed.
-    notes, warnings : tuple of str
-        Imputed values; empty columns, unknown levels and values far outside the training range.
-    """
+    """Values of a model's terms in each row, NaN where missing, and scores of the rows."""
 
     values: Floats = field(repr=False)
     scores: Floats = field(repr=False)
@@ -53,18 +52,8 @@ def written_columns(card: ScoreCard) -> set[str]:
 def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
     """Read the values of the model's terms, and score the rows.
 
-    Parameters
-    ----------
-    source : Source
-        A text file is to be read with ``as_text=written_columns(card)``. Columns that the model
-        does not use are ignored, whatever they hold.
-    card : ScoreCard
-
-    Raises
-    ------
-    DataError
-        If columns are not there, hold what the model cannot read, or a score overflows; the message
-        names the row.
+    A text file is to be read with ``as_text=written_columns(card)``. Columns that the model does
+    not use are ignored, whatever they hold.
     """
     _check_present(source, card)
     place = {name: j for j, name in enumerate(source.matrix_columns.tolist())}
@@ -133,19 +122,15 @@ def _read_numbers(source: Source, name: str, of: ColumnType) -> Floats:
     if isinstance(found, int):
         entry = shortened(str(column[found].as_py()), 20)
         wanted = "true or false" if of.kind == "boolean" else "numbers"
-        raise DataError(
-            f"{source.name}: {name!r} must hold {wanted}, but is {entry!r} in row {found + 1}"
-            + _describe_training_format(of)
-        )
+        message = f"{source.name}: {name!r} must hold {wanted}, but is {entry!r} in row {found + 1}"
+        if of.kind != "boolean" and marks != Marks("."):
+            message += (
+                f"; in training numbers had a decimal {'comma' if of.decimal == ',' else 'point'}"
+            )
+            grouped = "" if of.thousands is None else f" and {of.thousands!r} between thousands"
+            message += grouped
+        raise DataError(message)
     return numbers(found.cast(pa.float64()))
-
-
-def _describe_training_format(of: ColumnType) -> str:
-    if of.kind == "boolean" or (of.decimal in (None, ".") and of.thousands is None):
-        return ""
-    marks = "comma" if of.decimal == "," else "point"
-    grouped = "" if of.thousands is None else f" and {of.thousands!r} between thousands"
-    return f"; in training numbers had a decimal {marks}{grouped}"
 
 
 def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
@@ -173,12 +158,11 @@ def _read_indicator(
             "write it as text"
         )
     entries = texts(column)
-    known = np.array([entry is not None for entry in entries], np.bool_)
-    # Cards of version 0.1 do not say which levels there were.
-    seen = np.isin(entries.astype(str), of.levels) if of.levels else known
-    values = np.where(known & seen, entries == term.level, np.nan).astype(np.float64)
-    entries[~known | seen] = None
-    return values, entries
+    unseen = np.full(entries.size, None, object)
+    if of.levels:  # which cards of version 0.1 do not have
+        new = is_given(entries) & ~np.isin(entries.astype(str), of.levels)
+        unseen[new], entries[new] = entries[new], None
+    return indicator(entries, str(term.level)), unseen
 
 
 def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
@@ -190,11 +174,8 @@ def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
     else:
         return None
     wanted = label_key(card.positive)
-    known = np.array([label is not None for label in labels], np.bool_)
-    positive = np.array(
-        [label is not None and label_key(label) == wanted for label in labels], np.bool_
-    )
-    return known, positive
+    positive = [label is not None and label_key(label) == wanted for label in labels]
+    return is_given(labels), np.array(positive, np.bool_)
 
 
 # ----------------------------------------------------------------------------------- what to say
@@ -214,9 +195,9 @@ def _find_notes(
         said.add(term.column)
         missing = np.isnan(values[:, j])
         count = int(np.count_nonzero(missing))
-        new = unseen.get(term.column)
-        if new is not None and any(entry is not None for entry in new):
-            rows = np.flatnonzero([entry is not None for entry in new])
+        new = unseen.get(term.column, np.empty(0, object))
+        rows = np.flatnonzero(is_given(new))
+        if rows.size:
             warnings.append(
                 f"{term.column!r} has levels not seen in training in {rows.size} of {n} rows, "
                 f"first {shortened(str(new[rows[0]]), 20)!r} in row {rows[0] + 1}: treated as "
@@ -226,22 +207,16 @@ def _find_notes(
             by = f" by {term.fill:.4g}" if (term.level, term.above) == (None, None) else ""
             said_so = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
             (warnings if count == n else notes).append(said_so)
-        warnings += _warn_out_of_range(values[:, j], term, card.type_of(term))
+        of = card.type_of(term)
+        if of.kind == "number" and of.low is not None and of.high is not None:
+            width = of.high - of.low
+            outside = np.flatnonzero(
+                (values[:, j] < of.low - width) | (values[:, j] > of.high + width)
+            )
+            if outside.size:
+                warnings.append(
+                    f"{term.column!r} is far outside its training range, {of.low:.4g} to "
+                    f"{of.high:.4g}, in {outside.size} of {n} rows, first in row {outside[0] + 1}. "
+                    "Check the unit"
+                )
     return tuple(notes), tuple(warnings)
-
-
-def _warn_out_of_range(values: Floats, term: Term, of: ColumnType) -> list[str]:
-    """Warn if values lie outside the training range by more than its width."""
-    if of.kind != "number" or of.low is None or of.high is None:
-        return []
-    with np.errstate(invalid="ignore"):
-        width = of.high - of.low
-        outside = (values < of.low - width) | (values > of.high + width)
-    count = int(np.count_nonzero(outside))
-    if not count:
-        return []
-    return [
-        f"{term.column!r} is far outside its training range, {of.low:.4g} to {of.high:.4g}, in "
-        f"{count} of {values.size} rows, first in row {np.flatnonzero(outside)[0] + 1}. Check the "
-        "unit"
-    ]

@@ -111,26 +111,23 @@ def _opened(path: Path) -> IO[bytes]:
     """Open a file, unpacked."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
-        return _only_member(path)
+        archive = zipfile.ZipFile(path)
+        # Neither folders, nor what macOS adds.
+        members = [
+            name
+            for name in archive.namelist()
+            if not name.endswith("/") and not name.startswith("__MACOSX/")
+        ]
+        if len(members) != 1:
+            named = listed([repr(name) for name in members])
+            raise DataError(
+                f"{path.name} holds {len(members)} files, {named}: one table is read from a zip "
+                "archive"
+            )
+        return archive.open(members[0])
     openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     opened: IO[bytes] = openers[suffix](path) if suffix in openers else path.open("rb")
     return opened
-
-
-def _only_member(path: Path) -> IO[bytes]:
-    archive = zipfile.ZipFile(path)
-    members = [name for name in archive.namelist() if _is_table(name)]
-    if len(members) != 1:
-        raise DataError(
-            f"{path.name} holds {len(members)} files, {listed([repr(name) for name in members])}: "
-            "one table is read from a zip archive"
-        )
-    return archive.open(members[0])
-
-
-def _is_table(member: str) -> bool:
-    """Whether a member of an archive is no folder and not what macOS adds."""
-    return not member.endswith("/") and not member.startswith("__MACOSX/")
 
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zip")

@@ -49,23 +49,9 @@ def read_text(
     as_text: Collection[str] = (),
     most_bytes: int = MOST_BYTES,
 ) -> Source:
-    """Read a table of delimited text.
+    """Read a table of delimited text; lines before its header may begin with ``#``.
 
-    Parameters
-    ----------
-    path : Path
-        With a header line, before which lines may begin with ``#``; may be compressed (``.gz``,
-        ``.bz2``, ``.xz``, ``.zip``).
-    delimiter, encoding : str, optional
-        Found out if not given.
-    as_text : collection of str
-        Columns that are kept as they are written, whatever they look like.
-    most_bytes : int
-        What holds more, unpacked, is refused.
-
-    Returns
-    -------
-    Source
+    Parameters are those of :func:`~sparseauc.tabular.reading.read_source`.
     """
     with read_by("Python", path, "text"):
         data = file_bytes(path, most_bytes)
@@ -77,13 +63,17 @@ def read_text(
     notes = [] if found_encoding in ("utf-8", "ascii") else [f"read as {found_encoding}"]
 
     _refuse_other_formats(text, path.name)
-    text, named = _without_separator_line(text)
+    named = None
+    if separator_line := re.match(r"sep=([,;|:\t ])\r?\n", text):  # as spreadsheets write it
+        text, named = text[separator_line.end() :], separator_line[1]
     text, comments = _without_comments(text, delimiter or named)
     if comments:
         notes.append(f"{comments} line{'s' if comments > 1 else ''} of comment before the header")
-    rows = _first_rows(text)
-    delimiter = delimiter or named or find_delimiter(rows)
-    if _header_lacks_row_names(rows(delimiter)):
+    split = _first_rows(text)
+    delimiter = delimiter or named or find_delimiter(split)
+    header, *rows = split(delimiter) or [[]]
+    # R writes row names in front, for which the header has no field.
+    if rows and all(len(row) == len(header) + 1 for row in rows):
         text = delimiter + text
     return _parse(path, text, delimiter, notes, as_text)
 
@@ -139,12 +129,6 @@ def _refuse_other_formats(text: str, name: str) -> None:
         raise DataError(f"{name} is a web page or XML, not a table: save the table as CSV")
     if start.startswith(("{", "[")) and end.endswith(("}", "]")):
         raise DataError(f"{name} is JSON, not a table: save the table as CSV or Parquet")
-
-
-def _without_separator_line(text: str) -> tuple[str, str | None]:
-    """Remove the line "sep=;" that spreadsheets write, and return its delimiter."""
-    match = re.match(r"sep=([,;|:\t ])\r?\n", text)
-    return (text[match.end() :], match[1]) if match else (text, None)
 
 
 def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
@@ -209,11 +193,6 @@ def find_delimiter(rows: Callable[[str], list[list[str]]]) -> str:
     return best
 
 
-def _header_lacks_row_names(rows: list[list[str]]) -> bool:
-    """Whether rows have a name in front for which the header has no field, as R writes them."""
-    return len(rows) > 1 and all(len(row) == len(rows[0]) + 1 for row in rows[1:])
-
-
 def _parse(
     path: Path, text: str, delimiter: str, notes: list[str], as_text: Collection[str]
 ) -> Source:
@@ -225,13 +204,20 @@ def _parse(
     header = text.find("\n") if "\n" in text else len(text)
     block = min(max(1 << 24, 64 * header), (1 << 31) - 1)
 
+    ragged: list[Any] = []
+
+    def skip(row: Any) -> str:
+        if not ragged:
+            ragged.append((row.number, row.expected_columns, row.actual_columns))
+        return "skip"
+
     def parsed(names: Sequence[str]) -> pa.Table:
         return pa.csv.read_csv(
             pa.BufferReader(data),
             # Threads of pyarrow that are still there when Python ends may abort it.
             read_options=pa.csv.ReadOptions(block_size=block, use_threads=False),
             parse_options=pa.csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged.append_row
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
             ),
             convert_options=pa.csv.ConvertOptions(
                 null_values=list(MISSING),
@@ -243,7 +229,6 @@ def _parse(
             ),
         )
 
-    ragged = _Ragged(path.name)
     with read_by("pyarrow", path, f"{DELIMITER_NAMES.get(delimiter, delimiter)}-delimited text"):
         names: list[str] = next(iter(_first_rows(text)(delimiter)), [])
         try:
@@ -254,7 +239,13 @@ def _parse(
             raise
         if frame.column_names != names:  # quoted in a way of its own
             frame = parsed(frame.column_names)
-    ragged.refuse()
+    if ragged:  # named without what it holds
+        number, expected, actual = ragged[0]
+        place = "a row" if number is None else f"line {number}"
+        raise DataError(
+            f"{path.name}: {place} has {actual} field{'' if actual == 1 else 's'} where the header "
+            f"has {expected}"
+        )
     if frame.num_rows == 0:
         raise DataError(f"{path.name} has a header and no rows")
     if delimiter != ",":
@@ -264,30 +255,7 @@ def _parse(
     if unusual:
         sign = "commas between thousands" if delimiter == "," else "decimal commas"
         notes.append(f"{sign} in {listed([repr(name) for name in unusual])}")
-    return _name_columns(path, frame, notes, _add_whole_numbers(frame, marks))
-
-
-class _Ragged:
-    """Rows of more or fewer fields than the header: the first is named, without what it holds."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._first: Any = None
-
-    def append_row(self, row: Any) -> str:
-        """Remember the first such row; parsing goes on."""
-        self._first = self._first or (row.number, row.expected_columns, row.actual_columns)
-        return "skip"
-
-    def refuse(self) -> None:
-        """Raise an error if there was such a row."""
-        if self._first is not None:
-            number, expected, actual = self._first
-            place = "a row" if number is None else f"line {number}"
-            raise DataError(
-                f"{self._file}: {place} has {actual} field{'' if actual == 1 else 's'} where the "
-                f"header has {expected}"
-            )
+    return _name_columns(path, frame, notes, marks)
 
 
 # -------------------------------------------------------------------------- numbers as people write
@@ -334,19 +302,19 @@ def numbers_with_limits(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArra
 def _read_written_numbers(
     frame: pa.Table, as_text: Collection[str], *, comma_delimits: bool
 ) -> tuple[pa.Table, dict[str, Marks]]:
-    """Columns of numbers with commas as numbers, and how the numbers of each column are written.
-
-    In a comma-delimited file a comma within quotes groups thousands; in others it is the decimal
-    sign, and points group thousands.
-    """
+    """Columns of numbers with commas as numbers, and how the numbers of each column are written."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    # In a comma-delimited file a comma within quotes groups thousands; in others it is the decimal
+    # sign, and points group thousands.
     marks = Marks(".", ",") if comma_delimits else Marks(",", ".")
-    columns, found = [], {}
+    columns, found, whole = [], {}, []
     for name, column in zip(frame.column_names, frame.columns, strict=True):
         bare = name.strip()
-        if pa.types.is_floating(column.type):
+        if pa.types.is_integer(column.type):
+            whole.append(bare)
+        elif pa.types.is_floating(column.type):
             found[bare] = Marks(".")
         # One entry tells of most columns that they are text.
         elif pa.types.is_string(column.type) and bare and bare not in as_text:
@@ -358,20 +326,10 @@ def _read_written_numbers(
                     found[bare] = marks if grouped else Marks(marks.decimal)
                     column = numbers
         columns.append(column)
+    # Whole numbers have no decimal sign: theirs is that of the file's other columns.
+    comma = any(mark.decimal == "," for mark in found.values())
+    found |= dict.fromkeys(whole, Marks("," if comma else "."))
     return pa.Table.from_arrays(columns, names=frame.column_names), found
-
-
-def _add_whole_numbers(frame: pa.Table, marks: dict[str, Marks]) -> dict[str, Marks]:
-    """Whole numbers have no decimal sign: theirs is that of the file's other columns."""
-    import pyarrow as pa
-
-    commas = any(mark.decimal == "," for mark in marks.values())
-    whole = {
-        name.strip(): Marks("," if commas else ".")
-        for name, column in zip(frame.column_names, frame.columns, strict=True)
-        if pa.types.is_integer(column.type)
-    }
-    return {**whole, **marks}
 
 
 def _name_columns(path: Path, frame: pa.Table, notes: list[str], marks: dict[str, Marks]) -> Source:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..._text import listed, shortened
 from ..scorecard import ColumnType, Input
 from .checks import warn_of_gaps, warn_of_repeated_ids, warn_of_suspects
-from .columns import dense_column, is_sparse, labels_as_text, texts
+from .columns import dense_column, entries_where, is_given, is_sparse, labels_as_text, texts
 from .features import MAX_LEVELS, Text, encode_columns
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
@@ -160,7 +160,7 @@ def training_table(source: Source, rules: Rules) -> Table:
     """
     notes, warnings = list(source.notes), []
     target, labels = _read_labels(source, rules)
-    rows = np.flatnonzero([label is not None for label in labels])
+    rows = np.flatnonzero(is_given(labels))
     if rows.size < labels.size:
         left_out = labels.size - rows.size
         have = "row has" if left_out == 1 else "rows have"
@@ -175,35 +175,48 @@ def training_table(source: Source, rules: Rules) -> Table:
     groups = _read_complete_column(source, rules.groups, "--groups", rows)
     strata = _read_complete_column(source, rules.strata, "--strata", rows)
     ids = _read_column(source, rules.ids, "--ids")
+    known = [*source.frame.column_names, *source.matrix_columns.tolist()]
+    for name in rules.exclude:
+        if name not in known:
+            raise unknown_column_error(name, sorted(known), "--exclude")
 
     aside = {target, *rules.labels, *rules.exclude}
-    _check_excluded(source, rules)
     features = encode_columns(source, aside, rules.text, rules.max_levels, problems, rules.numeric)
     notes += features.notes
     X, inputs = features.X, features.inputs
     X = X if rows.size == labels.size else X[rows]
     _refuse_infinite(X, inputs, problems)
-    counts = _count_missing(X)
-    missing = count_by_column(counts, inputs)
+    gaps = entries_where(X, np.isnan)
+    missing = count_by_column(gaps.sum(axis=0), inputs)
+    shown = listed([f"{name!r} ({count})" for name, count in missing.items()])
     if missing and rules.missing == "refuse":
-        problems.append(_missing_error(missing))
+        problems.append(
+            DataError(
+                f"missing values in {shown}. --missing median or mean imputes them, drop-rows and "
+                "drop-columns drop rows or columns that have any",
+                ["--missing", "median"],
+            )
+        )
+    if len(problems) == 1:
+        raise problems[0]
     if problems:
-        raise _combined_error(problems)
+        told = "".join(f"\n({place}) {problem}." for place, problem in enumerate(problems, start=1))
+        options = [option for problem in problems for option in problem.options]
+        raise DataError(f"{len(problems)} problems:{told}", options)
     if not inputs:
         raise _no_columns_error(source, target)
-    warnings += warn_of_gaps(X, y == 1, inputs)
-    X, inputs, kept = _settle_missing(X, inputs, counts, rules.missing, notes)
+    warnings += warn_of_gaps(gaps, y == 1, inputs)
+    X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
     y, rows = y[kept], rows[kept]
     if not inputs:
         raise DataError("no columns are left to choose from")
-    for label, mask in ((positive, y == 1), (negative, y == 0)):
-        if np.count_nonzero(mask) < 2:
+    for label, count in ((positive, int(y.sum())), (negative, int((1 - y).sum()))):
+        if count < 2:
             raise DataError(
-                f"only {np.count_nonzero(mask)} rows of {target!r} are {label!r}: each class needs "
-                "at least two rows, and many more for a useful result"
+                f"only {count} rows of {target!r} are {label!r}: each class needs at least two "
+                "rows, and many more for a useful result"
             )
-    columns = np.array([column.name for column in inputs], np.str_)
-    warnings += warn_of_suspects(X, y == 1, columns)
+    warnings += warn_of_suspects(X, y == 1, np.array([one.name for one in inputs], np.str_))
     if rules.groups is None:
         warnings += warn_of_repeated_ids(source.frame, rows, aside - {rules.ids})
     unused = dict(features.left_out)
@@ -217,7 +230,9 @@ def training_table(source: Source, rules: Rules) -> Table:
         target=target,
         negative=negative,
         positive=positive,
-        groups=None if groups is None else _number_groups(groups[rows]),
+        groups=None
+        if groups is None
+        else np.unique(groups[rows].astype(np.str_), return_inverse=True)[1].astype(np.int64),
         strata=None if strata is None else strata[rows],
         strata_column=rules.strata,
         row_ids=None if row_ids is None else labels_as_text(row_ids[rows].tolist()),
@@ -230,15 +245,6 @@ def training_table(source: Source, rules: Rules) -> Table:
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
-
-
-def _combined_error(problems: Sequence[DataError]) -> DataError:
-    """Combine all problems in one error."""
-    if len(problems) == 1:
-        return problems[0]
-    told = "".join(f"\n({place}) {problem}." for place, problem in enumerate(problems, start=1))
-    options = [option for problem in problems for option in problem.options]
-    return DataError(f"{len(problems)} problems:{told}", options)
 
 
 # -------------------------------------------------------------------------------------- the outcome
@@ -254,17 +260,12 @@ def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
         names = [repr(name) for name in source.frame.column_names]
         hint = f"--target, one of {listed(names, 8)}" if names else "--target-file"
         raise DataError(f"{source.name}: which column is the outcome? Give {hint}")
-    found = _read_column(source, rules.target, "--target")
-    assert found is not None
-    return rules.target, _unify_spelling(found)
-
-
-def _unify_spelling(labels: Labels) -> Labels:
-    """Labels as written, unless one is written in two ways, such as 1 and 1.0."""
+    labels = _read_column(source, rules.target, "--target")
+    assert labels is not None
     written = {label for label in labels.tolist() if label is not None}
-    if len({label_key(label) for label in written}) == len(written):
-        return labels
-    return labels_as_text([None if label is None else label_key(label) for label in labels])
+    if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
+        labels = labels_as_text([None if label is None else label_key(label) for label in labels])
+    return rules.target, labels
 
 
 def label_key(label: str) -> str:
@@ -365,8 +366,7 @@ def _read_column(source: Source, name: str | None, option: str) -> Labels | None
         return None
     if name in source.frame.column_names:
         return texts(source.frame.column(name))
-    beside = source.matrix is not None
-    if beside and name in source.matrix_columns:
+    if source.matrix is not None and name in source.matrix_columns:
         place = int(np.flatnonzero(source.matrix_columns == name)[0])
         return labels_as_text(dense_column(source.matrix, place).tolist())
     names = source.frame.column_names or source.matrix_columns.tolist()
@@ -379,7 +379,7 @@ def _read_complete_column(
     """A column of the file as text, which no row that counts may lack."""
     found = _read_column(source, name, option)
     if found is not None:
-        lacking = rows[[value is None for value in found[rows].tolist()]]
+        lacking = rows[~is_given(found[rows])]
         if lacking.size:
             shown = listed([str(row + 1) for row in lacking.tolist()])
             raise DataError(
@@ -388,19 +388,7 @@ def _read_complete_column(
     return found
 
 
-def _number_groups(groups: Labels) -> npt.NDArray[np.int64]:
-    codes: npt.NDArray[np.int64] = np.unique(groups.astype(np.str_), return_inverse=True)[1]
-    return codes.astype(np.int64)
-
-
 # -------------------------------------------------------------------------------------- the columns
-
-
-def _check_excluded(source: Source, rules: Rules) -> None:
-    known = {*source.frame.column_names, *source.matrix_columns.tolist()}
-    for name in rules.exclude:
-        if name not in known:
-            raise unknown_column_error(name, sorted(known), "--exclude")
 
 
 def _no_columns_error(source: Source, target: str) -> DataError:
@@ -412,20 +400,14 @@ def _no_columns_error(source: Source, target: str) -> DataError:
     return DataError(f"{source.name} has no numeric column except {target!r}")
 
 
-# ----------------------------------------------------------------------------------- missing values
-
-
 def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError]) -> None:
-    values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(values, dtype=np.float64)):
+        if np.isfinite(np.sum(X.data if is_sparse(X) else X, dtype=np.float64)):
             return
-    if is_sparse(X):
-        found = np.unique(X.indices[np.isinf(X.data)])
-    else:
-        found = np.flatnonzero(np.isinf(X).any(axis=0))
-    if found.size:
-        names = [inputs[j].name for j in found.tolist()]
+    names = [
+        inputs[j].name for j in np.flatnonzero(entries_where(X, np.isinf).sum(axis=0)).tolist()
+    ]
+    if names:
         named = listed([repr(name) for name in names])
         problems.append(
             DataError(
@@ -433,13 +415,6 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
                 [part for name in names for part in ("--exclude", name)],
             )
         )
-
-
-def _count_missing(X: Any) -> npt.NDArray[np.int64]:
-    if is_sparse(X):
-        return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
-    counts: npt.NDArray[np.int64] = np.isnan(X).sum(axis=0)
-    return counts
 
 
 def count_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> dict[str, int]:
@@ -450,38 +425,24 @@ def count_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> d
     return dict(sorted(by_column.items(), key=lambda item: -item[1]))
 
 
-def _missing_error(by_column: Mapping[str, int]) -> DataError:
-    shown = listed([f"{name!r} ({count})" for name, count in by_column.items()])
-    return DataError(
-        f"missing values in {shown}. --missing median or mean imputes them, drop-rows and "
-        "drop-columns drop rows or columns that have any",
-        ["--missing", "median"],
-    )
-
-
 def _settle_missing(
-    X: Any, inputs: list[Input], counts: npt.NDArray[np.int64], rule: Missing, notes: list[str]
+    X: Any, inputs: list[Input], gaps: Any, rule: Missing, shown: str, notes: list[str]
 ) -> tuple[Any, list[Input], npt.NDArray[np.intp]]:
     """Apply the rule for missing values; return X, its columns and the rows kept."""
-    n = X.shape[0]
-    rows = np.arange(n)
-    if not counts.any():
+    rows = np.arange(X.shape[0])
+    if not shown:
         return X, inputs, rows
-    by_column = count_by_column(counts, inputs)
-    shown = listed([f"{name!r} ({count})" for name, count in by_column.items()])
     if rule == "drop-columns":
-        keep = np.flatnonzero(counts == 0)
+        keep = np.flatnonzero(gaps.sum(axis=0) == 0)
         notes.append(f"columns dropped for missing values: {shown}")
         return X[:, keep], [inputs[j] for j in keep.tolist()], rows
     if rule == "drop-rows":
-        if is_sparse(X):
-            row_of_entry = np.repeat(rows, np.diff(X.indptr))
-            rows = np.setdiff1d(rows, row_of_entry[np.isnan(X.data)])
-        else:
-            rows = np.flatnonzero(~np.isnan(X).any(axis=1))
-        notes.append(f"{n - rows.size} of {n} rows dropped for missing values in {shown}")
-        if rows.size == 0:
+        kept = np.flatnonzero(gaps.sum(axis=1) == 0)
+        notes.append(
+            f"{rows.size - kept.size} of {rows.size} rows dropped for missing values in {shown}"
+        )
+        if kept.size == 0:
             raise DataError(f"every row has a missing value: {shown}. Try --missing median")
-        return X[rows], inputs, rows
+        return X[kept], inputs, kept
     notes.append(f"missing values imputed by the {rule} of the training rows: {shown}")
     return X, inputs, rows

@@ -12,8 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from ...baselines import MeanDifferenceClassifier
 from ...estimators import SparseAUCClassifier
-from ...metrics import delong_test
-from ..comparison import fit_method, median_columns
+from ..comparison import fit_method, judge_method
 from ..folds import Rows, score_folds
 from ..methods import METHODS
 from .elements import Listing
@@ -46,25 +45,16 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
         (np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold))
         for fold in range(nested.fold_aucs.size)
     ]
-    own = nested.interval
-    sizes = [one.size for one in nested.fold_columns] or [summary.k] * len(splits)
-    rows: list[Any] = [("this list", own.auc, own.low, own.high, np.median(sizes), None, None)]
+    sizes = [one.size for one in nested.fold_columns]
+    results = [judge_method("this list", table, [nested], None)]
     left_out = []
     for name, most in _MOST_NUMBERS.items():
         if table.y.size * len(table.inputs) > most:
             left_out.append(_TITLES[name])
             continue
         judged = score_folds(table, splits, partial(_fit, name, summary, sizes))
-        one = judged.interval
-        # The paired test is of all rows, whatever their stratum.
-        paired = (
-            delong_test(table.y, nested.scores, judged.scores) if table.strata is None else None
-        )
-        rows.append(
-            (_TITLES[name], one.auc, one.low, one.high, median_columns([judged]),
-             round(own.auc - one.auc, 3) + 0.0, None if paired is None else paired.pvalue)
-        )  # fmt: skip
-    if len(rows) == 1:
+        results.append(judge_method(_TITLES[name], table, [judged], results[0]))
+    if len(results) == 1:
         return None
     caption = (
         "All methods use the same outer folds. Columns: median over folds. Difference: AUC of this "
@@ -74,7 +64,16 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
     if left_out:
         caption += f" Skipped, because they would take long: {', '.join(left_out)}."
     frame = pd.DataFrame(
-        rows, columns=["Method", "AUC", "95 % from", "to", "Columns", "Difference", "p"]
+        {
+            "Method": one.method,
+            "AUC": one.auc,
+            "95 % from": one.low,
+            "to": one.high,
+            "Columns": one.columns,
+            "Difference": None if one.difference is None else round(-one.difference, 3) + 0.0,
+            "p": one.pvalue,
+        }
+        for one in results
     )
     return Listing(
         "baselines", "Compared with simple methods", caption, frame, formats={"p": ".2g"}

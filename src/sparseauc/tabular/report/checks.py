@@ -20,16 +20,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def check(report: Report) -> None:
-    """Refuse a report of which a page or a file would come out wrong.
-
-    Raises
-    ------
-    TypeError
-        Something in a section is no element.
-    ValueError
-        A name cannot be a file's or appears twice, a table lacks columns or has a cell twice, a
-        series has fewer x than y.
-    """
+    """Refuse a report of which a page or a file would come out wrong."""
     seen: dict[str, str] = {}
     for what, name, anchor in _names(report):
         if not _NAME.fullmatch(name):

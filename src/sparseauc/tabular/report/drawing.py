@@ -12,15 +12,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._text import printable
-from ...plotting._axes import BACKGROUND, COLOURS, PALE, QUIET, TEXT
+from ...plotting._axes import COLOURS, QUIET, TEXT
 from .elements import Display, Figure, Panel, Series
 from .palette import LIGHT, all_series, look
 
@@ -32,7 +31,7 @@ Array = npt.NDArray[np.float64]
 NOT_IN_PAPER = "†"
 # Lines of more points than this have no markers: they would run into each other.
 MOST_MARKERS = 30
-# Up to so many different values, a logarithmic axis names them rather than the powers of ten.
+# Different values that a logarithmic axis names, at most.
 FEW_VALUES = 8
 # Points of a series that can be read on a page.
 MOST_READINGS = 200
@@ -47,15 +46,15 @@ _SETTINGS: Any = {
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": LIGHT.rule,
+    "axes.edgecolor": LIGHT["rule"],
     "axes.labelcolor": TEXT,
     "axes.titlecolor": TEXT,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": LIGHT.grid,
+    "grid.color": LIGHT["grid"],
     "grid.linewidth": 0.8,
-    "xtick.color": LIGHT.rule,
-    "ytick.color": LIGHT.rule,
+    "xtick.color": LIGHT["rule"],
+    "ytick.color": LIGHT["rule"],
     "xtick.labelcolor": QUIET,
     "ytick.labelcolor": QUIET,
     "text.color": TEXT,
@@ -65,14 +64,12 @@ _SETTINGS: Any = {
 _ON_PAGE: Any = {"svg.fonttype": "none", "font.size": 11.5, "axes.titlesize": 11.5}
 # The style sheet's name of each colour that is drawn with.
 _VARIABLES = {
-    **{colour: f"var(--series-{place})" for place, colour in enumerate(COLOURS)},
-    BACKGROUND: "var(--background)", TEXT: "var(--text)", QUIET: "var(--quiet)",
-    PALE: "var(--pale)", LIGHT.rule: "var(--rule)", LIGHT.grid: "var(--grid)",
-}  # fmt: skip
+    colour: f"var(--{name})" for name, colour in LIGHT.items() if name not in ("link", "accent")
+}
+Reading = tuple[float, float, str, int | None]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A label of a legend: its swatch as SVG, and the slot of the series it stands for."""
 
     label: str
@@ -81,68 +78,53 @@ class Entry:
     in_paper: bool = True
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A panel as the page shows it; ``label`` says in words what can be seen."""
 
     title: str
     svg: str
     label: str
     readings: list[tuple[float, float, str]]
-    legend: list[Entry] = field(default_factory=list)
+    legend: list[Entry]
 
 
 # ------------------------------------------------------------------------------------ on the page
 
 
 def pictures(figure: Figure, slots: dict[str, int]) -> list[Picture]:
-    """Draw each panel of a figure for the page; the same figure gives the same text.
+    """Draw each panel of a figure for the page; the same figure gives the same text."""
+    with _style(_ON_PAGE):
+        return [
+            _picture(figure, panel, slots, f"{figure.name}-{place}-")
+            for place, panel in enumerate(figure.panels)
+        ]
 
-    Parameters
-    ----------
-    figure : Figure
-    slots : dict of str to int
-        The slot of each label, from :func:`sparseauc.tabular.report.palette.slots`.
 
-    Returns
-    -------
-    list of Picture
-    """
+def _picture(figure: Figure, panel: Any, slots: dict[str, int], mark: str) -> Picture:
     from matplotlib.figure import Figure as Canvas
 
     width, height = _SIZES[columns_of(figure)]
-    drawn = []
-    for place, panel in enumerate(figure.panels):
-        mark = f"{figure.name}-{place}-"
-        with _style(_ON_PAGE):
-            canvas = Canvas(figsize=(width / 72, height / 72), dpi=72, layout="constrained")
-            ax = canvas.subplots()
-            readings = _draw(ax, panel, slots)
-            handles, labels = ax.get_legend_handles_labels()
-            legend = ax.get_legend()
-            if legend is not None:  # nothing may cover a curve
-                legend.remove()
-            if isinstance(panel, Panel):
-                labels = list(dict.fromkeys(series.label for series in panel.series))
-                entries = [] if _shares_legend(figure) else _entries(panel.series, slots, mark)
-                ax.set_title("")
-            else:
-                entries = [
-                    Entry(_undone(label), _swatch(handle, f"{mark}{number}-"))
-                    for number, (handle, label) in enumerate(zip(handles, labels, strict=True))
-                ]
-            words = f"{ax.get_ylabel()} against {ax.get_xlabel()}; {', '.join(labels)}"
-            title = panel.title if isinstance(panel, Panel) else ""
-            drawn.append(
-                Picture(
-                    title,
-                    _inline(canvas, mark, ax, readings),
-                    _undone(f"{title}: {words}" if title else words),
-                    [reading[:3] for reading in readings],
-                    entries,
-                )
-            )
-    return drawn
+    canvas = Canvas(figsize=(width / 72, height / 72), dpi=72, layout="constrained")
+    ax = canvas.subplots()
+    found = _draw(ax, panel, slots)
+    handles, labels = ax.get_legend_handles_labels()
+    title = ""
+    if isinstance(panel, Panel):
+        title = panel.title
+        labels = list(dict.fromkeys(series.label for series in panel.series))
+        entries = [] if _shares_legend(figure) else _entries(panel.series, slots, mark)
+        ax.set_title("")
+    else:
+        entries = [
+            Entry(_undone(label), _swatch(handle, f"{mark}{number}-"))
+            for number, (handle, label) in enumerate(zip(handles, labels, strict=True))
+        ]
+        if legend := ax.get_legend():  # nothing may cover a curve
+            legend.remove()
+    words = f"{ax.get_ylabel()} against {ax.get_xlabel()}; {', '.join(labels)}"
+    words = _undone(f"{title}: {words}" if title else words)
+    svg = _inline(canvas, mark, ax, found)
+    return Picture(title, svg, words, [reading[:3] for reading in found], entries)
 
 
 def legend_of(figure: Figure, slots: dict[str, int]) -> list[Entry]:
@@ -164,13 +146,9 @@ def _shares_legend(figure: Figure) -> bool:
 
 def _entries(series: Iterable[Series], slots: dict[str, int], mark: str) -> list[Entry]:
     return [
-        Entry(
-            label,
-            _swatch(_handle(one, slots[label]), f"{mark}legend-{slots[label]}-"),
-            slots[label],
-            one.in_paper,
-        )
+        Entry(label, _swatch(_handle(one, slot), f"{mark}legend-{slot}-"), slot, one.in_paper)
         for label, one in _first(series).items()
+        for slot in [slots[label]]
     ]
 
 
@@ -255,19 +233,7 @@ def _attribute(tag: str, name: str, value: str, mark: str) -> dict[str, str]:
 
 
 def draw(figure: Figure, slots: dict[str, int]) -> dict[str, bytes]:
-    """Draw a figure for files; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : Figure
-    slots : dict of str to int
-        The slot of each label, from :func:`sparseauc.tabular.report.palette.slots`.
-
-    Returns
-    -------
-    pictures : dict of str to bytes
-        By "png" and "svg".
-    """
+    """Draw a figure as PNG and SVG files; the same figure gives the same bytes."""
     with _style({}):
         from matplotlib.figure import Figure as Canvas
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -284,10 +250,13 @@ def draw(figure: Figure, slots: dict[str, int]) -> dict[str, bytes]:
             ax.set_axis_off()
         canvas.suptitle(_plain(figure.title), x=0.01, ha="left", fontsize=11, fontweight="bold")
         _legend(canvas, figure, slots, width)
-        return {
-            "png": _saved(canvas, "png", {"Title": figure.title, "Software": None}),
-            "svg": _saved(canvas, "svg", {"Title": figure.title, "Date": None}),
-        }
+        saved = {}
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            buffer = io.BytesIO()
+            more = {"Title": figure.title, **metadata}
+            canvas.savefig(buffer, format=kind, dpi=200, metadata=more)
+            saved[kind] = buffer.getvalue()
+        return saved
 
 
 def _legend(canvas: Any, figure: Figure, slots: dict[str, int], width: float) -> None:
@@ -323,12 +292,6 @@ def _columns_that_fit(labels: list[str], width: float) -> int:
     return 1
 
 
-def _saved(canvas: Any, kind: str, metadata: dict[str, str | None]) -> bytes:
-    buffer = io.BytesIO()
-    canvas.savefig(buffer, format=kind, dpi=200, metadata=metadata)
-    return buffer.getvalue()
-
-
 # -------------------------------------------------------------------------------- panels and series
 
 
@@ -346,10 +309,9 @@ def _style(settings: dict[str, Any]) -> Iterator[None]:
         yield
 
 
-Readings = list[tuple[float, float, str, int | None]]
-
-
-def _draw(ax: Axes, panel: Panel | Callable[[Any], Display], slots: dict[str, int]) -> Readings:
+def _draw(
+    ax: Axes, panel: Panel | Callable[[Any], Display], slots: dict[str, int]
+) -> list[Reading]:
     """Draw a panel, and return what to read at its points."""
     if isinstance(panel, Panel):
         return _panel(ax, panel, slots)
@@ -363,18 +325,14 @@ def readings(display: Callable[[Any], Display]) -> list[tuple[float, float, str]
     return display(Canvas().subplots()).readings_
 
 
-@dataclass(frozen=True)
-class Trace:
-    """A series with NaN wherever a point cannot be drawn.
-
-    ``low`` and ``high`` are the ends of the error at each point, None where there is none.
-    """
+class Trace(NamedTuple):
+    """A series with NaN wherever a point cannot be drawn, and the ends of its errors if any."""
 
     series: Series
     x: Array
     y: Array
-    low: Array | None
-    high: Array | None
+    low: Array | None = None
+    high: Array | None = None
 
 
 def traces(panel: Panel) -> list[Trace]:
@@ -382,35 +340,32 @@ def traces(panel: Panel) -> list[Trace]:
     placed = []
     for series in panel.series:
         x, y = (np.array(values, dtype=np.float64) for values in (series.x, series.y))
-        gone = ~(np.isfinite(x) & np.isfinite(y))
-        gone |= ((x <= 0) & panel.x_log) | ((y <= 0) & panel.y_log)
-        y[gone] = np.nan
         x[~np.isfinite(x) | ((x <= 0) & panel.x_log)] = np.nan
-        placed.append((series, x, y))
-    lowest = min(
-        (float(y[y > 0].min()) for _, _, y in placed if (y > 0).any()), default=float("nan")
-    )
-    out = []
-    for series, x, y in placed:
-        low = high = None
-        if series.error is not None:
-            error = np.array(series.error, dtype=np.float64)
-            down, up = np.where(np.isfinite(error), error, 0) * np.ones((2, 1))
-            low, high = y - down, y + up
-            if panel.y_log:
-                low = np.where(low > 0, low, np.minimum(y, lowest / 2))
-        out.append(Trace(series, x, y, low, high))
-    return out
+        y[np.isnan(x) | ~np.isfinite(y) | ((y <= 0) & panel.y_log)] = np.nan
+        placed.append(Trace(series, x, y))
+    lowest = min((one.y[one.y > 0].min() for one in placed if (one.y > 0).any()), default=np.nan)
+    return [_with_errors(one, lowest if panel.y_log else None) for one in placed]
 
 
-def _panel(ax: Axes, panel: Panel, slots: dict[str, int]) -> Readings:
+def _with_errors(trace: Trace, lowest: float | None) -> Trace:
+    if trace.series.error is None:
+        return trace
+    error = np.array(trace.series.error, dtype=np.float64)
+    down, up = np.where(np.isfinite(error), error, 0) * np.ones((2, 1))
+    low = trace.y - down
+    if lowest is not None:
+        low = np.where(low > 0, low, np.minimum(trace.y, lowest / 2))
+    return trace._replace(low=low, high=trace.y + up)
+
+
+def _panel(ax: Axes, panel: Panel, slots: dict[str, int]) -> list[Reading]:
     if panel.x_log:
         ax.set_xscale("log")
     if panel.y_log:
         ax.set_yscale("log")
     placed = traces(panel)
     bars = [trace for trace in placed if trace.series.style == "bars"]
-    readings: Readings = []
+    readings: list[Reading] = []
     for order, trace in enumerate(placed):
         slot = slots[trace.series.label]
         if trace.series.style == "bars":
@@ -425,10 +380,14 @@ def _panel(ax: Axes, panel: Panel, slots: dict[str, int]) -> Readings:
             ax.tick_params(axis="x", rotation=30)
             for label in ax.get_xticklabels():
                 label.set_horizontalalignment("right")
-    elif ticks := _log_ticks(panel, placed):
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.set_xticks([], minor=True)
-    elif not panel.x_log:
+    elif panel.x_log:
+        # Few values, such as k, are named rather than the powers of ten.
+        values = np.unique(np.concatenate([trace.x for trace in placed] or [np.empty(0)]))
+        values = values[np.isfinite(values)]
+        if 0 < values.size <= FEW_VALUES:
+            ax.set_xticks(values, [f"{value:g}" for value in values])
+            ax.set_xticks([], minor=True)
+    else:
         ax.locator_params(axis="x", nbins=6)  # long numbers would touch in narrow panels
     ax.set(
         title=_plain(panel.title), xlabel=_plain(panel.x_label), ylabel=_plain(panel.y_label),
@@ -439,21 +398,12 @@ def _panel(ax: Axes, panel: Panel, slots: dict[str, int]) -> Readings:
     return readings
 
 
-def _log_ticks(panel: Panel, placed: list[Trace]) -> list[float]:
-    """Values to be named on a logarithmic x axis: all of them where they are few, such as k."""
-    if not panel.x_log:
-        return []
-    x = np.unique(np.concatenate([trace.x for trace in placed] or [np.empty(0)]))
-    x = x[np.isfinite(x)]
-    return x.tolist() if 0 < x.size <= FEW_VALUES else []
-
-
-def _readings(panel: Panel, trace: Trace, x: Array, slot: int) -> Readings:
+def _readings(panel: Panel, trace: Trace, x: Array, slot: int) -> list[Reading]:
     """What each point says, rounded; of many points some, evenly spread."""
     series, points = trace.series, np.flatnonzero(np.isfinite(trace.x) & np.isfinite(trace.y))
     if points.size > MOST_READINGS:
         points = points[np.linspace(0, points.size - 1, MOST_READINGS).astype(np.intp)]
-    found: Readings = []
+    found: list[Reading] = []
     for i in points.tolist():
         if series.text is not None:
             text = series.text[i]
@@ -497,50 +447,46 @@ def _stroke(series: Series, slot: int) -> dict[str, Any]:
 
 def _line(ax: Axes, trace: Trace, slot: int, order: int) -> None:
     series, stroke, gid = trace.series, _stroke(trace.series, slot), f"series-{slot}"
-    if trace.low is not None and trace.high is not None:
-        if series.style == "points":
-            _whiskers(ax, trace.x, trace, stroke["color"], 2, gid)
-        else:
-            ax.fill_between(
-                trace.x, trace.low, trace.high, color=stroke["color"], alpha=0.15, linewidth=0,
-                zorder=1, step="post" if series.style == "steps" else None, gid=gid,
-            )  # fmt: skip
+    step = series.style == "steps"
+    if series.style == "points":
+        _whiskers(ax, trace.x, trace, stroke["color"], 2, gid)
+    elif trace.low is not None and trace.high is not None:
+        ax.fill_between(
+            trace.x, trace.low, trace.high, color=stroke["color"], alpha=0.15, linewidth=0,
+            zorder=1, step="post" if step else None, gid=gid,
+        )  # fmt: skip
     ax.plot(
         trace.x, trace.y, **stroke, zorder=3 + 0.01 * order, gid=gid,
-        drawstyle="steps-post" if series.style == "steps" else "default",
+        drawstyle="steps-post" if step else "default",
     )  # fmt: skip
 
 
 def _bars(ax: Axes, trace: Trace, slot: int, place: int, bars: list[Trace], panel: Panel) -> Array:
     """Draw one of several series of bars that share the room around each x; return the middles."""
-    to_line, from_line = (np.log10, lambda v: 10**v) if panel.x_log else (_same, _same)
+    to_line, from_line = (np.log2, np.exp2) if panel.x_log else (np.asarray, np.asarray)
     ticks = np.unique(np.concatenate([to_line(bar.x[np.isfinite(bar.x)]) for bar in bars]))
     room = 0.75 * (np.diff(ticks).min() if ticks.size > 1 else 1.0)
     width = room / len(bars)
     left = to_line(trace.x) - room / 2 + place * width
-    ends = from_line(left), from_line(left + width)
-    gid = f"series-{slot}"
-    colour = look(slot).colour
-    ax.bar(ends[0], trace.y, width=ends[1] - ends[0], align="edge", color=colour, zorder=2, gid=gid)
+    ends, gid = (from_line(left), from_line(left + width)), f"series-{slot}"
+    ax.bar(
+        ends[0], trace.y, width=ends[1] - ends[0], align="edge", color=look(slot).colour, zorder=2,
+        gid=gid,
+    )  # fmt: skip
     middle: Array = from_line(left + width / 2)
-    if trace.low is not None:
-        _whiskers(ax, middle, trace, TEXT, 3, gid)
+    _whiskers(ax, middle, trace, TEXT, 3, gid)
     return middle
 
 
 def _whiskers(ax: Axes, x: Array, trace: Trace, colour: str, order: int, gid: str) -> None:
-    assert trace.low is not None
-    assert trace.high is not None
+    if trace.low is None or trace.high is None:
+        return
     error = np.nan_to_num(np.array([trace.y - trace.low, trace.high - trace.y]))
     _, caps, lines = ax.errorbar(
         x, trace.y, yerr=error, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2, zorder=order
     )
     for artist in (*caps, *lines):
         artist.set_gid(gid)
-
-
-def _same(values: Array) -> Array:
-    return values
 
 
 def _plain(text: str) -> str:

@@ -22,17 +22,9 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~$])")
 
 
 def files(report: Report) -> dict[str, bytes]:
-    """Make the files that stand beside a page.
+    """Make the files that stand beside a page, by their path from it, such as "tables/a.csv".
 
-    Parameters
-    ----------
-    report : Report
-
-    Returns
-    -------
-    files : dict of str to bytes
-        By their path from the page, such as "tables/table1.csv" and "figures/figure2.svg". The
-        same report gives the same bytes.
+    The same report gives the same bytes.
     """
     made: dict[str, bytes] = {}
     drawn = [element for element in elements(report) if isinstance(element, Figure)]

@@ -29,24 +29,8 @@ def render(report: Report, *, files: bool = False) -> str:
     prints, and needs no script to be read; a small one sorts tables, copies code, hides series and
     shows values under the pointer.
 
-    Parameters
-    ----------
-    report : Report
-    files : bool
-        Whether the files of :func:`sparseauc.tabular.report.files.files` stand beside the page; if
-        so, it links to them.
-
-    Returns
-    -------
-    page : str
-        The same report gives the same page.
-
-    Raises
-    ------
-    ImportError
-        jinja2 or matplotlib is not installed.
-    ValueError
-        A name is used twice or cannot be a link, a table or series is not whole.
+    With ``files`` it links to those of :func:`sparseauc.tabular.report.files.files` beside it.
+    The same report gives the same page.
     """
     check(report)
     looks = palette.slots(element for element in elements(report) if isinstance(element, Figure))
@@ -114,7 +98,8 @@ def _view(element: Element, looks: dict[str, dict[str, int]], files: bool) -> di
             "short": methods <= _SHORT,
         }
     shown = columns(element)
-    rows = list(zip(*(column.cells for column in shown), strict=True))
+    cells = [list(zip(column.values, column.numbers, strict=True)) for column in shown]
+    rows = list(zip(*cells, strict=True))
     return view | {
         "kind": "listing",
         "columns": shown,

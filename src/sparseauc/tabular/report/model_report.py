@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from ...curves import cross_fitted_probabilities, fit_logistic, net_benefit, sco
 from ...plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
 from ..cautions import as_sentence, missing_share
 from ..export import to_sql
-from ..formatting import HEADINGS, auc_text, count, percent
+from ..formatting import HEADINGS, auc_text, capitalised, count, percent
 from ..reading.columns import dense_column
 from .alternatives import show_alternatives
 from .baselines import judge_baselines
@@ -25,7 +26,7 @@ from .parts import draw_calibration, list_points, show_groups
 from .tables import fixed, significant
 
 if TYPE_CHECKING:
-    from ..reading import Table
+    from ...selection.confidence import NestedScores, PermutationResult
     from ..summary import FitSummary
 
 Array = npt.NDArray[np.float64]
@@ -78,7 +79,11 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
         sections.append(Section("size", "How many columns", size))
     if summary.nested is not None:
         sections.append(
-            Section("probability", "From score to probability", _show_probability(summary))
+            Section(
+                "probability",
+                "From score to probability",
+                _show_probability(summary, summary.nested),
+            )
         )
     sections += [
         Section("use", "How to use it", _show_use(summary)),
@@ -157,13 +162,17 @@ def _list_columns(summary: FitSummary) -> Listing:
     columns, table = summary.columns, summary.table
     positive, negative = class_names(table)
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
+    formats = {"Missing, %": ".1f"}
     for key, (heading, form) in HEADINGS.items():
         # Points and units say what the coefficient does.
-        if key in columns and not (key == "coefficient" and "points" in columns):
-            is_share = form.endswith("%}")
-            name = heading[0].upper() + heading[1:] + (", %" if is_share else "")
-            values = columns[key].to_numpy()
-            shown[name] = np.round(100 * values).astype(int) if is_share else values
+        if key not in columns or (key == "coefficient" and "points" in columns):
+            continue
+        name, values = capitalised(heading), columns[key].to_numpy()
+        if form == "%":
+            name, values = f"{name}, %", np.round(100 * values).astype(int)
+        elif "." in form:
+            formats[name] = form.lstrip("+")
+        shown[name] = values
     direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
     shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {positive}", direction)
     caption = [
@@ -186,33 +195,26 @@ def _list_columns(summary: FitSummary) -> Listing:
         f"Score = {intercept} + the sum of {what}. Rows with a score above 0 are "
         f"predicted {positive}."
     )
-    if against := _find_opposite_signs(summary):
+    own = columns["direction"].map({"+": 1, "-": -1, "": 0})
+    against = columns["column"][own * np.sign(columns["coefficient"]) < 0]
+    if against.size:
         caption.append(
             f"The coefficient has the opposite sign of the single-column association for "
-            f"{', '.join(against)}. This is not an error: such a column cancels noise that it "
-            "shares with others. Do not read its sign as its association with the outcome."
+            f"{', '.join(map(repr, against))}. This is not an error: such a column cancels noise "
+            "that it shares with others. Do not read its sign as its association with the outcome."
         )
     return Listing(
-        "short-list", "Columns and coefficients", "\n\n".join(caption), shown,
-        formats={"Coefficient": ".4g", "Per SD": ".3g", "Missing, %": ".1f"},
-    )  # fmt: skip
-
-
-def _find_opposite_signs(summary: FitSummary) -> list[str]:
-    """Columns whose coefficient and single-column association differ in sign."""
-    columns = summary.columns
-    sign = np.sign(columns["coefficient"])
-    own = columns["direction"].map({"+": 1, "-": -1, "": 0})
-    return [repr(name) for name in columns["column"][sign * own < 0]]
+        "short-list", "Columns and coefficients", "\n\n".join(caption), shown, formats=formats
+    )
 
 
 def _read_values(summary: FitSummary, most: int) -> dict[str, Array]:
     """Values of the chosen columns, largest weights first, NaN where missing."""
-    names = [str(name) for name in summary.table.columns]
-    values = {}
-    for name in map(str, summary.columns["column"][:most]):
-        values[name] = dense_column(summary.table.X, names.index(name))
-    return values
+    names = summary.table.columns.tolist()
+    return {
+        name: dense_column(summary.table.X, names.index(name))
+        for name in summary.columns["column"][:most]
+    }
 
 
 def _draw_columns(summary: FitSummary) -> Figure:
@@ -282,14 +284,24 @@ def _list_correlations(summary: FitSummary) -> Listing:
 def _show_ranking(summary: FitSummary) -> list[Element]:
     elements: list[Element] = [_list_aucs(summary)]
     if summary.permutation is not None:
-        elements.append(_note_permutations(summary))
-    if summary.nested is not None:
-        if any(one.interval is not None for one in summary.strata_results):
-            elements += _show_strata(summary)
-        elements += [_draw_curves(summary), _list_points(summary), _list_folds(summary)]
-        if baselines := judge_baselines(summary):
-            elements.append(baselines)
-    return elements
+        elements.append(_note_permutations(summary, summary.permutation))
+    if summary.nested is None:
+        return elements
+    over = "" if summary.table.strata is None else ", over all rows, whatever their stratum"
+    if any(one.interval is not None for one in summary.strata_results):
+        elements += _show_strata(summary, summary.nested)
+    elements += [
+        _draw_curves(summary, summary.nested, over),
+        list_points(
+            summary.operating_points,
+            f"Performance of each threshold on the scores of nested cross-validation{over}, with "
+            "exact 95 % confidence intervals. Per 1000: rows flagged. PPV and NPV hold at the "
+            "prevalence of this table. `sparseauc predict --threshold` takes any threshold.",
+        ),
+        _list_folds(summary, summary.nested),
+    ]
+    baselines = judge_baselines(summary)
+    return elements if baselines is None else [*elements, baselines]
 
 
 def _list_aucs(summary: FitSummary) -> Listing:
@@ -298,23 +310,26 @@ def _list_aucs(summary: FitSummary) -> Listing:
     nested = summary.nested
     classifier: Any = summary.classifier
     level = 0.95 if nested is None else nested.interval.confidence
-    rows: list[tuple[str, float, float, float, str]] = []
+    rows: list[dict[str, Any]] = []
     if nested is not None:
         one, known = nested.interval, nested.fold_aucs[~np.isnan(nested.fold_aucs)]
-        rows.append(("nested cross-validation", one.auc, one.low, one.high, "report this one"))
+        rows.append({"by": "nested cross-validation", **asdict(one), "comment": "report this one"})
         if known.size:
             apart = f"mean within folds, range {known.min():.2f} to {known.max():.2f}"
-            rows.append(
-                (f"mean of its {known.size} folds", float(known.mean()), np.nan, np.nan, apart)
-            )
+            by = f"mean of its {known.size} folds"
+            rows.append({"by": by, "auc": float(known.mean()), "comment": apart})
     if summary.cv_results is not None:
         tried = len(summary.cv_results["params"])
         worth = f"slightly optimistic: best of {tried} models"
-        rows.append(("cross-validation of k", float(classifier.best_score_), np.nan, np.nan, worth))
-    rows.append(("training rows", summary.training_auc.auc, np.nan, np.nan, "optimistic"))
-    frame = pd.DataFrame(
-        rows, columns=["Estimated by", "AUC", f"{100 * level:g} % CI from", "to", "Comment"]
-    )
+        auc = float(classifier.best_score_)
+        rows.append({"by": "cross-validation of k", "auc": auc, "comment": worth})
+    auc = summary.training_auc.auc
+    rows.append({"by": "training rows", "auc": auc, "comment": "optimistic"})
+    headings = {
+        "by": "Estimated by", "auc": "AUC", "low": f"{100 * level:g} % CI from", "high": "to",
+        "comment": "Comment",
+    }  # fmt: skip
+    frame = pd.DataFrame(rows, columns=list(headings)).rename(columns=headings)
     positive, negative = class_names(summary.table)
     caption = (
         f"AUC: the share of all pairs of a {positive} and a {negative} row"
@@ -329,9 +344,8 @@ def _list_aucs(summary: FitSummary) -> Listing:
     return Listing("auc", "AUC and its optimism", caption, frame)
 
 
-def _show_strata(summary: FitSummary) -> list[Element]:
+def _show_strata(summary: FitSummary, nested: NestedScores) -> list[Element]:
     """AUC within each stratum, the largest ones if there are very many."""
-    assert summary.nested is not None
     name = summary.table.strata_column or "stratum"
     found = sorted(summary.strata_results, key=lambda one: -one.rows)[:_MOST_GROUPS]
     more = len(summary.strata_results) - len(found)
@@ -340,18 +354,12 @@ def _show_strata(summary: FitSummary) -> list[Element]:
     )
     caption += f" The {_MOST_GROUPS} largest are shown, {more} are not." if more else ""
     return show_groups(
-        sorted(found, key=lambda one: one.name), summary.nested.interval, f"AUC by {name}",
+        sorted(found, key=lambda one: one.name), nested.interval, f"AUC by {name}",
         f"all, within {name}", caption,
     )  # fmt: skip
 
 
-def _say_all_rows(table: Table) -> str:
-    return "" if table.strata is None else ", over all rows, whatever their stratum"
-
-
-def _note_permutations(summary: FitSummary) -> Note:
-    assert summary.permutation is not None
-    result = summary.permutation
+def _note_permutations(summary: FitSummary, result: PermutationResult) -> Note:
     reached = int(np.count_nonzero(result.null >= result.auc))
     what = "mean of folds"
     if summary.cv_results is not None:
@@ -364,9 +372,8 @@ def _note_permutations(summary: FitSummary) -> Note:
     )
 
 
-def _draw_curves(summary: FitSummary) -> Figure:
-    nested, table = summary.nested, summary.table
-    assert nested is not None
+def _draw_curves(summary: FitSummary, nested: NestedScores, over: str) -> Figure:
+    table = summary.table
     positive, level = table.y == 1, nested.interval.confidence
     scores = np.asarray(summary.out_of_fold_scores, np.float64)
     precision, recall, thresholds = precision_recall_curve(positive, scores)
@@ -390,10 +397,9 @@ def _draw_curves(summary: FitSummary) -> Figure:
     return Figure(
         "roc",
         "ROC and precision–recall",
-        "Each point is a threshold on the scores of nested cross-validation"
-        f"{_say_all_rows(table)}. Left: ROC curve with its pointwise {100 * level:g} % band of "
-        "exact binomial (Clopper–Pearson) limits. Right: precision–recall curve; precision is "
-        "lower where events are rarer.",
+        f"Each point is a threshold on the scores of nested cross-validation{over}. Left: ROC "
+        f"curve with its pointwise {100 * level:g} % band of exact binomial (Clopper–Pearson) "
+        "limits. Right: precision–recall curve; precision is lower where events are rarer.",
         [
             lambda ax: ROCBandDisplay.from_predictions(table.y, scores, confidence=level, ax=ax),
             panel,
@@ -401,36 +407,22 @@ def _draw_curves(summary: FitSummary) -> Figure:
     )
 
 
-def _list_points(summary: FitSummary) -> Listing:
-    return list_points(
-        summary.operating_points,
-        "Performance of each threshold on the scores of nested cross-validation"
-        f"{_say_all_rows(summary.table)}, with exact 95 % "
-        "confidence intervals. Per 1000: rows flagged. PPV and NPV hold at the prevalence of this "
-        "table. `sparseauc predict --threshold` takes any threshold.",
-    )
-
-
-def _list_folds(summary: FitSummary) -> Listing:
+def _list_folds(summary: FitSummary, nested: NestedScores) -> Listing:
     import pandas as pd
 
-    nested, table = summary.nested, summary.table
-    assert nested is not None
-    fold = np.arange(nested.fold_aucs.size)
+    chosen = set(map(str, summary.columns["column"]))
+    names = [summary.table.columns[one].tolist() for one in nested.fold_columns]
     frame = pd.DataFrame(
         {
-            "Fold": fold + 1,
-            "Rows": [int((nested.folds == i).sum()) for i in fold],
-            "Events": [int(table.y[nested.folds == i].sum()) for i in fold],
+            "Fold": np.arange(len(names)) + 1,
+            "Rows": np.bincount(nested.folds),
+            "Events": np.bincount(nested.folds, summary.table.y).astype(int),
             "AUC": nested.fold_aucs,
+            "k": [len(one) for one in names],
+            "On the list": [len(chosen.intersection(one)) for one in names],
+            "Columns chosen": [", ".join(one) for one in names],
         }
     )
-    if nested.fold_columns:
-        chosen = set(map(str, summary.columns["column"]))
-        names = [[str(table.columns[j]) for j in one] for one in nested.fold_columns]
-        frame["k"] = [len(one) for one in names]
-        frame["On the list"] = [sum(name in chosen for name in one) for one in names]
-        frame["Columns chosen"] = [", ".join(one) for one in names]
     return Listing(
         "folds",
         "The outer folds",
@@ -467,9 +459,8 @@ def _show_sizes(summary: FitSummary) -> list[Element]:
 # -------------------------------------------------------------------------------------- probability
 
 
-def _show_probability(summary: FitSummary) -> list[Element]:
-    nested, table = summary.nested, summary.table
-    assert nested is not None
+def _show_probability(summary: FitSummary, nested: NestedScores) -> list[Element]:
+    table = summary.table
     positive = table.y == 1
     names = class_names(table)
     rate = float(positive.mean())
@@ -544,12 +535,14 @@ def _draw_decision_curve(p: Array, positive: Any) -> Panel:
 
 def _show_use(summary: FitSummary) -> list[Element]:
     card = summary.card()
-    terms = [
-        f"{'−' if term.coefficient < 0 else '+'} {abs(term.coefficient):.6g} × {_write_value(term)}"
-        for term in card.terms
-    ]
-    formula = "\n".join([f"score = {card.intercept:.6g}", *(f"  {term}" for term in terms)])
-    elements: list[Element] = [Code("Formula", formula.replace("= -", "= −"))]
+    formula = f"score = {card.intercept:.6g}".replace("= -", "= −")
+    for term in card.terms:
+        sign = "−" if term.coefficient < 0 else "+"
+        name = term.column if term.level is None else f"[{term.column} is {term.level}]"
+        name = name if term.above is None else f"[{term.name}]"
+        filled = "" if term.fill is None else f" ({term.fill:.4g} if missing)"
+        formula += f"\n  {sign} {abs(term.coefficient):.6g} × {name}{filled}"
+    elements: list[Element] = [Code("Formula", formula)]
     try:
         elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS score\nFROM my_table"))
     except ValueError:
@@ -568,12 +561,6 @@ def _show_use(summary: FitSummary) -> list[Element]:
         ),
     ]
     return elements
-
-
-def _write_value(term: Any) -> str:
-    name = term.column if term.level is None else f"[{term.column} is {term.level}]"
-    name = name if term.above is None else f"[{term.name}]"
-    return name if term.fill is None else f"{name} ({term.fill:.4g} if missing)"
 
 
 # ------------------------------------------------------------------------------------ what was done

@@ -3,67 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...plotting._axes import BACKGROUND, COLOURS, PALE, QUIET, TEXT
 from .elements import Figure, Panel, Series
 
-
-@dataclass(frozen=True)
-class Theme:
-    """Colours of a page. Text on its background has a contrast of 4.5 or more."""
-
-    background: str
-    surface: str
-    text: str
-    quiet: str
-    pale: str
-    rule: str
-    grid: str
-    link: str
-    accent: str
-    caution: str
-    caution_surface: str
-    finding: str
-    finding_surface: str
-    series: tuple[str, ...]
-
-
-LIGHT = Theme(
-    background=BACKGROUND,
-    surface="#f6f5f1",
-    text=TEXT,
-    quiet=QUIET,
-    pale=PALE,
-    rule="#d9d7d0",
-    grid="#e9e7e1",
-    link="#0b5a8f",
-    accent="#0b5a8f",
-    caution="#8a4300",
-    caution_surface="#fdf3e7",
-    finding="#0f6146",
-    finding_surface="#ecf6f1",
-    series=COLOURS,
-)
-
-# The same hues, lighter: on a dark page the colours of a white one are too dim to follow.
-DARK = Theme(
-    background="#15181c",
-    surface="#1d2126",
-    text="#e4e2dc",
-    quiet="#a3a8ae",
-    pale="#4b5158",
-    rule="#373c43",
-    grid="#2a2f35",
-    link="#7fbdec",
-    accent="#7fbdec",
-    caution="#f0b070",
-    caution_surface="#2b2118",
-    finding="#74d0ab",
-    finding_surface="#16261f",
-    series=("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#e4e2dc"),
-)
+# The style sheet's colours by day and by night: the same hues, lighter, since on a dark page the
+# colours of a white one are too dim to follow. Text stands out by a contrast of 4.5 or more.
+_BY_NIGHT = ("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#e4e2dc")
+_THEMES = {
+    **{f"series-{i}": pair for i, pair in enumerate(zip(COLOURS, _BY_NIGHT, strict=True))},
+    "background": (BACKGROUND, "#15181c"),
+    "surface": ("#f6f5f1", "#1d2126"),
+    "text": (TEXT, "#e4e2dc"),
+    "quiet": (QUIET, "#a3a8ae"),
+    "pale": (PALE, "#4b5158"),
+    "rule": ("#d9d7d0", "#373c43"),
+    "grid": ("#e9e7e1", "#2a2f35"),
+    "link": ("#0b5a8f", "#7fbdec"),
+    "accent": ("#0b5a8f", "#7fbdec"),
+    "caution": ("#8a4300", "#f0b070"),
+    "caution-surface": ("#fdf3e7", "#2b2118"),
+    "finding": ("#0f6146", "#74d0ab"),
+    "finding-surface": ("#ecf6f1", "#16261f"),
+}
+LIGHT = {name: colours[0] for name, colours in _THEMES.items()}
+DARK = {name: colours[1] for name, colours in _THEMES.items()}
 
 # Lines of a second and third round through the colours are told apart by their dashes, and points
 # by their shape, which does not repeat when the colours do.
@@ -71,8 +36,7 @@ DASHES = ("-", (0, (5, 2)), (0, (5, 2, 1, 2)))
 MARKERS = "osD^vPX*ph<>"
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """How a series is drawn, in matplotlib's terms."""
 
     colour: str
@@ -82,8 +46,8 @@ class Look:
 
 def look(slot: int) -> Look:
     """Give the look of a slot; looks repeat only after 84 of them."""
-    rounds, colour = divmod(slot, len(LIGHT.series))
-    return Look(LIGHT.series[colour], DASHES[rounds % len(DASHES)], MARKERS[slot % len(MARKERS)])
+    rounds, colour = divmod(slot, len(COLOURS))
+    return Look(COLOURS[colour], DASHES[rounds % len(DASHES)], MARKERS[slot % len(MARKERS)])
 
 
 def all_series(figure: Figure) -> Iterator[Series]:
@@ -97,17 +61,7 @@ def slots(figures: Iterable[Figure]) -> dict[str, dict[str, int]]:
     """Give every label of every figure a slot, so that a method looks the same all over a report.
 
     A label keeps the slot it had in an earlier figure, unless another label of this figure has it
-    already; a new label gets the first slot that is free in its figure. So a figure of two lines
-    uses the two plainest looks, however many labels came before it.
-
-    Parameters
-    ----------
-    figures : iterable of Figure
-
-    Returns
-    -------
-    slots : dict of str to dict
-        By the figure's name: the slot of each label, in the order of their first appearance.
+    already; a new label gets the first slot that is free in its figure.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curves import calibration_bins
-from ..formatting import auc_text, rate_text
+from ..formatting import auc_text, capitalised, point_row
 from .elements import Element, Figure, Listing, Panel, Series
 
 if TYPE_CHECKING:
@@ -61,18 +61,9 @@ def list_points(points: Sequence[OperatingPoint], caption: str) -> Listing:
     """Thresholds with their sensitivity, specificity and predictive values, as a table."""
     import pandas as pd
 
-    frame = pd.DataFrame(
-        {
-            "Threshold at": one.name,
-            "Score above": one.threshold,
-            "Sensitivity, %": rate_text(one.sensitivity),
-            "Specificity, %": rate_text(one.specificity),
-            "PPV, %": rate_text(one.ppv),
-            "NPV, %": rate_text(one.npv),
-            "Per 1000": round(one.flagged_per_1000),
-        }
-        for one in points
-    )
+    frame = pd.DataFrame([point_row(one.as_dict()) for one in points])
+    names = [name.replace("-\n", "").replace("\n", " ") for name in frame.columns]
+    frame.columns = pd.Index([capitalised(name) for name in names])
     return Listing(
         "operating-points", "Operating points", caption, frame, formats={"Score above": ".4g"}
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +19,8 @@ FAR = 2.0
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a comparison: text, and what is remarkable about it.
-
-    ``mean`` is empty where every value failed or the setting was not run; ``printed`` where the
-    paper has no number.
-    """
+class Cell(NamedTuple):
+    """A cell of a comparison: text, empty where there is no number, and what is remarkable."""
 
     mean: str
     se: str
@@ -38,8 +32,7 @@ class Cell:
     far: bool
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A method of a block, with a cell for each column (None: no such setting)."""
 
     method: str
@@ -47,12 +40,10 @@ class Row:
     cells: list[Cell | None]
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """A comparison ready to be set: a block of rows for each group.
 
-    ``beside_paper`` is False where neither a method nor a number is the paper's; then nothing is
-    said of it.
+    ``beside_paper`` is False where neither a method nor a number is the paper's.
     """
 
     columns: list[str]
@@ -62,24 +53,13 @@ class Grid:
     has_failures: bool
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a listing; ``raw`` are the values behind the text."""
+class Column(NamedTuple):
+    """A column of a listing as text, with the numbers behind it (None: not a number)."""
 
     name: str
     numeric: bool
     values: list[str]
-    raw: list[Any]
-
-    @property
-    def cells(self) -> list[tuple[str, Any]]:
-        """Text of each cell, and the number behind it if there is one."""
-        if not self.numeric:
-            return [(text, None) for text in self.values]
-        return [
-            (text, value if _is_given(value) else None)
-            for text, value in zip(self.values, self.raw, strict=True)
-        ]
+    numbers: list[Any]
 
 
 def grid(comparison: Comparison) -> Grid:
@@ -87,30 +67,21 @@ def grid(comparison: Comparison) -> Grid:
     frame = comparison.cells
     columns = list(dict.fromkeys(map(str, frame["column"])))
     blocks = []
-    for group, part in frame.groupby("group", sort=False):
-        cells = {
-            (str(line["method"]), str(line["column"])): line for line in part.to_dict("records")
-        }
+    for group, lines in frame.groupby("group", sort=False):
+        part = lines.copy()
         # A mean over fewer values is of other data: it cannot be called the best.
         tried = part["n"] + part["failed"]
-        complete = part[tried == tried.groupby(part["column"]).transform("max")]
-        best = _winners(complete, "mean", comparison.higher_is_better)
-        best_printed = _winners(part, "printed", comparison.higher_is_better)
-        in_paper = {str(line["method"]): bool(line["in_paper"]) for line in cells.values()}
-        rows = [
-            Row(
-                method,
-                in_paper[method],
-                [
-                    _cell(cells[place], place in best, place in best_printed, comparison.digits)
-                    if (place := (method, column)) in cells
-                    else None
-                    for column in columns
-                ],
-            )
-            for method in dict.fromkeys(map(str, part["method"]))
-        ]
-        blocks.append((str(group), rows))
+        complete = part["mean"].where(tried == tried.groupby(part["column"]).transform("max"))
+        part["best"] = _is_best(complete, part["column"], comparison.higher_is_better)
+        part["best_printed"] = _is_best(
+            part["printed"], part["column"], comparison.higher_is_better
+        )
+        rows: dict[str, Row] = {}
+        for line in part.to_dict("records"):
+            row = Row(str(line["method"]), bool(line["in_paper"]), [None] * len(columns))
+            place = columns.index(str(line["column"]))
+            rows.setdefault(row.method, row).cells[place] = _cell(line, comparison.digits)
+        blocks.append((str(group), list(rows.values())))
     has_printed = bool(frame["printed"].notna().any())
     return Grid(
         columns=columns,
@@ -121,50 +92,44 @@ def grid(comparison: Comparison) -> Grid:
     )
 
 
-def _winners(part: pd.DataFrame, value: str, higher_is_better: bool) -> set[tuple[str, str]]:
-    """(method, column) of the best value of each column; all of them where several tie."""
-    ranks = part.groupby("column")[value].rank(method="min", ascending=not higher_is_better)
-    first = part[ranks == 1]
-    return {(str(m), str(c)) for m, c in zip(first["method"], first["column"], strict=True)}
+def _is_best(values: pd.Series, columns: pd.Series, higher_is_better: bool) -> pd.Series:
+    """Whether each value is the best of its column; all of them where several tie."""
+    return values.groupby(columns).rank(method="min", ascending=not higher_is_better) == 1
 
 
-def _cell(line: dict[Any, Any], best: bool, best_printed: bool, digits: int) -> Cell:
+def _cell(line: dict[Any, Any], digits: int) -> Cell:
     difference = float(line["difference"])
     failed, n = int(line["failed"]), int(line["n"])
+    printed, deviation = (fixed(line[name], digits) for name in ("printed", "printed_std"))
     return Cell(
         mean=fixed(line["mean"], digits),
         se=fixed(line["se"], digits),
-        printed=_printed(line, digits),
+        printed=f"{printed} ± {deviation}" if printed and deviation else printed,
         difference=f"{fixed(difference, 1, sign=True)} SE" if math.isfinite(difference) else "",
         failed=f"{failed} of {failed + n} failed" if failed else "",
-        best=best,
-        best_printed=best_printed,
+        best=bool(line["best"]),
+        best_printed=bool(line["best_printed"]),
         far=abs(difference) > FAR,
     )
 
 
-def _printed(line: dict[Any, Any], digits: int) -> str:
-    """The printed value, with its printed standard deviation if there is one."""
-    printed, deviation = (fixed(line[name], digits) for name in ("printed", "printed_std"))
-    return f"{printed} ± {deviation}" if printed and deviation else printed
-
-
 def columns(listing: Listing) -> list[Column]:
     """Turn every column of a listing into text."""
+    frame = listing.frame.astype(object).where(listing.frame.notna(), None)
     shown = []
-    for place, name in enumerate(listing.frame.columns):
+    for place, name in enumerate(frame.columns):
         # A column of mixed types hands out NumPy's scalars as they are.
         values = [
             value.item() if isinstance(value, np.generic) else value
-            for value in listing.frame.iloc[:, place].tolist()
+            for value in frame.iloc[:, place].tolist()
         ]
-        numeric = all(_is_number(value) for value in values) and any(map(_is_given, values))
-        texts = _texts(values, listing.digits)
-        if numeric and name in listing.formats:
-            form = listing.formats[name]
-            write, digits = fixed if form.endswith("f") else significant, int(form[1:-1])
-            texts = [write(value, digits) if _is_given(value) else NOTHING for value in values]
-        shown.append(Column(str(name), numeric, texts, values))
+        numbers = [value if type(value) in (int, float) else None for value in values]
+        numeric = values != [None] * len(values) and numbers == values
+        form = listing.formats.get(name, "") if numeric else ""
+        texts = [_text(value, form) for value in values] if form else _texts(values, listing.digits)
+        shown.append(
+            Column(str(name), numeric, texts, numbers if numeric else [None] * len(values))
+        )
     return shown
 
 
@@ -172,29 +137,22 @@ def _texts(values: list[Any], digits: int) -> list[str]:
     # A column of whole numbers with a gap arrives as floats; a point would say nothing.
     given = [value for value in values if isinstance(value, float) and math.isfinite(value)]
     whole = all(value == int(value) for value in given) and max(map(abs, given), default=0) < 1e6
-    return [_text(value, 0 if whole else digits) for value in values]
+    return [_text(value, f".{0 if whole else digits}") for value in values]
 
 
-def _text(value: Any, digits: int) -> str:
-    if not _is_given(value):
+def _text(value: Any, form: str) -> str:
+    """Text of a cell; a form such as ".3" allows for powers of ten, ".3f" does not."""
+    if value is None:
         return NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return _signed(f"{value}")
+    if form.endswith("f"):
+        return fixed(value, int(form[1:-1]))
+    if form.endswith("g"):
+        return significant(value, int(form[1:-1]))
     if isinstance(value, float):
-        return number(value, digits)
-    return str(value)
-
-
-def _is_number(value: Any) -> bool:
-    return not _is_given(value) or (isinstance(value, int | float) and not isinstance(value, bool))
-
-
-def _is_given(value: Any) -> bool:
-    import pandas as pd
-
-    return not (pd.api.types.is_scalar(value) and pd.isna(value))
+        return number(value, int(form[1:]))
+    return _signed(f"{value}") if isinstance(value, int) else str(value)
 
 
 def number(value: float, digits: int) -> str:

@@ -19,19 +19,7 @@ _BY_AUTHORS = "to be stated by the authors"
 
 
 def build_validation_report(found: Validation, facts: Mapping[str, str] | None = None) -> Report:
-    """Build the report on a model's performance on new rows.
-
-    Parameters
-    ----------
-    found : Validation
-        From :func:`~sparseauc.tabular.validation.validate_model`.
-    facts : dict of str to str, optional
-        How it was made: the command, the file's hash.
-
-    Returns
-    -------
-    Report
-    """
+    """Build the report on a model's performance on new rows; facts say how it was made."""
     sections = [
         Section("reliance", "Cautions", [_note_cautions(found)]),
         Section("ranking", "Discrimination", _show_ranking(found)),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
-from ..._files import staged
+from ..._files import write_whole
 from .elements import Report
 from .files import files
 from .html import render
@@ -47,29 +45,11 @@ def write_report(
     page = render(report, files=static).encode()
     try:
         # The page last: when it is there, what it links to is there.
-        *others, first = write_whole(target, {**beside, "report.html": page})
+        contents = {target / name: content for name, content in beside.items()}
+        *others, first = write_whole({**contents, target / "report.html": page})
     except OSError as error:
         raise _named_error(error, f"cannot write the report to {target}") from error
     return [first, *others]
-
-
-def write_whole(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
-    """Write several files, by their path from ``folder``; none is renamed before all are written.
-
-    A failure while writing leaves no file behind, but may leave a folder that it made.
-    """
-    written = [folder / name for name in contents]
-    with ExitStack() as stack:
-        commits = []
-        for target, content in zip(written, contents.values(), strict=True):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            file, commit = stack.enter_context(staged(target))
-            file.write(content)
-            file.flush()  # a full disk shows now, before anything is replaced
-            commits.append(commit)
-        for commit in commits:
-            commit()
-    return written
 
 
 def _named_error(error: OSError, what: str) -> OSError:
