@@ -77,10 +77,6 @@ def show_demo(
     run_demo(out, seed)
 
 
-def _add_installed_commands() -> None:
-    """Add the commands that installed packages register, such as ``reproduce``."""
-    for point in entry_points(group="sparseauc.commands"):
-        _add(point.name, point.load())
-
-
-_add_installed_commands()
+# Commands that installed packages register, such as ``reproduce``.
+for _point in entry_points(group="sparseauc.commands"):
+    _add(_point.name, _point.load())

@@ -84,7 +84,7 @@ def make_card(
         target=target,
         columns=tuple(one.name for one in origins),
         types={name: kind for name, kind in (types or {}).items() if name in used},
-        calibration=None if calibration is None else Calibration.from_dict(calibration),
+        calibration=None if calibration is None else Calibration(**calibration),
         summary={} if summary is None else dict(summary),
         version=__version__,
     )

@@ -137,20 +137,17 @@ def _sql_term(term: Term, of: ColumnType) -> str:
         value = f"COALESCE(CAST(CAST({name} AS INTEGER) AS DOUBLE PRECISION), {fill})"
     else:
         number = f"CAST({_without_limits(name) if of.limits else name} AS DOUBLE PRECISION)"
+        taken = number
+        if term.above is not None:
+            taken = f"CASE WHEN {number} > {_literal(term.above)} THEN 1.0e0 ELSE 0.0e0 END"
         # -ABS(NaN) is not less than anything; of infinite numbers it is.
         value = (
             f"CASE WHEN -ABS({number}) < -{_MOST} THEN NULL\n"
             f"    WHEN {number} <= {_MOST}\n"
-            f"    THEN {_sql_cut(number, term.above)} ELSE {fill} END"
+            f"    THEN {taken} ELSE {fill} END"
         )
     coefficient = _literal(term.coefficient)
     return f"({coefficient}) * {value}" if term.coefficient < 0 else f"{coefficient} * {value}"
-
-
-def _sql_cut(number: str, above: float | None) -> str:
-    if above is None:
-        return number
-    return f"CASE WHEN {number} > {_literal(above)} THEN 1.0e0 ELSE 0.0e0 END"
 
 
 def _without_limits(name: str) -> str:
@@ -219,7 +216,7 @@ def to_onnx(card: ScoreCard) -> bytes:
     if "" in columns:
         raise ValueError("a column has no name, and ONNX needs one")
     textual = {term.column for term in card.terms if term.level is not None}
-    graph = _Graph(columns)
+    graph = _Graph(onnx, columns)
     score, label = graph.free("score"), graph.free("label")
     values = [graph.value(term, card) for term in card.terms]
     coefficients = np.array([[term.coefficient] for term in card.terms], np.float64)
@@ -267,7 +264,8 @@ def to_onnx(card: ScoreCard) -> bytes:
 class _Graph:
     """Nodes and constants under names that no column has."""
 
-    def __init__(self, columns: list[str]) -> None:
+    def __init__(self, onnx: Any, columns: list[str]) -> None:
+        self._onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self._taken = set(columns)
@@ -281,46 +279,41 @@ class _Graph:
 
     def add(self, operator: str, *inputs: str, output: str | None = None, **settings: Any) -> str:
         """Add a node and return the name of its output."""
-        from onnx import helper
-
         output = output or self.free(f"value {len(self._taken)}")
-        self.nodes.append(helper.make_node(operator, list(inputs), [output], **settings))
+        node = self._onnx.helper.make_node(operator, list(inputs), [output], **settings)
+        self.nodes.append(node)
         return output
 
     def constant(self, values: Any) -> str:
         """Add numbers and return their name."""
-        from onnx import numpy_helper
-
         name = self.free(f"constant {len(self._taken)}")
-        self.constants.append(numpy_helper.from_array(np.asarray(values, np.float64), name))
+        array = np.asarray(values, np.float64)
+        self.constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
     def text(self, text: str) -> str:
         """Add a text and return its name."""
-        from onnx import TensorProto, helper
-
         name = self.free(f"text {len(self._taken)}")
-        content: Any = [text.encode("utf-8")]
-        self.constants.append(helper.make_tensor(name, TensorProto.STRING, [1, 1], content))
+        kind, content = self._onnx.TensorProto.STRING, [text.encode()]
+        self.constants.append(self._onnx.helper.make_tensor(name, kind, [1, 1], content))
         return name
 
     def value(self, term: Term, card: ScoreCard) -> str:
         """Add what computes the value of a term, and return its name."""
-        from onnx import TensorProto
-
+        double = self._onnx.TensorProto.DOUBLE
         fill = self.constant([[math.nan if term.fill is None else term.fill]])
         if term.level is None:
             number = term.column
             if term.above is not None:
                 above = self.add("Greater", number, self.constant([[term.above]]))
-                number = self.add("Cast", above, to=TensorProto.DOUBLE)
+                number = self.add("Cast", above, to=double)
             finite = self.add(
                 "Where", self.add("IsInf", term.column), self.constant([[math.nan]]), number
             )
             # An infinite number is none, and none to be filled in either.
             return self.add("Where", self.add("IsNaN", term.column), fill, finite)
         matches = self.add("Equal", term.column, self.text(term.level))
-        value = self.add("Cast", matches, to=TensorProto.DOUBLE)
+        value = self.add("Cast", matches, to=double)
         levels = card.type_of(term).levels
         if not levels:
             if any(other.column == term.column and other.level == "" for other in card.terms):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, cast, get_args
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from scipy.special import expit
 
 Floats = npt.NDArray[np.float64]
 Kind = Literal["number", "boolean", "text"]
+Mark = Literal[".", ","]
 
 
 @dataclass(frozen=True)
@@ -38,28 +39,12 @@ class ColumnType:
     """
 
     kind: Kind
-    decimal: str | None = None
-    thousands: str | None = None
+    decimal: Mark | None = None
+    thousands: Mark | None = None
     levels: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
     limits: bool = False
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> ColumnType:
-        """Undo ``asdict``; raises KeyError, TypeError or ValueError on anything else."""
-        kind = content["kind"]
-        if kind not in get_args(Kind):
-            raise ValueError(f"unknown kind {kind!r}")
-        return cls(
-            kind=cast(Kind, kind),
-            decimal=_check_mark(content["decimal"]),
-            thousands=_check_mark(content["thousands"]),
-            levels=tuple(_check_text(level) for level in content["levels"]),
-            low=None if content["low"] is None else _check_number(content["low"]),
-            high=None if content["high"] is None else _check_number(content["high"]),
-            limits=content["limits"] is True,
-        )
 
 
 class Input(NamedTuple):
@@ -121,16 +106,6 @@ class Calibration:
     intercept: float
     n_positive: int
     n_negative: int
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Calibration:
-        """Undo ``asdict``; raises KeyError, TypeError or ValueError on anything else."""
-        return cls(
-            slope=_check_number(content["slope"]),
-            intercept=_check_number(content["intercept"]),
-            n_positive=int(_check_number(content["n_positive"])),
-            n_negative=int(_check_number(content["n_negative"])),
-        )
 
 
 @dataclass(frozen=True)
@@ -243,33 +218,7 @@ class ScoreCard:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ScoreCard:
         """Undo :meth:`as_dict`; raises KeyError, TypeError or ValueError on anything else."""
-        terms = tuple(
-            Term(
-                column=_check_text(term["column"]),
-                level=None if term["level"] is None else _check_text(term["level"]),
-                coefficient=_check_number(term["coefficient"]),
-                fill=None if term["fill"] is None else _check_number(term["fill"]),
-                above=_check_number(term["above"]) if "above" in term else None,
-            )
-            for term in content["terms"]
-        )
-        return cls(
-            terms=terms,
-            intercept=_check_number(content["intercept"]),
-            negative=_check_text(content["negative"]),
-            positive=_check_text(content["positive"]),
-            target=_check_text(content["target"]),
-            columns=tuple(_check_text(name) for name in content["columns"]),
-            types={
-                _check_text(name): ColumnType.from_dict(kind)
-                for name, kind in content.get("types", {}).items()
-            },
-            calibration=(
-                Calibration.from_dict(content["calibration"]) if "calibration" in content else None
-            ),
-            summary=dict(content["summary"]),
-            version=_check_text(content["version"]),
-        )
+        return cls(**_read_fields(cls, content))
 
     def digest(self) -> str:
         """SHA-256 of the card.
@@ -283,19 +232,34 @@ class ScoreCard:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _check_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"text expected, got {type(value).__name__}")
-    return value
+def _read_fields(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a dataclass's fields, of JSON; those with a default may be absent."""
+    hints = get_type_hints(kind)
+    return {
+        one.name: _read(hints[one.name], content[one.name])
+        for one in fields(kind)
+        if one.name in content or one.default is one.default_factory is MISSING
+    }
 
 
-def _check_number(value: Any) -> float:
-    if not isinstance(value, int | float) or not np.isfinite(value):
-        raise ValueError(f"a finite number expected, got {value!r}")
-    return float(value)
-
-
-def _check_mark(value: Any) -> str | None:
-    if value not in (None, ".", ","):
-        raise ValueError(f"a decimal or thousands mark expected, got {value!r}")
-    return cast("str | None", value)
+def _read(kind: Any, value: Any) -> Any:
+    """A value of JSON as an annotated type; anything else is refused."""
+    inside, make = get_args(kind), kind
+    if is_dataclass(kind):
+        return make(**_read_fields(kind, value))
+    if type(None) in inside:
+        return None if value is None else _read(inside[0], value)
+    if get_origin(kind) is tuple:
+        return tuple(_read(inside[0], one) for one in value)
+    if get_origin(kind) is Mapping:
+        return {_read(inside[0], key): _read(inside[1], one) for key, one in dict(value).items()}
+    if get_origin(kind) is Literal:
+        fits = value in inside
+    elif kind is float:
+        fits = isinstance(value, int | float) and bool(np.isfinite(value))
+    else:
+        fits = kind is Any or isinstance(value, kind)
+    if not fits:
+        wanted = "a finite number" if kind is float else kind
+        raise ValueError(f"expected {wanted}, got {value!r}")
+    return float(value) if kind is float else value

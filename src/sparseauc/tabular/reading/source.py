@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._text import did_you_mean, listed, shortened
+from ..scorecard import Mark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,8 +44,8 @@ class DataError(ValueError):
 class Marks(NamedTuple):
     """How the numbers of a column are written in a text file."""
 
-    decimal: str
-    thousands: str | None = None
+    decimal: Mark
+    thousands: Mark | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,8 +167,7 @@ def number(value: float, digits: int) -> str:
         return _signed(f"{value}").replace("inf", "∞")
     rounds_to_nothing = value != 0 and round(value, digits) == 0
     if rounds_to_nothing or abs(value) >= 1e6:
-        mantissa, exponent = f"{value:.1e}".split("e")
-        return f"{_signed(mantissa)}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+        return _with_power(f"{value:.1e}")
     return _signed(f"{value:.{digits}f}")
 
 
@@ -180,7 +179,11 @@ def significant(value: float, digits: int) -> str:
     >>> significant(0.012345, 3), significant(-1.5e-7, 3), significant(123456.0, 4)
     ('0.0123', '−1.50×10⁻⁷', '1.235×10⁵')
     """
-    mantissa, _, exponent = f"{value:#.{digits}g}".removesuffix(".").partition("e")
+    return _with_power(f"{value:#.{digits}g}".removesuffix("."))
+
+
+def _with_power(text: str) -> str:
+    mantissa, _, exponent = text.partition("e")
     power = f"×10{str(int(exponent)).translate(_SUPERSCRIPTS)}" if exponent else ""
     return _signed(mantissa) + power
 

@@ -48,12 +48,8 @@ def write_report(
         contents = {target / name: content for name, content in beside.items()}
         *others, first = write_whole({**contents, target / "report.html": page})
     except OSError as error:
-        raise _named_error(error, f"cannot write the report to {target}") from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        room = "free some space there or " if full else ""
+        message = f"cannot write the report to {target}: {error.strerror or error}"
+        raise type(error)(error.errno, f"{message}; {room}name another folder") from error
     return [first, *others]
-
-
-def _named_error(error: OSError, what: str) -> OSError:
-    """Say what could not be done; the kind of error stays, for those who catch it."""
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    way_out = "free some space there or name another folder" if full else "name another folder"
-    return type(error)(error.errno, f"{what}: {error.strerror or error}; {way_out}")
