@@ -7,8 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from .._text import printable
+from ..tabular.formatting import auc_text, count, point_row, short_list_row
 
 if TYPE_CHECKING:
     from ..tabular.scorecard import ScoreCard
@@ -35,8 +40,6 @@ def print_result(
 
 def print_card(card: ScoreCard) -> None:
     """Print the outcome, the AUC, the chosen columns and the thresholds."""
-    from ..tabular.formatting import point_row, short_list_row
-
     about = card.summary
     for line in _headlines(card):
         typer.echo(printable(line))
@@ -46,17 +49,20 @@ def print_card(card: ScoreCard) -> None:
 
         typer.echo(printable(write_points(about["points"])) + "\n")
     if about.get("operating_points"):
-        rows = [point_row(point) for point in about["operating_points"]]
-        print_rows(rows, "Thresholds, by nested cross-validation (95 % CI)")
+        print_points(about["operating_points"], "Thresholds, by nested cross-validation")
+
+
+def print_points(points: Iterable[Mapping[str, Any]], title: str) -> None:
+    """Print thresholds, within 80 characters."""
+    rows = [point_row(point) for point in points]
+    for row in rows:
+        name = str(row["threshold"])
+        row["threshold"] = name.replace("itivity", ".").replace("ificity", ".")
+    print_rows(rows, f"{title} (95 % CI)")
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
     """Print a table within the terminal's width: a line for each row, a column for each key."""
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     first = rows[0] if rows else {}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if len(first) > 6 else 1))
     table.collapse_padding = True
@@ -80,8 +86,6 @@ def print_rows(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> N
 
 def _headlines(card: ScoreCard) -> Iterable[str]:
     """Lines above the table; few for a card without a summary."""
-    from ..tabular.formatting import auc_text
-
     about = card.summary
     yield f"{card.target}: {card.positive!r} against {card.negative!r}"
     if "rows" not in about:
@@ -100,8 +104,6 @@ def _headlines(card: ScoreCard) -> Iterable[str]:
 
 
 def _title_of_list(card: ScoreCard) -> str:
-    from ..tabular.formatting import count
-
     about = card.summary
     title = count(len(card.terms), "column")
     if about.get("alpha") is not None:
@@ -116,9 +118,6 @@ def _title_of_list(card: ScoreCard) -> str:
 
 def print_notes(notes: Iterable[str], warnings: Iterable[str]) -> None:
     """Print notes and warnings on the error stream."""
-    from rich.console import Console
-    from rich.markup import escape
-
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for note in notes:
         console.print(f"Note: {escape(printable(note))}", style="dim")

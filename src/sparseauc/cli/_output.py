@@ -16,21 +16,20 @@ from ._errors import OutputError
 
 def check_outputs(*targets: Path | None, force: bool, inputs: Collection[Path | None] = ()) -> None:
     """Refuse outputs that could not be written, that exist without ``force``, or are inputs."""
-    taken = [source.resolve() for source in inputs if source is not None]
-    seen: list[Path] = []
+    taken = [os.path.realpath(source) for source in inputs if source is not None]
+    seen: list[str] = []
     for target in targets:
         if target is None:
             continue
+        place = os.path.realpath(target)
+        if place in seen:
+            raise OutputError(f"two outputs have the same name, {target}")
+        if place in taken:
+            raise OutputError(f"{target} is an input: choose another name for the output")
         try:
-            place = target.resolve()
-            if place in seen:
-                raise OutputError(f"two outputs have the same name, {target}")
-            if place in taken:
-                raise OutputError(f"{target} is an input: choose another name for the output")
             _check_target(target, force)
-        except (OSError, RuntimeError) as error:  # the latter of links that lead in a circle
-            reason = getattr(error, "strerror", None) or str(error)
-            raise OutputError(f"cannot write {target}: {reason}") from error
+        except OSError as error:
+            raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
         seen.append(place)
 
 

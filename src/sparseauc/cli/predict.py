@@ -228,18 +228,13 @@ def _auc_if_known(
     source: Source, card: ScoreCard, scores: npt.NDArray[np.float64]
 ) -> dict[str, Any] | None:
     """AUC with its interval, where the new rows have the outcome too."""
-    import numpy as np
-
     from ..tabular.reading.scoring import known_outcome
 
-    outcome = known_outcome(source, card)
-    if outcome is None:
+    outcome = known_outcome(source, card, scores)
+    if outcome is None or min(outcome[1].sum(), (~outcome[1]).sum()) < 2:
         return None
     from ..tabular.validation import judge_ranking
 
-    known = outcome[0] & ~np.isnan(scores)
-    positive = outcome[1][known]
-    if min(np.count_nonzero(positive), np.count_nonzero(~positive)) < 2:
-        return None
-    interval, within = judge_ranking(card, source, known, positive, scores[known])
+    judged, positive = outcome
+    interval, within = judge_ranking(card, source, judged, positive, scores[judged])
     return asdict(interval) | ({} if within is None else {"within": within})

@@ -63,13 +63,12 @@ def validate_command(
 
 
 def _print_validation(found: Validation) -> None:
-    from ..tabular.formatting import point_row
-    from ._listing import print_rows
+    from ._listing import print_points
 
     for line in _lines(found):
         typer.echo(printable(line))
-    rows = [point_row(point.as_dict()) for point in found.points]
-    print_rows(rows, f"Thresholds of the model on {found.source} (95 % CI)")
+    points = [point.as_dict() for point in found.points]
+    print_points(points, f"Thresholds of the model on {found.source}")
 
 
 def _lines(found: Validation) -> Iterable[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ..path.folds import Split, check_splits
 from ..selection._fitted_list import FittedList
@@ -15,9 +16,6 @@ from ..selection.near_equal import NearEqualLists, lists_near, objective_of
 from ..selection.replacing import best_replacements, validated_aucs
 from ..strata import StrataWarning
 from .reading import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Lists count as good as the best that lose at most this share of what it lowers the loss by; the
 # loss itself says little where a ridge shrinks all coefficients.
@@ -62,8 +60,6 @@ def find_alternatives(
 
     X has no gaps, and ``folds`` says which fold tests each row.
     """
-    import pandas as pd
-
     labels = classifier.classes_[table.y]
     try:
         with warnings.catch_warnings():

@@ -15,10 +15,9 @@ from sklearn.pipeline import Pipeline
 
 from ..curves import fit_calibration
 from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
-from ..metrics import AUCInterval, auc_confidence_interval
 from ..moments import ColumnError
 from ..path.rules import ChanceWarning
-from ..selection.confidence import PermutationResult, auc_within, fit_rows, permutation_test
+from ..selection.confidence import PermutationResult, fit_rows, permutation_test
 from ..selection.points import point_score
 from ..selection.stability import StabilityResult, limits_of, stability_selection
 from ..selection.table import column_table
@@ -206,7 +205,6 @@ def fit_table(
         settings=asdict(settings),
         columns=columns,
         training_scores=scores,
-        training_auc=training_auc(table, scores),
         nested=nested,
         stability=stability,
         permutation=permutation,
@@ -220,15 +218,6 @@ def fit_table(
         scores = np.asarray(summary.out_of_fold_scores, np.float64)
         summary.classifier.calibration_ = fit_calibration(scores, table.y == 1)
     return summary
-
-
-def training_auc(table: Table, scores: npt.NDArray[np.float64]) -> AUCInterval:
-    """AUC of scores of the rows that they were fitted to, within strata where there are any."""
-    if table.strata is None:
-        return auc_confidence_interval(table.y, scores)
-    within = auc_within(scores, table.y == 1, table.strata)
-    assert within is not None
-    return within
 
 
 def _make_estimator(

@@ -45,7 +45,7 @@ def point_row(point: Mapping[str, Any]) -> dict[str, Any]:
         "speci-\nficity, %": rate_text(point["specificity"]),
         "PPV, %": rate_text(point["ppv"]),
         "NPV, %": rate_text(point["npv"]),
-        "per\n1000": round(point["flagged_per_1000"]),
+        "flagged\nof 1000": round(point["flagged_per_1000"]),
     }
 
 

@@ -18,7 +18,7 @@ from .._files import write_whole
 from ..estimators import SparseAUCClassifier
 from ..selection.confidence import nested_scores
 from ..selection.table import column_table
-from .fitting import FitSettings, fit_table, refit_halves, training_auc
+from .fitting import FitSettings, fit_table, refit_halves
 from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
 from .reading.frames import source_of
@@ -193,7 +193,6 @@ def report_model(
         settings=given,
         columns=columns,
         training_scores=scores,
-        training_auc=training_auc(table, scores),
         nested=nested,
         stability=stability,
         seconds=time.perf_counter() - started,

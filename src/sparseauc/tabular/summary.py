@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..estimators import SparseAUCClassifier, SparseLinearClassifier
-from ..metrics import AUCInterval, auc_by_k
+from ..metrics import AUCInterval, auc_by_k, auc_confidence_interval
 from ..operating_points import OperatingPoint, operating_points
-from ..selection.confidence import NestedScores, PermutationResult
+from ..selection.confidence import NestedScores, PermutationResult, auc_within
 from ..selection.points import PointScore
 from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
@@ -51,8 +51,6 @@ class FitSummary:
         coefficient, standardised, auc, direction and, with ``stability``, frequency.
     training_scores : ndarray of shape (n,)
         Scores of the training rows by the final model (optimistic).
-    training_auc : AUCInterval
-        Their AUC (optimistic).
     nested : NestedScores, optional
         Nested cross-validation: out-of-fold scores, scaled so that the class means of the training
         rows are ±0.5; the AUC of each fold, and the pooled AUC with its DeLong interval.
@@ -74,7 +72,6 @@ class FitSummary:
     settings: Mapping[str, Any]
     columns: pd.DataFrame = field(repr=False)
     training_scores: Floats = field(repr=False)
-    training_auc: AUCInterval
     nested: NestedScores | None = None
     stability: StabilityResult | None = None
     permutation: PermutationResult | None = None
@@ -102,6 +99,16 @@ class FitSummary:
     def cv_results(self) -> Mapping[str, Any] | None:
         """Validation AUC of every k and ridge tried, as ``SparseAUCClassifierCV`` keeps it."""
         return getattr(self.classifier, "cv_results_", None)
+
+    @cached_property
+    def training_auc(self) -> AUCInterval:
+        """AUC of the training scores (optimistic), within strata where there are any."""
+        table = self.table
+        if table.strata is None:
+            return auc_confidence_interval(table.y, self.training_scores)
+        within = auc_within(self.training_scores, table.y == 1, table.strata)
+        assert within is not None
+        return within
 
     def auc_by_k(self) -> list[dict[str, float]]:
         """Validation AUC of the best ridge at every k or budget, with its standard error."""

@@ -166,14 +166,11 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     """
     found = score_rows(source, card)
     scores = found.scores
-    outcome = known_outcome(source, card)
+    outcome = known_outcome(source, card, scores)
     if outcome is None:
         raise DataError(f"{source.name} has no outcome column {card.target!r}")
-    known, positive = outcome
-    judged = known & ~np.isnan(scores)
-    counts = {card.positive: int((positive & judged).sum())}
-    counts[card.negative] = int(judged.sum()) - counts[card.positive]
-    for label, count in counts.items():
+    judged, truth = outcome
+    for label, count in ((card.positive, truth.sum()), (card.negative, (~truth).sum())):
         if count < 2:
             raise DataError(
                 f"{source.name}: only {count} scored rows are {label!r}; at least 2 are needed"
@@ -181,7 +178,7 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     notes = [*source.notes, *found.notes]
     if not judged.all():
         notes.append(f"{int((~judged).sum())} rows without outcome or score were left out")
-    values, kept, truth = found.values[judged], scores[judged], positive[judged]
+    values, kept = found.values[judged], scores[judged]
     interval, within = judge_ranking(card, source, judged, truth, kept)
     warnings = list(found.warnings)
     try:
@@ -242,19 +239,20 @@ def _check_calibration(card: ScoreCard, scores: Floats, positive: Mask) -> Calib
     # The mean rises with what is added: one root, and these ends enclose it.
     ends = -log_odds.max() - 50, 50 - log_odds.min()
     added = float(brentq(lambda a: expit(log_odds + a).mean() - observed, *ends))
-    p = expit(log_odds + added)
-    information = float(np.sum(p * (1 - p)))
-    error = 1 / np.sqrt(information) if information > 0 else np.nan
+    error = _standard_error(expit(log_odds + added), np.ones_like(log_odds))
     slope, intercept = fit_logistic(log_odds, positive) if log_odds.std() > 0 else (np.nan, np.nan)
     slope_error = np.nan
     if np.isfinite(slope):
         p = expit(slope * log_odds + intercept)
-        spread = log_odds - np.average(log_odds, weights=np.maximum(p * (1 - p), 1e-300))
-        information = float(np.sum(p * (1 - p) * spread**2))
-        slope_error = 1 / np.sqrt(information) if information > 0 else np.nan
-    return CalibrationCheck(
-        observed, expected, added, float(error), float(slope), float(slope_error)
-    )
+        mean = np.average(log_odds, weights=np.maximum(p * (1 - p), 1e-300))
+        slope_error = _standard_error(p, log_odds - mean)
+    return CalibrationCheck(observed, expected, added, error, float(slope), slope_error)
+
+
+def _standard_error(p: Floats, x: Floats) -> float:
+    """Standard error of the coefficient of x in a logistic regression with probabilities p."""
+    information = float(np.sum(p * (1 - p) * x**2))
+    return 1 / np.sqrt(information) if information > 0 else np.nan
 
 
 def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:

@@ -173,3 +173,11 @@ def test_every_byte_is_some_text_or_refused():
             assert byte == 0
         else:
             assert text.encode(encoding) == bytes([65, byte, 66])
+
+
+def test_whole_numbers_are_not_said_to_have_decimal_commas(tmp_path):
+    (tmp_path / "t.csv").write_text("height;age\n1,75;40\n1,80;50\n")
+    source = read_source(tmp_path / "t.csv")
+    assert source.notes[-1] == "decimal commas in 'height'"
+    # In a new file they may have one, and then it is a comma.
+    assert {mark.decimal for mark in source.marks.values()} == {","}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from .source import DataError, Source, read_by
 from .text import check_names
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def read_parquet(path: Path) -> Source:
@@ -29,8 +26,6 @@ def read_parquet(path: Path) -> Source:
 
 def read_arrow(path: Path) -> Source:
     """Read an Arrow IPC file or stream; Feather, since its version 2, is the former."""
-    import pyarrow as pa
-
     kind = "Feather" if path.suffix.lower() == ".feather" else "Arrow"
     serial = pa.ipc.IpcReadOptions(use_threads=False)
     with read_by("pyarrow", path, kind):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from pyarrow import types
 
 from ..._text import listed
 from .columns import dense_column, is_sparse
@@ -70,8 +71,6 @@ def warn_of_repeated_ids(
     frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str]
 ) -> list[str]:
     """Warn about each column of identifiers with repeated values."""
-    from pyarrow import types
-
     found = []
     for name in frame.column_names:
         if name in aside or not _split_words(name) & (_ID_WORDS | _PERSON_WORDS):

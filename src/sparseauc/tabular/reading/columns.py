@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import scipy.sparse as sp
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from pyarrow import types
 
 Kind = Literal["number", "boolean", "text", "date", "empty", "other"]
 Floats = npt.NDArray[np.float64]
@@ -36,8 +35,6 @@ def entries_where(X: Any, test: Callable[[Any], Any]) -> Any:
 
 def kind_of(column: pa.ChunkedArray) -> Kind:
     """What a column holds."""
-    from pyarrow import types
-
     of = column.type
     if types.is_null(of) or column.null_count == len(column):
         return "empty"
@@ -54,8 +51,6 @@ def kind_of(column: pa.ChunkedArray) -> Kind:
 
 def is_text(of: Any) -> bool:
     """Whether a type is one of Arrow's several of text."""
-    from pyarrow import types
-
     views = getattr(types, "is_string_view", lambda _: False)
     return bool(types.is_string(of) or types.is_large_string(of) or views(of))
 
@@ -71,8 +66,6 @@ def is_number(entry: Any) -> bool:
 
 def numbers(column: pa.ChunkedArray) -> Floats:
     """Numbers and booleans as float64, NaN where missing; exact for float32 too."""
-    import pyarrow as pa
-
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
     values = column.cast(pa.float64(), safe=False).to_numpy()
@@ -81,8 +74,6 @@ def numbers(column: pa.ChunkedArray) -> Floats:
 
 def texts(column: pa.ChunkedArray) -> npt.NDArray[np.object_]:
     """Entries of any type as text, None where missing: whole numbers without a point."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return labels_as_text(column.to_pylist())

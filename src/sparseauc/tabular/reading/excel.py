@@ -6,6 +6,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from .source import MOST_BYTES, DataError, Source, read_by
 from .text import MISSING, check_names
 
@@ -16,8 +18,6 @@ def read_excel(path: Path) -> Source:
         import openpyxl
     except ImportError as error:
         raise ImportError(f"{path.name} needs openpyxl to be read: pip install openpyxl") from error
-    import pyarrow as pa
-
     with read_by("openpyxl", path, "Excel"):
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
@@ -65,8 +65,6 @@ def _read_rows(sheet: Any) -> list[list[Any]]:
 
 def _make_column(values: list[Any]) -> Any:
     """A column of one type; of several types, as text."""
-    import pyarrow as pa
-
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
         return pa.array(values, pa.float64())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
 from ..scorecard import ScoreCard
@@ -18,8 +19,6 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
 
     Of a frame, the columns that the card uses are taken, by name; without a card, all.
     """
-    import pyarrow as pa
-
     if isinstance(X, pa.Table):
         return _from_frame(X, X.column_names)
     if hasattr(X, "to_arrow"):  # polars
@@ -38,8 +37,6 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
 
 
 def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
-    import pyarrow as pa
-
     names = [str(name) for name in X.columns]
     check_names(names, "X")
     used = set(names) if card is None else {term.column for term in card.terms}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import scipy.sparse as sp
 
 from ..._optional import import_optional
@@ -132,8 +133,6 @@ def _parse_market(data: bytes, name: str) -> Any:
 
 def read_h5ad(path: Path) -> Source:
     """Read cells: X is the matrix, named by ``var_names``; labels and groups are in ``obs``."""
-    import pyarrow as pa
-
     anndata = import_optional("anndata", f"reading {path.name}")
 
     with read_by("anndata", path, "h5ad"):
@@ -163,8 +162,6 @@ def _make_source(
     *,
     absent_is_zero: bool = False,
 ) -> Source:
-    import pyarrow as pa
-
     check_names(names.tolist(), path.name)
     if min(matrix.shape) == 0:
         raise DataError(f"{path.name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..._text import listed, shortened
 from ..scorecard import ColumnType, ScoreCard, Term
@@ -23,9 +24,6 @@ from .columns import (
 from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits, numbers_written
 from .training import label_key
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -102,8 +100,6 @@ def _check_present(source: Source, card: ScoreCard) -> None:
 
 def _read_numbers(source: Source, name: str, of: ColumnType) -> Floats:
     """A column of numbers or booleans, NaN where missing."""
-    import pyarrow as pa
-
     column = source.frame.column(name)
     kind = kind_of(column)
     if kind == "empty":
@@ -135,9 +131,6 @@ def _read_numbers(source: Source, name: str, of: ColumnType) -> Floats:
 
 def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
     """1 for true and 0 for false, or the place of the first entry that is neither."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     true = pc.is_in(column, value_set=pa.array(TRUE))
     known = pc.or_(true, pc.is_in(column, value_set=pa.array(FALSE)))
     place: int = pc.index(pc.or_(known, pc.is_null(column)), False).as_py()
@@ -148,8 +141,6 @@ def _read_indicator(
     source: Source, term: Term, of: ColumnType
 ) -> tuple[Floats, npt.NDArray[np.object_]]:
     """1 where a column of text is the level, 0 where not, NaN where missing; and texts unseen."""
-    import pyarrow as pa
-
     column = source.frame.column(term.column)
     kind = kind_of(column)
     if kind not in ("text", "empty") and not pa.types.is_integer(column.type):
@@ -165,8 +156,8 @@ def _read_indicator(
     return indicator(entries, str(term.level)), unseen
 
 
-def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
-    """Masks of the rows with known outcome and of the positives; None without an outcome."""
+def known_outcome(source: Source, card: ScoreCard, scores: Floats) -> tuple[Mask, Mask] | None:
+    """Mask of the rows with outcome and score, and whether each is positive; None without any."""
     if card.target in source.frame.column_names:
         labels = texts(source.frame.column(card.target))
     elif source.target is not None:
@@ -174,8 +165,8 @@ def known_outcome(source: Source, card: ScoreCard) -> tuple[Mask, Mask] | None:
     else:
         return None
     wanted = label_key(card.positive)
-    positive = [label is not None and label_key(label) == wanted for label in labels]
-    return is_given(labels), np.array(positive, np.bool_)
+    judged = is_given(labels) & ~np.isnan(scores)
+    return judged, np.array([label_key(label) == wanted for label in labels[judged]], np.bool_)
 
 
 # ----------------------------------------------------------------------------------- what to say

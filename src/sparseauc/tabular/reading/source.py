@@ -10,16 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ..._text import did_you_mean, listed, shortened
 from ..scorecard import Mark
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # Text of more bytes than this, unpacked, is read only if asked for: a small archive, or a device,
 # may hold more than fits into memory.

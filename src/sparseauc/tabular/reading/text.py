@@ -9,18 +9,18 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 
 from ..._text import listed
 from .columns import is_number
 from .source import MOST_BYTES, DataError, Marks, Source, file_bytes, read_by
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DELIMITERS = (",", ";", "\t", "|")
 _SIGNS = "\t !#$%&'*+,-./:;<=>?@^`|~"
@@ -69,9 +69,8 @@ def read_text(
     text, comments = _without_comments(text, delimiter or named)
     if comments:
         notes.append(f"{comments} line{'s' if comments > 1 else ''} of comment before the header")
-    split = _first_rows(text)
-    delimiter = delimiter or named or find_delimiter(split)
-    header, *rows = split(delimiter) or [[]]
+    delimiter = delimiter or named or _find_delimiter(text)
+    header, *rows = _first_rows(text, delimiter) or [[]]
     # R writes row names in front, for which the header has no field.
     if rows and all(len(row) == len(header) + 1 for row in rows):
         text = delimiter + text
@@ -142,8 +141,8 @@ def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
         last, end, count = end, text.find("\n", end) + 1, count + 1
     if count == 0:
         return text, 0
-    rows = _first_rows(text[last:])
-    header, *below = rows(delimiter or find_delimiter(_first_rows(text[end:]))) or [[]]
+    delimiter = delimiter or _find_delimiter(text[end:])
+    header, *below = _first_rows(text[last:], delimiter) or [[]]
     if below and len(header) > 1 and len(header) == len(below[0]):
         numbers = [any(is_number(field) for field in row) for row in (header, below[0])]
         if numbers == [False, True]:
@@ -151,35 +150,31 @@ def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
     return text[end:], count
 
 
-def _first_rows(text: str, lines: int = 20, characters: int = 1 << 16) -> Any:
-    """Return a function that splits the beginning of the text by a delimiter."""
+def _first_rows(text: str, delimiter: str) -> list[list[str]]:
+    """The beginning of a text as rows: twenty lines, or 64 kB."""
     end = 0
-    for _ in range(lines):
+    for _ in range(20):
         end = text.find("\n", end) + 1
         if end == 0:
             break
     if end:
-        end = text.rfind("\n", 0, max(end, characters)) + 1
+        end = text.rfind("\n", 0, max(end, 1 << 16)) + 1
     whole = end in (0, len(text))
-    start = text if whole else text[:end]
-
-    def rows(delimiter: str) -> list[list[str]]:
-        # A field longer than csv allows comes of a quote that is not closed.
-        try:
-            found = [row for row in csv.reader(io.StringIO(start), delimiter=delimiter) if row]
-        except csv.Error:
-            return []
-        # The end may cut through a quoted field.
-        return found if whole else found[:-1]
-
-    return rows
+    start = io.StringIO(text if whole else text[:end])
+    # A field longer than csv allows comes of a quote that is not closed.
+    try:
+        found = [row for row in csv.reader(start, delimiter=delimiter) if row]
+    except csv.Error:
+        return []
+    # The end may cut through a quoted field.
+    return found if whole else found[:-1]
 
 
-def find_delimiter(rows: Callable[[str], list[list[str]]]) -> str:
+def _find_delimiter(text: str) -> str:
     """Choose the delimiter that splits most rows into as many fields as the header, and most."""
     best, best_score = ",", (0.0, 1)
     for delimiter in DELIMITERS:
-        widths = [len(row) for row in rows(delimiter)]
+        widths = [len(row) for row in _first_rows(text, delimiter)]
         if not widths or widths[0] < 2:
             continue
         # Rows with one field more are those of R, which names rows and not their column.
@@ -196,9 +191,6 @@ def find_delimiter(rows: Callable[[str], list[list[str]]]) -> str:
 def _parse(
     path: Path, text: str, delimiter: str, notes: list[str], as_text: Collection[str]
 ) -> Source:
-    import pyarrow as pa
-    import pyarrow.csv
-
     data = pa.py_buffer(text.encode("utf-8", "surrogatepass"))
     # A row must fit into a block; the header is as good a measure of a row as there is.
     header = text.find("\n") if "\n" in text else len(text)
@@ -230,7 +222,7 @@ def _parse(
         )
 
     with read_by("pyarrow", path, f"{DELIMITER_NAMES.get(delimiter, delimiter)}-delimited text"):
-        names: list[str] = next(iter(_first_rows(text)(delimiter)), [])
+        names: list[str] = next(iter(_first_rows(text, delimiter)), [])
         try:
             frame = parsed(names)
         except pa.ArrowInvalid as error:
@@ -255,6 +247,10 @@ def _parse(
     if unusual:
         sign = "commas between thousands" if delimiter == "," else "decimal commas"
         notes.append(f"{sign} in {listed([repr(name) for name in unusual])}")
+    # Whole numbers have no decimal sign: theirs is that of the file's other columns.
+    comma = any(mark.decimal == "," for mark in marks.values())
+    whole = [field.name.strip() for field in frame.schema if pa.types.is_integer(field.type)]
+    marks |= dict.fromkeys(whole, Marks("," if comma else "."))
     return _name_columns(path, frame, notes, marks)
 
 
@@ -272,9 +268,6 @@ def number_pattern(marks: Marks) -> str:
 
 def numbers_written(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray | int:
     """Numbers of a column of text, or the place of the first entry that is not one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     fits = pc.fill_null(pc.match_substring_regex(column, number_pattern(marks)), True)
     if not pc.all(fits, min_count=0).as_py():
         place: int = pc.index(fits, False).as_py()
@@ -293,8 +286,6 @@ def numbers_with_limits(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArra
     Text without a digit is missing. What has one and is no number is not guessed at: the place of
     the first such entry is returned.
     """
-    import pyarrow.compute as pc
-
     bare = pc.replace_substring_regex(column, r"^\s*[<>≤≥~]=?\s*", "")
     return numbers_written(pc.if_else(pc.match_substring_regex(bare, r"\d"), bare, None), marks)
 
@@ -303,18 +294,13 @@ def _read_written_numbers(
     frame: pa.Table, as_text: Collection[str], *, comma_delimits: bool
 ) -> tuple[pa.Table, dict[str, Marks]]:
     """Columns of numbers with commas as numbers, and how the numbers of each column are written."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     # In a comma-delimited file a comma within quotes groups thousands; in others it is the decimal
     # sign, and points group thousands.
     marks = Marks(".", ",") if comma_delimits else Marks(",", ".")
-    columns, found, whole = [], {}, []
+    columns, found = [], {}
     for name, column in zip(frame.column_names, frame.columns, strict=True):
         bare = name.strip()
-        if pa.types.is_integer(column.type):
-            whole.append(bare)
-        elif pa.types.is_floating(column.type):
+        if pa.types.is_floating(column.type):
             found[bare] = Marks(".")
         # One entry tells of most columns that they are text.
         elif pa.types.is_string(column.type) and bare and bare not in as_text:
@@ -326,16 +312,11 @@ def _read_written_numbers(
                     found[bare] = marks if grouped else Marks(marks.decimal)
                     column = numbers
         columns.append(column)
-    # Whole numbers have no decimal sign: theirs is that of the file's other columns.
-    comma = any(mark.decimal == "," for mark in found.values())
-    found |= dict.fromkeys(whole, Marks("," if comma else "."))
     return pa.Table.from_arrays(columns, names=frame.column_names), found
 
 
 def _name_columns(path: Path, frame: pa.Table, notes: list[str], marks: dict[str, Marks]) -> Source:
     """Give every column one name, and tell row names from columns."""
-    import pyarrow as pa
-
     names = [name.strip() for name in frame.column_names]
     row_ids = None
     if len(names) > 1 and names[0] == "" and not pa.types.is_null(frame.column(0).type):

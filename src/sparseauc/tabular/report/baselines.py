@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
@@ -36,8 +37,6 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
 
     Methods that would take minutes on a large table are left out; None if all would.
     """
-    import pandas as pd
-
     table, nested = summary.table, summary.nested
     assert nested is not None
     fold_of = nested.folds

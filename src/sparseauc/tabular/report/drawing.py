@@ -12,19 +12,24 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+import matplotlib
 import numpy as np
 import numpy.typing as npt
+from cycler import cycler
+from matplotlib import style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from ..._text import printable
 from ...plotting._axes import COLOURS, QUIET, TEXT
 from .elements import Display, Figure, Panel, Series
 from .palette import LIGHT, all_series, look
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Array = npt.NDArray[np.float64]
 
@@ -101,8 +106,6 @@ def pictures(figure: Figure, slots: dict[str, int]) -> list[Picture]:
 
 
 def _picture(figure: Figure, panel: Any, slots: dict[str, int], mark: str) -> Picture:
-    from matplotlib.figure import Figure as Canvas
-
     width, height = _SIZES[columns_of(figure)]
     canvas = Canvas(figsize=(width / 72, height / 72), dpi=72, layout="constrained")
     ax = canvas.subplots()
@@ -168,8 +171,6 @@ def _first(series: Iterable[Series]) -> dict[str, Series]:
 
 def _swatch(handle: Any, mark: str) -> str:
     """What a legend shows beside a label, drawn as the legend of matplotlib draws it."""
-    from matplotlib.figure import Figure as Canvas
-
     canvas = Canvas(figsize=(34 / 72, 14 / 72), dpi=72)
     canvas.legend(
         [handle], [" "], loc="center", borderpad=0, borderaxespad=0, handletextpad=0,
@@ -235,9 +236,6 @@ def _attribute(tag: str, name: str, value: str, mark: str) -> dict[str, str]:
 def draw(figure: Figure, slots: dict[str, int]) -> dict[str, bytes]:
     """Draw a figure as PNG and SVG files; the same figure gives the same bytes."""
     with _style({}):
-        from matplotlib.figure import Figure as Canvas
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-
         columns = columns_of(figure)
         rows = math.ceil(len(figure.panels) / columns)
         width = 6.4 if columns == 1 else 4.2 * columns
@@ -260,8 +258,6 @@ def draw(figure: Figure, slots: dict[str, int]) -> dict[str, bytes]:
 
 
 def _legend(canvas: Any, figure: Figure, slots: dict[str, int], width: float) -> None:
-    from matplotlib.lines import Line2D
-
     entries = _first(all_series(figure))
     if not entries:
         return
@@ -298,10 +294,6 @@ def _columns_that_fit(labels: list[str], width: float) -> int:
 @contextmanager
 def _style(settings: dict[str, Any]) -> Iterator[None]:
     """Draw as pages are drawn, whatever the user's matplotlibrc says."""
-    import matplotlib
-    from cycler import cycler
-    from matplotlib import style
-
     ours = {**_SETTINGS, "axes.prop_cycle": cycler(color=COLOURS), **settings}
     with style.context("default"), matplotlib.rc_context(ours), warnings.catch_warnings():
         # A letter DejaVu does not have becomes a box in files; the page shows it.
@@ -320,8 +312,6 @@ def _draw(
 
 def readings(display: Callable[[Any], Display]) -> list[tuple[float, float, str]]:
     """Return what a display says at its points."""
-    from matplotlib.figure import Figure as Canvas
-
     return display(Canvas().subplots()).readings_
 
 
@@ -425,9 +415,6 @@ def _readings(panel: Panel, trace: Trace, x: Array, slot: int) -> list[Reading]:
 
 def _handle(series: Series, slot: int) -> Any:
     """What stands for a series in a legend."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     if series.style == "bars":
         return Patch(color=look(slot).colour)
     return Line2D([], [], **_stroke(series, slot))

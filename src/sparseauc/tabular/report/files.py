@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..._text import spreadsheet_safe
 from . import drawing
@@ -12,9 +14,6 @@ from .checks import elements, section_anchor
 from .elements import LINK, Code, Comparison, Figure, Listing, Note, Panel, Report
 from .palette import slots
 from .tables import NOTHING, Cell, columns, grid, key
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _POINT = ["panel", "series", "x", "y", "error", "error below", "error above", "text"]
 # Of what can stand inside a cell, all that Markdown would not show as it is.
@@ -48,8 +47,6 @@ def to_csv(table: Comparison | Listing) -> str:
 
 def figure_to_csv(figure: Figure) -> str:
     """Write the numbers of a figure: a line for each point, with all its digits."""
-    import pandas as pd
-
     lines: list[dict[str, Any]] = []
     for panel in figure.panels:
         if not isinstance(panel, Panel):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from . import drawing, palette
 from .checks import check, elements, section_anchor
 from .elements import LINK, Code, Comparison, Element, Figure, Note, Report
 from .files import figure_to_csv, to_csv
 from .tables import columns, grid, key
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
 
 # A table of more rows than this scrolls inside its box; one of fewer is not cut when printed.
 _TALL = 24
@@ -55,8 +54,6 @@ def render(report: Report, *, files: bool = False) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     environment = Environment(
         loader=PackageLoader("sparseauc.tabular.report"),
         autoescape=True,
@@ -102,6 +99,7 @@ def _view(element: Element, looks: dict[str, dict[str, int]], files: bool) -> di
     rows = list(zip(*cells, strict=True))
     return view | {
         "kind": "listing",
+        "key": "",
         "columns": shown,
         "rows": rows,
         "tall": len(rows) > _TALL,
@@ -116,8 +114,6 @@ def _data(text: str) -> str:
 
 def _words(text: str) -> Markup:
     """Escape a text; what stands between backquotes becomes code."""
-    from markupsafe import Markup, escape
-
     parts = _with_units(text).split("`")
     if len(parts) % 2 == 0:
         return escape("`".join(parts))
@@ -134,8 +130,6 @@ def _with_units(text: str) -> str:
 
 def _linked(text: str) -> Markup:
     """Escape a text; one that is a link as a whole becomes one."""
-    from markupsafe import Markup, escape
-
     if link := LINK.fullmatch(text):
         return Markup('<a href="#{1}">{0}</a>').format(*link.groups())
     return escape(_with_units(text))
@@ -143,16 +137,12 @@ def _linked(text: str) -> Markup:
 
 def _breakable(name: str) -> Markup:
     """Escape a name; a narrow screen may break it where CamelCase starts a new word."""
-    from markupsafe import Markup, escape
-
     words = re.split(r"(?<=[a-z])(?=[A-Z])", name)
     return Markup("<wbr>").join(escape(word) for word in words)
 
 
 def _paragraphs(text: str) -> Markup:
     """Escape a text and make a paragraph of every part between blank lines."""
-    from markupsafe import Markup
-
     return Markup("\n").join(
         Markup("<p>{}</p>").format(_words(part.strip()))
         for part in re.split(r"\n\s*\n", text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.special import logit
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_recall_curve
 
@@ -157,8 +158,6 @@ def _show_columns(summary: FitSummary) -> list[Element]:
 
 
 def _list_columns(summary: FitSummary) -> Listing:
-    import pandas as pd
-
     columns, table = summary.columns, summary.table
     positive, negative = class_names(table)
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
@@ -261,8 +260,6 @@ def _draw_column(name: str, values: Array, positive: Any, labels: tuple[str, str
 
 
 def _list_correlations(summary: FitSummary) -> Listing:
-    import pandas as pd
-
     frame = pd.DataFrame(_read_values(summary, _MOST_DRAWN))
     table = frame.corr()
     table.columns = pd.Index([str(place) for place in range(1, len(table) + 1)])
@@ -295,8 +292,8 @@ def _show_ranking(summary: FitSummary) -> list[Element]:
         list_points(
             summary.operating_points,
             f"Performance of each threshold on the scores of nested cross-validation{over}, with "
-            "exact 95 % confidence intervals. Per 1000: rows flagged. PPV and NPV hold at the "
-            "prevalence of this table. `sparseauc predict --threshold` takes any threshold.",
+            "exact 95 % confidence intervals. PPV and NPV hold at the prevalence of this table. "
+            "`sparseauc predict --threshold` takes any threshold.",
         ),
         _list_folds(summary, summary.nested),
     ]
@@ -305,8 +302,6 @@ def _show_ranking(summary: FitSummary) -> list[Element]:
 
 
 def _list_aucs(summary: FitSummary) -> Listing:
-    import pandas as pd
-
     nested = summary.nested
     classifier: Any = summary.classifier
     level = 0.95 if nested is None else nested.interval.confidence
@@ -408,8 +403,6 @@ def _draw_curves(summary: FitSummary, nested: NestedScores, over: str) -> Figure
 
 
 def _list_folds(summary: FitSummary, nested: NestedScores) -> Listing:
-    import pandas as pd
-
     chosen = set(map(str, summary.columns["column"]))
     names = [summary.table.columns[one].tolist() for one in nested.fold_columns]
     frame = pd.DataFrame(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ...curves import calibration_bins
 from ..formatting import auc_text, capitalised, point_row
@@ -24,8 +25,6 @@ def show_groups(
     groups: Sequence[GroupResult], overall: AUCInterval, title: str, name: str, caption: str = ""
 ) -> list[Element]:
     """AUC of each group with its interval, beside that of all, as a forest plot and a table."""
-    import pandas as pd
-
     judged = [(one.name, one.interval) for one in groups if one.interval is not None]
     names, intervals = zip(*judged, (name, overall), strict=True)
     areas = [one.auc for one in intervals]
@@ -59,8 +58,6 @@ def show_groups(
 
 def list_points(points: Sequence[OperatingPoint], caption: str) -> Listing:
     """Thresholds with their sensitivity, specificity and predictive values, as a table."""
-    import pandas as pd
-
     frame = pd.DataFrame([point_row(one.as_dict()) for one in points])
     names = [name.replace("-\n", "").replace("\n", " ") for name in frame.columns]
     frame.columns = pd.Index([capitalised(name) for name in names])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from .elements import Comparison, Listing
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOTHING = "–"
 # A difference of more standard errors than this is pointed out.

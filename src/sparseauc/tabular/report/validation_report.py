@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...plotting import ROCBandDisplay
 from ..cautions import as_sentence
@@ -114,8 +115,6 @@ def _show_probabilities(found: Validation) -> list[Element]:
 
 
 def _list_columns(found: Validation) -> Listing:
-    import pandas as pd
-
     frame = pd.DataFrame(
         {
             "Column": one.name,
@@ -144,8 +143,6 @@ def _list_columns(found: Validation) -> Listing:
 
 
 def _show_reporting(found: Validation) -> list[Element]:
-    import pandas as pd
-
     items = checklist(found)
     frame = pd.DataFrame(items, columns=["Topic", "What is known"])
     return [

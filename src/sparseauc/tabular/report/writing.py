@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ..._files import write_whole
 from .elements import Report
-from .files import files
-from .html import render
 
 
 def write_report(
@@ -40,6 +38,9 @@ def write_report(
     OSError
         The folder cannot be written to, or the disk is full; the message names the folder.
     """
+    from .files import files  # which imports matplotlib
+    from .html import render
+
     target = Path(folder)
     beside = files(report) if static else {}
     page = render(report, files=static).encode()
