@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Any
 
 
 def listed(items: Sequence[str], most: int = 5) -> str:
@@ -58,12 +59,12 @@ def _written_out(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def spreadsheet_safe(text: str) -> str:
+def spreadsheet_safe(text: Any) -> Any:
     """Return text that a spreadsheet shows and does not execute.
 
-    An apostrophe is put before text that looks like a formula; numbers are not changed.
+    An apostrophe is put before text that looks like a formula; all else is not changed.
     """
-    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+    if not isinstance(text, str) or not text.startswith(("=", "+", "-", "@", "\t", "\r")):
         return text
     try:
         float(text)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from .._files import refuse_special, write_whole
-from .._text import either
+from .._text import either, spreadsheet_safe
 from ._errors import OutputError
 
 
@@ -39,8 +43,10 @@ def _check_target(target: Path, force: bool) -> None:
         raise OutputError(f"{target} is a folder: give the name of a file")
     if not folder.is_dir():
         raise OutputError(f"there is no folder {folder}")
-    if target.exists() and not force:
-        raise OutputError(f"{target} exists: --force replaces it")
+    with suppress(FileNotFoundError):
+        target.stat()  # fails on a link that leads in a circle
+        if not force:
+            raise OutputError(f"{target} exists: --force replaces it")
     refuse_special(target)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write to folder {folder}: no permission")
@@ -71,3 +77,11 @@ def write_outputs(contents: Mapping[Path, bytes]) -> list[str]:
     except OSError as error:
         reason = error.strerror or error
         raise OutputError(f"cannot write {error.filename}: {reason}") from error
+
+
+def csv_bytes(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> bytes:
+    """Return rows as delimited text, of which a spreadsheet computes nothing."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerows(map(spreadsheet_safe, row) for row in rows)
+    return text.getvalue().encode()

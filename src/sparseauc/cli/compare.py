@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,7 +46,7 @@ def compare_command(
             raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(METHODS)}")
 
     from ._listing import print_result
-    from ._output import check_outputs, check_suffix, write_outputs
+    from ._output import check_outputs, check_suffix, csv_bytes, write_outputs
     from ._progress import progress
 
     check_outputs(out, force=output.force, inputs=(table, training.target_file))
@@ -62,22 +60,16 @@ def compare_command(
             ready, chosen, repeats=repeats, folds=folds, seed=seed, progress=advance
         )
     rows = [result.as_dict() for result in results]
-    written = write_outputs({} if out is None else {out: _format_results(rows, out.suffix.lower())})
+    contents: dict[Path, bytes] = {}
+    if out is not None and out.suffix.lower() == ".json":
+        contents[out] = json.dumps(rows, indent=1).encode()
+    elif out is not None:
+        contents[out] = csv_bytes([rows[0], *(row.values() for row in rows)])
+    written = write_outputs(contents)
     print_result(
         output, {"methods": rows}, written, ready.notes, ready.warnings,
         lambda: _print_results(results, repeats, training.strata),
     )  # fmt: skip
-
-
-def _format_results(rows: list[dict[str, Any]], suffix: str) -> bytes:
-    """Return the contents of a results file."""
-    if suffix == ".json":
-        return json.dumps(rows, indent=1).encode()
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 def _print_results(results: list[MethodResult], repeats: int, strata: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from dataclasses import asdict
 from enum import StrEnum
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._text import spreadsheet_safe
 from . import _options as options
 
 if TYPE_CHECKING:
@@ -85,7 +83,10 @@ def predict_command(
     check_outputs(out, force=output.force, inputs=(model, table))
     check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
     with progress(output.quiet, f"Reading {table.name}"):
+        import numpy as np
+
         from ..tabular.formatting import auc_text
+        from ..tabular.reading import DataError
         from ..tabular.reading.scoring import score_rows
         from ._reading import card_of, read_new_rows
 
@@ -93,11 +94,23 @@ def predict_command(
         source = read_new_rows(table, card, text_file, ids)
         found = score_rows(source, card)
         scores = found.scores
-        _check_missing(scores, source, missing)
+        lacking = np.flatnonzero(np.isnan(scores))
+        if lacking.size and missing is OnMissing.refuse:
+            raise DataError(
+                f"{source.name}: {lacking.size} of {scores.size} rows, the first is row "
+                f"{lacking[0] + 1}, have missing values, and the model was fitted without "
+                "imputation. --missing empty leaves their scores empty; fit with --missing median "
+                "imputes them"
+            )
         cut = _choose_threshold(card, threshold, sensitivity)
         columns = _collect_columns(source, card, ids, scores, cut)
+        if probabilities and card.calibration is None:
+            raise typer.BadParameter(
+                "--probabilities: the model was fitted without cross-validation and has no "
+                "probabilities"
+            )
         if probabilities:
-            columns["probability"] = _compute_probabilities(card, scores)
+            columns["probability"] = _with_gaps(card.probabilities(scores), scores)
         known = _auc_if_known(source, card, scores)
     kind = ".csv" if out is None else out.suffix.lower()
     written = write_outputs({} if out is None else {out: _format_scores(columns, kind)})
@@ -116,21 +129,6 @@ def predict_command(
             "optimistic if these are training rows"
         )
     print_result(output, content, written, notes, found.warnings)
-
-
-def _check_missing(scores: npt.NDArray[np.float64], source: Source, rule: OnMissing) -> None:
-    """Refuse rows without a score, unless empty scores were asked for."""
-    import numpy as np
-
-    from ..tabular.reading import DataError
-
-    rows = np.flatnonzero(np.isnan(scores))
-    if rows.size and rule is OnMissing.refuse:
-        raise DataError(
-            f"{source.name}: {rows.size} of {scores.size} rows, the first is row {rows[0] + 1}, "
-            "have missing values, and the model was fitted without imputation. --missing empty "
-            "leaves their scores empty; fit with --missing median imputes them"
-        )
 
 
 def _choose_threshold(card: ScoreCard, threshold: float | None, sensitivity: float | None) -> float:
@@ -156,16 +154,6 @@ def _choose_threshold(card: ScoreCard, threshold: float | None, sensitivity: flo
             "such threshold; give --threshold"
         )
     return known[name]
-
-
-def _compute_probabilities(card: ScoreCard, scores: npt.NDArray[np.float64]) -> list[float | None]:
-    """Probability of each row to be positive, by the map fitted to out-of-fold scores."""
-    if card.calibration is None:
-        raise typer.BadParameter(
-            "--probabilities: the model was fitted without cross-validation and has no "
-            "probabilities"
-        )
-    return _with_gaps(card.probabilities(scores), scores)
 
 
 def _collect_columns(
@@ -217,11 +205,10 @@ def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
         buffer = io.BytesIO()
         pq.write_table(pa.table(columns), buffer)
         return buffer.getvalue()
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
-    for row in (columns, *zip(*columns.values(), strict=True)):
-        writer.writerow([spreadsheet_safe(c) if isinstance(c, str) else c for c in row])
-    return text.getvalue().encode()
+    from ._output import csv_bytes
+
+    lines = zip(*columns.values(), strict=True)
+    return csv_bytes([columns, *lines], "\t" if suffix == ".tsv" else ",")
 
 
 def _auc_if_known(

@@ -74,11 +74,7 @@ def _print_validation(found: Validation) -> None:
 def _lines(found: Validation) -> Iterable[str]:
     from ..tabular.formatting import auc_text, calibration_text
 
-    card = found.card
-    yield (
-        f"{found.source}: {found.positive.size} rows, {int(found.positive.sum())} with "
-        f"{card.target} = {card.positive}"
-    )
+    yield f"{found.source}: {found.rows} rows, {found.events} with {found.card.event}"
     within = "" if found.within is None else f" within {found.within!r}"
     yield f"AUC{within} {auc_text(found.interval, long=True)}"
     if found.promised is not None:

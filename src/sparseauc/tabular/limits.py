@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,9 +67,9 @@ def _entries(given: Sequence[str], value: str, option: str) -> list[tuple[str, s
                     f"{option}: {part!r} is neither NAME=VALUE nor a file that ends in .csv"
                 )
             found.append((name.strip(), written.strip(), ""))
-    names = [name for name, _, _ in found]
-    for name in [name for name in names if names.count(name) > 1][:1]:
-        raise DataError(f"{option}: {name!r} is there twice")
+    for name, count in Counter(name for name, _, _ in found).items():
+        if count > 1:
+            raise DataError(f"{option}: {name!r} is there twice")
     return found
 
 
@@ -93,16 +94,15 @@ def limits_for(table: Table, fixed: Indices, settings: FitSettings) -> dict[str,
     A column of text stands for all its levels, which are bought together. A price list may have
     more columns than the table, and so may a list of families.
     """
-    signs, costs, bundles, budget = (
-        settings.signs, settings.costs, settings.bundles, settings.budget,
-    )  # fmt: skip
+    signs, costs, bundles = settings.signs, settings.costs, settings.bundles
     limits: dict[str, Any] = dict.fromkeys(("signs", "costs", "bundles"))
     if signs:
         places = {name: places_of(table, [name], "--signs") for name in signs}
         limits["signs"] = {j: signs[name] for name in signs for j in places[name].tolist()}
     if costs:
         prices = [costs.get(one.name, costs.get(one.column)) for one in table.inputs]
-        for one in [one for one, price in zip(table.inputs, prices, strict=True) if price is None]:
+        if None in prices:
+            one = table.inputs[prices.index(None)]
             unknown = [name for name in costs if name not in table.columns]
             hint = f"; {did_you_mean(one.column, unknown)}" if unknown else ""
             raise DataError(f"--costs: there is no price for column {one.column!r}{hint}")
@@ -120,11 +120,10 @@ def limits_for(table: Table, fixed: Indices, settings: FitSettings) -> dict[str,
         if not any(families):
             raise unknown_column_error(next(iter(known)), table.columns.tolist(), "--families")
     # What is wrong with them is said here, where columns have names.
-    budgets = None if budget is None else [budget]
-    restrictions = Restrictions(fixed)
-    with_limits(restrictions, len(table.inputs), table.columns, budgets=budgets, **limits)
+    budgets = None if settings.budget is None else [settings.budget]
+    with_limits(Restrictions(fixed), len(table.inputs), table.columns, budgets=budgets, **limits)
     return {
-        "always_include": fixed.tolist() or None, "budget": budget, "families": families,
+        "always_include": fixed.tolist() or None, "budget": settings.budget, "families": families,
         "max_per_family": settings.max_per_family, **limits,
     }  # fmt: skip
 

@@ -198,6 +198,11 @@ class ScoreCard:
         name = about.get("column") if isinstance(about, Mapping) else None
         return name if isinstance(name, str) else None
 
+    @property
+    def event(self) -> str:
+        """The outcome and its positive label, such as "sepsis = yes"."""
+        return f"{self.target} = {self.positive}"
+
     def type_of(self, term: Term) -> ColumnType:
         """Return the type of a term's column in training, guessed if unknown."""
         known = self.types.get(term.column)

@@ -138,14 +138,24 @@ class Validation:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def rows(self) -> int:
+        """Number of rows judged."""
+        return int(self.positive.size)
+
+    @property
+    def events(self) -> int:
+        """Number of positive rows."""
+        return int(self.positive.sum())
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON except rows."""
         return {
             "source": self.source,
             "target": self.card.target,
             "positive": self.card.positive,
-            "rows": int(self.positive.size),
-            "positives": int(self.positive.sum()),
+            "rows": self.rows,
+            "positives": self.events,
             "auc": asdict(self.interval),
             "within": self.within,
             "promised": None if self.promised is None else asdict(self.promised),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,8 @@ from .text import MISSING, check_names
 
 def read_excel(path: Path) -> Source:
     """Read the only sheet of an ``.xlsx`` file that is not empty."""
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise ImportError(f"{path.name} needs openpyxl to be read: pip install openpyxl") from error
+    import openpyxl
+
     with read_by("openpyxl", path, "Excel"):
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
@@ -35,18 +34,13 @@ def read_excel(path: Path) -> Source:
                 f"{path.name} has {len(sheets)} sheets, {named}: save the one to read as a file"
             )
         ((_, (header, *rows)),) = sheets.items()
-        width = max(len(row) for row in (header, *rows))
-        names = [
-            str(name).strip() if name is not None else f"column {place}"
-            for place, name in enumerate(header + [None] * (width - len(header)), start=1)
-        ]
+        names, columns = [], []
+        for place, (name, *values) in enumerate(zip_longest(header, *rows), start=1):
+            names.append(f"column {place}" if name is None else str(name).strip())
+            columns.append(_make_column(values))
         check_names(names, path.name)
         if not rows:
             raise DataError(f"{path.name} has a header and no rows")
-        columns = [
-            _make_column([row[place] if place < len(row) else None for row in rows])
-            for place in range(width)
-        ]
     return Source(path.name, "Excel", pa.table(dict(zip(names, columns, strict=True))))
 
 

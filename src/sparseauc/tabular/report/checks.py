@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from .elements import Comparison, Element, Figure, Listing, Note, Panel, Report, Series
+from .elements import Comparison, Element, Figure, Listing, Note, Panel, Report
 
 CELL_COLUMNS = (
     "method", "in_paper", "group", "column", "mean", "se", "std", "n", "failed", "printed",
@@ -22,44 +22,42 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 def check(report: Report) -> None:
     """Refuse a report of which a page or a file would come out wrong."""
     seen: dict[str, str] = {}
-    for what, name, anchor in _names(report):
-        if not _NAME.fullmatch(name):
-            raise ValueError(
-                f"{what} is named {name!r}: a name starts with a letter and goes on with letters, "
-                "digits, - and _, because files and links are called after it"
-            )
-        # Not every file system tells A from a.
-        if anchor.lower() in seen:
-            raise ValueError(f"{what} has the name of {seen[anchor.lower()]}: {name!r}")
-        seen[anchor.lower()] = what
-    for element in elements(report):
-        if isinstance(element, Comparison):
-            _check_comparison(element)
-        elif isinstance(element, Figure):
-            _check_figure(element)
+    for section in report.sections:
+        anchor = section_anchor(section.name)
+        _check_name(section.name, anchor, f"section {section.heading!r}", seen)
+        for element in section.elements:
+            if isinstance(element, Comparison | Listing):
+                _check_name(element.name, element.name, f"table {element.title!r}", seen)
+            if isinstance(element, Comparison):
+                _check_comparison(element)
+            elif isinstance(element, Figure):
+                _check_name(element.name, element.name, f"figure {element.title!r}", seen)
+                _check_figure(element)
+            elif isinstance(element, Note) and element.kind not in ("plain", "caution", "finding"):
+                raise ValueError(f"a note of section {section.name!r} is of kind {element.kind!r}")
+            elif not isinstance(element, get_args(Element)):
+                raise TypeError(
+                    f"section {section.name!r} holds a {type(element).__name__}; sections are made "
+                    "of Comparison, Listing, Figure, Note and Code"
+                )
+
+
+def _check_name(name: str, anchor: str, what: str, seen: dict[str, str]) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{what} is named {name!r}: a name starts with a letter and goes on with letters, "
+            "digits, - and _, because files and links are called after it"
+        )
+    # Not every file system tells A from a.
+    if anchor.lower() in seen:
+        raise ValueError(f"{what} has the name of {seen[anchor.lower()]}: {name!r}")
+    seen[anchor.lower()] = what
 
 
 def elements(report: Report) -> Iterator[Element]:
     """Go through all elements of a report in their order."""
     for section in report.sections:
         yield from section.elements
-
-
-def _names(report: Report) -> Iterator[tuple[str, str, str]]:
-    """Say what has a name, its name, and its anchor on the page."""
-    for section in report.sections:
-        yield f"section {section.heading!r}", section.name, section_anchor(section.name)
-        for element in section.elements:
-            if not isinstance(element, get_args(Element)):
-                raise TypeError(
-                    f"section {section.name!r} holds a {type(element).__name__}; sections are made "
-                    "of Comparison, Listing, Figure, Note and Code"
-                )
-            if isinstance(element, Comparison | Listing | Figure):
-                kind = "figure" if isinstance(element, Figure) else "table"
-                yield f"{kind} {element.title!r}", element.name, element.name
-            elif isinstance(element, Note) and element.kind not in ("plain", "caution", "finding"):
-                raise ValueError(f"a note of section {section.name!r} is of kind {element.kind!r}")
 
 
 def section_anchor(name: str) -> str:
@@ -88,13 +86,9 @@ def _check_figure(figure: Figure) -> None:
             where = f"series {series.label!r} of figure {figure.name!r}"
             if series.style not in STYLES:
                 raise ValueError(f"{where} has the style {series.style!r}, not one of {STYLES}")
-            _check_lengths(series, where)
-
-
-def _check_lengths(series: Series, where: str) -> None:
-    error: Any = series.error
-    ends = error if isinstance(error, tuple) and len(error) == 2 and np.ndim(error[0]) else (error,)
-    given: list[tuple[str, Any]] = [("y", series.y), ("text", series.text)]
-    for name, values in given + [("error", end) for end in ends]:
-        if values is not None and len(values) != len(series.x):
-            raise ValueError(f"{where} has {len(series.x)} x and {len(values)} {name}")
+            error: Any = series.error
+            both = isinstance(error, tuple) and len(error) == 2 and np.ndim(error[0])
+            given: list[tuple[str, Any]] = [("y", series.y), ("text", series.text)]
+            for name, values in given + [("error", end) for end in (error if both else [error])]:
+                if values is not None and len(values) != len(series.x):
+                    raise ValueError(f"{where} has {len(series.x)} x and {len(values)} {name}")

@@ -67,11 +67,8 @@ def figure_to_csv(figure: Figure) -> str:
 
 def _csv(frame: pd.DataFrame) -> str:
     """Text of a frame, of which a spreadsheet computes nothing: names are the users' own."""
-
-    def safe(value: Any) -> Any:
-        return spreadsheet_safe(value) if isinstance(value, str) else value
-
-    text: str = frame.map(safe).rename(columns=safe).to_csv(index=False, lineterminator="\n")
+    safe = frame.map(spreadsheet_safe).rename(columns=spreadsheet_safe)
+    text: str = safe.to_csv(index=False, lineterminator="\n")
     return text
 
 

@@ -23,7 +23,7 @@ from .alternatives import show_alternatives
 from .baselines import judge_baselines
 from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Section, Series
 from .model_words import class_names, describe_method, of_the_same
-from .parts import draw_calibration, list_points, show_groups
+from .parts import draw_calibration, list_points, note_cautions, show_groups
 from .tables import fixed, significant
 
 if TYPE_CHECKING:
@@ -38,6 +38,14 @@ _MOST_DRAWN = 12
 _MOST_GROUPS = 40
 # A column with at most this many values is drawn as bars.
 _FEW_VALUES = 6
+
+
+_CHECKED = (
+    "number of events, confidence interval of the AUC, optimism, columns that leak the outcome or "
+    "look like identifiers, duplicate columns, selection frequencies, missing values, and the "
+    "largest k tried. No check can tell whether these rows represent the population that the list "
+    "is for."
+)
 
 
 def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = None) -> Report:
@@ -69,7 +77,7 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
     2 columns that rank ill above well
     """
     sections = [
-        Section("reliance", "Cautions", [_note_cautions(summary)]),
+        Section("reliance", "Cautions", [note_cautions(summary.cautions, _CHECKED)]),
         Section("columns", "The short list", _show_columns(summary)),
         Section("ranking", "Discrimination", _show_ranking(summary)),
     ]
@@ -130,18 +138,6 @@ def _write_lead(summary: FitSummary) -> str:
         f"{100 * one.low:.1f} % to {100 * one.high:.1f} %)."
     )
     return text + (" Chance, which is 50 %, is not ruled out." if one.low <= 0.5 else "")
-
-
-def _note_cautions(summary: FitSummary) -> Note:
-    if summary.cautions:
-        return Note("\n\n".join(summary.cautions), "caution")
-    return Note(
-        "No check raised a caution. Checked: number of events, confidence interval of the AUC, "
-        "optimism, columns that leak the outcome or look like identifiers, duplicate columns, "
-        "selection frequencies, missing values, and the largest k tried. No check can tell whether "
-        "these rows represent the population that the list is for.",
-        "finding",
-    )
 
 
 # -------------------------------------------------------------------------------------- the columns

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...curves import calibration_bins
+from ..cautions import as_sentence
 from ..formatting import auc_text, capitalised, point_row
-from .elements import Element, Figure, Listing, Panel, Series
+from .elements import Element, Figure, Listing, Note, Panel, Series
 
 if TYPE_CHECKING:
     from ...metrics import AUCInterval
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from ..validation import GroupResult
 
 Array = npt.NDArray[np.float64]
+
+
+def note_cautions(cautions: Sequence[str], checked: str) -> Note:
+    """Note the cautions, or what was checked if there are none."""
+    if cautions:
+        return Note("\n\n".join(as_sentence(text) for text in cautions), "caution")
+    return Note(f"No check raised a caution. Checked: {checked}", "finding")
 
 
 def show_groups(

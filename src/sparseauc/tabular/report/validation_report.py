@@ -11,10 +11,9 @@ import pandas as pd
 from ...plotting import ROCBandDisplay
 from ..cautions import as_sentence
 from ..formatting import auc_text, calibration_text
-from ..scorecard import ScoreCard
 from ..validation import Validation
-from .elements import Code, Element, Figure, Listing, Note, Report, Section
-from .parts import draw_calibration, list_points, show_groups
+from .elements import Code, Element, Figure, Listing, Report, Section
+from .parts import draw_calibration, list_points, note_cautions, show_groups
 
 _BY_AUTHORS = "to be stated by the authors"
 
@@ -22,7 +21,17 @@ _BY_AUTHORS = "to be stated by the authors"
 def build_validation_report(found: Validation, facts: Mapping[str, str] | None = None) -> Report:
     """Build the report on a model's performance on new rows; facts say how it was made."""
     sections = [
-        Section("reliance", "Cautions", [_note_cautions(found)]),
+        Section(
+            "reliance",
+            "Cautions",
+            [
+                note_cautions(
+                    found.warnings,
+                    "the AUC against chance and against that of training, shifted means, missing "
+                    "values, and values outside the training range.",
+                )
+            ],
+        ),
         Section("ranking", "Discrimination", _show_ranking(found)),
     ]
     if found.calibration is not None:
@@ -31,23 +40,18 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
         Section("columns", "Columns, compared with training", [_list_columns(found)]),
         Section("reporting", "For a publication", _show_reporting(found)),
     ]
-    one, events, rows = found.interval, int(found.positive.sum()), found.positive.size
     within = "" if found.within is None else f" within {found.within}"
-    glance = {f"AUC{within} (95 % interval)": auc_text(one)}
+    glance = {f"AUC{within} (95 % interval)": auc_text(found.interval)}
     if found.promised is not None:
         glance["Expected"] = auc_text(found.promised)
-    glance |= {"Rows": str(rows), f"Events ({_name_event(found.card)})": str(events)}
+    glance |= {"Rows": str(found.rows), f"Events ({found.card.event})": str(found.events)}
     return Report(
-        title=f"Validation of the score for {_name_event(found.card)} on {found.source}",
+        title=f"Validation of the score for {found.card.event} on {found.source}",
         lead=_write_lead(found),
         sections=sections,
         facts=dict(facts or {}),
         glance=glance,
     )
-
-
-def _name_event(card: ScoreCard) -> str:
-    return f"{card.target} = {card.positive}"
 
 
 def _write_lead(found: Validation) -> str:
@@ -60,16 +64,6 @@ def _write_lead(found: Validation) -> str:
         )
     worse = "lower" if found.interval.auc < found.promised.auc else "higher"
     return f"The AUC on these rows is {worse} than that of nested cross-validation in training."
-
-
-def _note_cautions(found: Validation) -> Note:
-    if found.warnings:
-        return Note("\n\n".join(as_sentence(text) for text in found.warnings), "caution")
-    return Note(
-        "No check raised a caution. Checked: the AUC against chance and against that of training, "
-        "shifted means, missing values, and values outside the training range.",
-        "finding",
-    )
 
 
 def _show_ranking(found: Validation) -> list[Element]:
@@ -107,7 +101,7 @@ def _show_probabilities(found: Validation) -> list[Element]:
             + as_sentence(calibration_text(found.calibration)),
             [
                 draw_calibration(
-                    found.card.probabilities(found.scores), found.positive, _name_event(found.card)
+                    found.card.probabilities(found.scores), found.positive, found.card.event
                 )
             ],
         )
@@ -165,7 +159,6 @@ def checklist(found: Validation) -> list[tuple[str, str]]:
     rows = about.get("rows")
     gaps = about.get("imputation")
     settings: Mapping[str, Any] = about.get("settings") or {}
-    n, events = found.positive.size, int(found.positive.sum())
     shown = ", ".join(term.name for term in card.terms)
     return [
         ("Title and purpose", _BY_AUTHORS),
@@ -174,7 +167,7 @@ def checklist(found: Validation) -> list[tuple[str, str]]:
         ("Participants, setting, dates, eligibility", _BY_AUTHORS),
         (
             "Outcome",
-            f"{_name_event(card)} against {card.negative}; how it was assessed: {_BY_AUTHORS}",
+            f"{card.event} against {card.negative}; how it was assessed: {_BY_AUTHORS}",
         ),
         ("Candidate predictors", f"{about.get('columns_tried') or len(card.columns)} columns"),
         ("Measurement and blinding of predictors", _BY_AUTHORS),
@@ -182,7 +175,7 @@ def checklist(found: Validation) -> list[tuple[str, str]]:
             "Sample size, development",
             _BY_AUTHORS if rows is None else f"{rows} rows, {about.get('positives')} events",
         ),
-        ("Sample size, validation", f"{n} rows, {events} events"),
+        ("Sample size, validation", f"{found.rows} rows, {found.events} events"),
         (
             "Missing data",
             "rows with missing values are not scored"
@@ -229,7 +222,6 @@ def checklist(found: Validation) -> list[tuple[str, str]]:
 def methods_paragraph(found: Validation) -> str:
     """A paragraph for the Methods section, with what is known filled in."""
     card, about = found.card, found.card.summary
-    n, events = found.positive.size, int(found.positive.sum())
     text = (
         f"We evaluated a linear score of {len(card.terms)} columns "
         f"({', '.join(term.name for term in card.terms)}), developed with sparseauc {card.version}"
@@ -237,9 +229,9 @@ def methods_paragraph(found: Validation) -> str:
     if about.get("rows") is not None:
         text += f" on {about['rows']} rows with {about['positives']} events"
     text += (
-        f", on {n} rows of {found.source} with {events} events ({_name_event(card)}). Coefficients "
-        "and thresholds were not changed. Discrimination was measured by the area under the ROC "
-        "curve with DeLong's 95 % interval"
+        f", on {found.rows} rows of {found.source} with {found.events} events ({card.event}). "
+        "Coefficients and thresholds were not changed. Discrimination was measured by the area "
+        "under the ROC curve with DeLong's 95 % interval"
     )
     if found.promised is not None:
         text += " and compared with that of nested cross-validation in development"
