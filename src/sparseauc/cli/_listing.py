@@ -58,15 +58,15 @@ def print_points(points: Iterable[Mapping[str, Any]], title: str) -> None:
     for row in rows:
         name = str(row["threshold"])
         row["threshold"] = name.replace("itivity", ".").replace("ificity", ".")
-    print_rows(rows, f"{title} (95 % CI)")
+    print_rows(rows, f"{title} (95 % CI)", padding=0)
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> None:
+def print_rows(
+    rows: Sequence[Mapping[str, Any]], title: str | None = None, *, padding: int = 1
+) -> None:
     """Print a table within the terminal's width: a line for each row, a column for each key."""
-    first = rows[0] if rows else {}
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if len(first) > 6 else 1))
-    table.collapse_padding = True
-    for key in first:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, padding=(0, padding))
+    for key in rows[0] if rows else ():
         text = key in ("column", "method", "threshold")
         table.add_column(
             key, justify="left" if text else "right", no_wrap=key != "column", overflow="fold",

@@ -12,6 +12,7 @@ from typing import Any
 import sparseauc
 
 KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
+RADII = (0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,7 @@ OURS = "sparse-auc"
 METHODS: Mapping[str, Method] = {
     method.key: method
     for method in (
-        Method(
-            OURS,
-            "this library, default rule",
-            lambda: sparseauc.SparseAUCClassifierCV(),
-        ),
+        Method(OURS, "this library, default rule", lambda: sparseauc.SparseAUCClassifierCV()),
         Method(
             "sparse-auc-1se",
             "this library, rule 1se",
@@ -88,18 +85,8 @@ METHODS: Mapping[str, Method] = {
             _stochastic("SPAMClassifier", penalty="l1"),
             {"alpha": _powers_of_ten(-5, -1, 5)},
         ),
-        Method(
-            "solam",
-            "SOLAM, all columns",
-            _stochastic("SOLAMClassifier"),
-            {"radius": _powers_of_ten(-1, 2, 4)},
-        ),
-        Method(
-            "fsauc",
-            "FSAUC, L1 ball",
-            _stochastic("FSAUCClassifier"),
-            {"radius": _powers_of_ten(-1, 2, 4)},
-        ),
+        Method("solam", "SOLAM, all columns", _stochastic("SOLAMClassifier"), {"radius": RADII}),
+        Method("fsauc", "FSAUC, L1 ball", _stochastic("FSAUCClassifier"), {"radius": RADII}),
         Method(
             "opauc",
             "OPAUC, all columns",

@@ -174,7 +174,7 @@ def training_table(source: Source, rules: Rules) -> Table:
 
     groups = _read_complete_column(source, rules.groups, "--groups", rows)
     strata = _read_complete_column(source, rules.strata, "--strata", rows)
-    ids = _read_column(source, rules.ids, "--ids")
+    row_ids = source.row_ids if rules.ids is None else _read_column(source, rules.ids, "--ids")
     known = [*source.frame.column_names, *source.matrix_columns.tolist()]
     for name in rules.exclude:
         if name not in known:
@@ -222,7 +222,6 @@ def training_table(source: Source, rules: Rules) -> Table:
     unused = dict(features.left_out)
     if rules.missing == "drop-columns":
         unused |= dict.fromkeys(missing, "missing values")
-    row_ids = source.row_ids if ids is None else ids
     return Table(
         X=X,
         inputs=tuple(inputs),
@@ -232,8 +231,8 @@ def training_table(source: Source, rules: Rules) -> Table:
         positive=positive,
         groups=None
         if groups is None
-        else np.unique(groups[rows].astype(np.str_), return_inverse=True)[1].astype(np.int64),
-        strata=None if strata is None else strata[rows],
+        else np.unique(groups[kept].astype(np.str_), return_inverse=True)[1],
+        strata=None if strata is None else strata[kept],
         strata_column=rules.strata,
         row_ids=None if row_ids is None else labels_as_text(row_ids[rows].tolist()),
         ids=rules.ids,
@@ -261,7 +260,6 @@ def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
         hint = f"--target, one of {listed(names, 8)}" if names else "--target-file"
         raise DataError(f"{source.name}: which column is the outcome? Give {hint}")
     labels = _read_column(source, rules.target, "--target")
-    assert labels is not None
     written = {label for label in labels.tolist() if label is not None}
     if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
         labels = labels_as_text([None if label is None else label_key(label) for label in labels])
@@ -293,9 +291,7 @@ def _read_label_file(source: Source, rules: Rules) -> Labels:
                     f"{path.name} has {frame.num_columns} columns: name the outcome column with "
                     "--target"
                 )
-            found = _read_column(beside, rules.target, "--target")
-            assert found is not None
-            labels = found
+            labels = _read_column(beside, rules.target, "--target")
         elif frame.num_columns == 1:
             labels = texts(frame.column(0))
             if labels.size == n - 1:  # the supposed header is the first label
@@ -360,10 +356,8 @@ def _find_class(positive: str, classes: list[str], named: str, target: str) -> s
     return alike[0]
 
 
-def _read_column(source: Source, name: str | None, option: str) -> Labels | None:
+def _read_column(source: Source, name: str, option: str) -> Labels:
     """A column of the file as text."""
-    if name is None:
-        return None
     if name in source.frame.column_names:
         return texts(source.frame.column(name))
     if source.matrix is not None and name in source.matrix_columns:
@@ -376,15 +370,16 @@ def _read_column(source: Source, name: str | None, option: str) -> Labels | None
 def _read_complete_column(
     source: Source, name: str | None, option: str, rows: npt.NDArray[np.intp]
 ) -> Labels | None:
-    """A column of the file as text, which no row that counts may lack."""
-    found = _read_column(source, name, option)
-    if found is not None:
-        lacking = rows[~is_given(found[rows])]
-        if lacking.size:
-            shown = listed([str(row + 1) for row in lacking.tolist()])
-            raise DataError(
-                f"{option}: {name!r} is missing in row{'' if lacking.size == 1 else 's'} {shown}"
-            )
+    """The rows' entries in a column of the file, as text, of which none may be missing."""
+    if name is None:
+        return None
+    found = _read_column(source, name, option)[rows]
+    lacking = rows[~is_given(found)]
+    if lacking.size:
+        shown = listed([str(row + 1) for row in lacking.tolist()])
+        raise DataError(
+            f"{option}: {name!r} is missing in row{'' if lacking.size == 1 else 's'} {shown}"
+        )
     return found
 
 
