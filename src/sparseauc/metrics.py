@@ -55,7 +55,7 @@ def support_f1(selected: ArrayLike, relevant: ArrayLike) -> float:
     0.8
     """
     common, n_selected, n_relevant = _overlap(selected, relevant)
-    return _ratio(2 * common, n_selected + n_relevant)
+    return 2 * common / max(n_selected + n_relevant, 1)
 
 
 def support_jaccard(selected: ArrayLike, relevant: ArrayLike) -> float:
@@ -65,32 +65,32 @@ def support_jaccard(selected: ArrayLike, relevant: ArrayLike) -> float:
     over several runs need not.
     """
     common, n_selected, n_relevant = _overlap(selected, relevant)
-    return _ratio(common, n_selected + n_relevant - common)
-
-
-def _ratio(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+    return common / max(n_selected + n_relevant - common, 1)
 
 
 def _overlap(selected: ArrayLike, relevant: ArrayLike) -> tuple[int, int, int]:
     """Sizes of the intersection and of each of two supports."""
     chosen, chosen_width = _support(selected, "selected")
     target, target_width = _support(relevant, "relevant")
-    if chosen_width is None:
-        _check_within(chosen, "selected", target_width, "relevant")
-    elif target_width is None:
-        _check_within(target, "relevant", chosen_width, "selected")
-    elif chosen_width != target_width:
+    if chosen_width and target_width and chosen_width != target_width:
         raise ValueError(
             f"selected describes {chosen_width} columns and relevant {target_width}; "
             "masks and coefficient vectors must have the same length."
         )
+    for indices, name, width, other in (
+        (chosen, "selected", target_width, "relevant"),
+        (target, "relevant", chosen_width, "selected"),
+    ):
+        if width and indices.size and indices.max() >= width:
+            raise ValueError(
+                f"{name} has the index {indices.max()}, outside the {width} columns of {other}."
+            )
     common = np.intersect1d(chosen, target, assume_unique=True)
     return common.size, chosen.size, target.size
 
 
-def _support(values: ArrayLike, name: str) -> tuple[NDArray[Any], int | None]:
-    """Distinct column indices, and the number of columns where ``values`` tells it."""
+def _support(values: ArrayLike, name: str) -> tuple[NDArray[Any], int]:
+    """Distinct column indices, and the number of columns, 0 where ``values`` does not tell it."""
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[0] == 1:
         array = array[0]
@@ -100,42 +100,27 @@ def _support(values: ArrayLike, name: str) -> tuple[NDArray[Any], int | None]:
         )
     # NumPy makes an empty list a float array; it names no columns, so it is a list of indices.
     if array.size == 0:
-        return np.empty(0, dtype=np.intp), None
-    if array.dtype.kind == "b":
-        return np.flatnonzero(array), array.size
-    if array.dtype.kind == "f":
+        return np.empty(0, dtype=np.intp), 0
+    if array.dtype.kind in "bf":
         if np.isnan(array).any():
             raise ValueError(f"{name} has a NaN coefficient in column {np.isnan(array).argmax()}.")
         return np.flatnonzero(array), array.size
-    if array.dtype.kind in "iu":
-        _check_indices(array, name)
-        return array, None
-    raise ValueError(
-        f"{name} must hold integer indices, booleans or float coefficients, "
-        f"got dtype {array.dtype}."
-    )
-
-
-def _check_indices(indices: NDArray[Any], name: str) -> None:
-    if indices.min() < 0:
+    if array.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} has the negative index {indices[indices < 0][0]}; columns count from 0."
+            f"{name} must hold integer indices, booleans or float coefficients, "
+            f"got dtype {array.dtype}."
         )
-    ordered = np.sort(indices)
-    repeats = ordered[1:][ordered[1:] == ordered[:-1]]
-    if repeats.size:
+    if array.min() < 0:
         raise ValueError(
-            f"{name} has the index {repeats[0]} more than once. "
-            "Integers are read as column indices: give a 0/1 mask as booleans, "
-            "coefficients as floats."
+            f"{name} has the negative index {array[array < 0][0]}; columns count from 0."
         )
-
-
-def _check_within(indices: NDArray[Any], name: str, width: int | None, other_name: str) -> None:
-    if width is not None and indices.size and indices.max() >= width:
+    ordered = np.sort(array)
+    for index in ordered[1:][ordered[1:] == ordered[:-1]][:1]:
         raise ValueError(
-            f"{name} has the index {indices.max()}, outside the {width} columns of {other_name}."
+            f"{name} has the index {index} more than once. Integers are read as column indices: "
+            "give a 0/1 mask as booleans, coefficients as floats."
         )
+    return array, 0
 
 
 # ----------------------------------------------------------------------------------------- AUC
@@ -203,35 +188,23 @@ def fast_auc(
         twice_above = int(_twice_below(few_scores, many_scores).sum())
         return (twice_pairs - twice_above if swapped else twice_above) / twice_pairs
 
-    share_above = _weighted_share_above(
-        scores[few], scores[many], sample_weight[few], sample_weight[many]
-    )
+    few_order, many_order = scores[few].argsort(), scores[many].argsort()
+    keys, ascending = scores[few][few_order], scores[many][many_order]
+    weight_before = np.zeros(ascending.size + 1)
+    sample_weight[many][many_order].cumsum(dtype=np.float64, out=weight_before[1:])
+    # Every share is at most 1, exactly, and the two sums below round alike: the quotient cannot
+    # leave [0, 1], and perfect separation gives 1.0 to the last bit.
+    share = weight_before[ascending.searchsorted(keys, "left")]
+    share += weight_before[ascending.searchsorted(keys, "right")]
+    share /= 2.0 * weight_before[-1]
+    key_weights = sample_weight[few][few_order].astype(np.float64, copy=False)
+    share_above = float((key_weights * share).sum() / key_weights.sum())
     return 1.0 - share_above if swapped else share_above
 
 
 def _twice_below(keys: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.intp]:
     """Twice the number of ``ascending`` below each key, ties one half: an exact integer."""
     return ascending.searchsorted(keys, "left") + ascending.searchsorted(keys, "right")
-
-
-def _weighted_share_above(
-    few_scores: NDArray[Any],
-    many_scores: NDArray[Any],
-    few_weights: NDArray[Any],
-    many_weights: NDArray[Any],
-) -> float:
-    """Weighted share of pairs in which the row from ``few`` scores above that from ``many``."""
-    few_order, many_order = few_scores.argsort(), many_scores.argsort()
-    keys, ascending = few_scores[few_order], many_scores[many_order]
-    weight_before = np.zeros(ascending.size + 1)
-    many_weights[many_order].cumsum(dtype=np.float64, out=weight_before[1:])
-    # Every share is at most 1, exactly, and the two sums below round alike: the quotient cannot
-    # leave [0, 1], and perfect separation gives 1.0 to the last bit.
-    share = weight_before[ascending.searchsorted(keys, "left")]
-    share += weight_before[ascending.searchsorted(keys, "right")]
-    share /= 2.0 * weight_before[-1]
-    key_weights = few_weights[few_order].astype(np.float64, copy=False)
-    return float((key_weights * share).sum() / key_weights.sum())
 
 
 # ------------------------------------------------------------------------- uncertainty of AUCs
