@@ -97,9 +97,6 @@ def claims_listing(claims: Sequence[Claim], experiments: Collection[str]) -> Lis
     )
 
 
-# ---------------------------------------------------------------------------------- comparing
-
-
 def _of(values: Values, method: str, columns: Sequence[str] | None = None) -> Sample:
     """Values of a method over some columns, by draw."""
     return draws_of(
@@ -179,9 +176,6 @@ def _told(
     """Verdicts under the protocols that have results."""
     verdicts = {name: judge(values, **how) for name, values in results.items()}
     return {name: text for name, text in verdicts.items() if text is not None}
-
-
-# ------------------------------------------------------------------------------------- claims
 
 
 def _claims_of_tables(request: Request, outcomes: Outcomes) -> Iterator[Claim]:

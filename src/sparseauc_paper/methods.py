@@ -128,9 +128,6 @@ class Method:
         return self.solve(training, points)
 
 
-# ------------------------------------------------------------------------- hard thresholding
-
-
 class Family(NamedTuple):
     """Points that differ in k alone, and so make the same random choices."""
 
@@ -216,9 +213,6 @@ def _fit_hsg_ht(training: Training, point: Point) -> Coef:
     ).dense(d)  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------ convex
-
-
 def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
     return training.row_space.solam(
         [(point["xi"], point["radius"]) for point in points],
@@ -269,9 +263,6 @@ def _fit_fsauc(training: Training, point: Point) -> Coef:
         max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
         rng=training.rng(point),
     ).dense(training.X.shape[1])  # fmt: skip
-
-
-# ------------------------------------------------------------------------- not in the paper
 
 
 @_each

@@ -113,9 +113,6 @@ def _lead(request: Request, tasks: Collection[Task], outcomes: Outcomes) -> str:
     return text
 
 
-# ---------------------------------------------------------------------------------- overview
-
-
 def _overview(request: Request, experiments: tuple[str, ...], outcomes: Outcomes) -> list[Element]:
     """Judge the claims, and say what else came out: slips, order of methods, theory."""
     elements: list[Element] = [
@@ -221,9 +218,6 @@ def _about_empty_fits(request: Request, outcomes: Outcomes) -> list[Note]:
     ]
 
 
-# ---------------------------------------------------------------------------------- sections
-
-
 def _under_both(
     show: Callable[[Request, str, Outcomes], Comparison | Figure],
     request: Request,
@@ -263,9 +257,6 @@ def _table1(request: Request, outcomes: Outcomes) -> list[Element]:
         note = f"No score can have a larger AUC on fresh rows than {text} (Bayes)."
         elements.insert(0, Note(note))
     return elements
-
-
-# ------------------------------------------------------------------------------------- facts
 
 
 def _work(outcomes: Outcomes) -> str:

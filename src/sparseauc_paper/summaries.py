@@ -135,9 +135,6 @@ def shown(change: Mean) -> str:
     return text if isnan(half) else f"{text} ± {half:.3f}"
 
 
-# -------------------------------------------------------------------------------- synthetic
-
-
 def synthetic_measure(protocol: Protocol, measure: str, result: Mapping[str, Any]) -> float:
     """Test AUC ("auc"), F1 ("f1") or Jaccard index ("jaccard"), as the protocol reads them."""
     if measure == "auc":
@@ -310,9 +307,6 @@ def _series(method: str, x: Sequence[float], means: Sequence[Mean]) -> Series:
     )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------ convergence
-
-
 Courses = dict[tuple[int, float, Scale], tuple[list[int], Floats]]
 
 
@@ -433,9 +427,6 @@ def _over_supports(
     for (_, ratio, scale), course in _courses(request, outcomes, field).items():
         found.setdefault((scale, ratio), []).append(read(*course))
     return {place: float(np.mean(values)) for place, values in found.items()}
-
-
-# ------------------------------------------------------------------------------------- genes
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ BETWEEN_SWEEPS = 4
 # Sums of iterates lose as many digits as the scale of w does.
 LEAST_SCALE = 1e-4
 
-# ------------------------------------------------------------------------------ inside kernels
-
 
 def dense_row(table: Any, row: Any, buffer: Any) -> Any:
     """Row of a dense table with its entries side by side: a view, or copied to ``buffer``."""
@@ -55,9 +53,6 @@ def dot(x, w):  # type: ignore[no-untyped-def]
     for j in range(w.size):
         total += x[j] * w[j]
     return total
-
-
-# --------------------------------------------------------------------------------------- arrays
 
 
 def aligned_zeros(size: int, dtype: npt.DTypeLike) -> Floats:
@@ -124,9 +119,6 @@ class ClassSums(NamedTuple):
         """Mean of the positives and of the negatives, zeros for a class not seen yet."""
         positive, negative = np.maximum(self.counts, 1.0)
         return self.positive / positive, self.negative / negative
-
-
-# -------------------------------------------------------------------------------------- states
 
 
 class RowState(ABC):
@@ -204,9 +196,6 @@ class RowState(ABC):
         return run_epochs(
             objective, run_epoch, start=start, max_epochs=max_epochs, tol=tol, callback=callback
         )
-
-
-# ---------------------------------------------------------------------------------- classifiers
 
 
 class OnlineClassifier(StochasticClassifier):

@@ -85,9 +85,6 @@ def descend_rows(table, rows, positive, weight, run, t):  # type: ignore[no-unty
         _proximal_step(x, move, step * run.l1, 1.0 / (1.0 + step * run.l2), w, run.average)
 
 
-# ------------------------------------------------------------------- without a threshold: in pairs
-
-
 @kernel
 def products_with_sums(table, sums, products):  # type: ignore[no-untyped-def]
     """Products of every row with the sum of the positives and that of the negatives."""

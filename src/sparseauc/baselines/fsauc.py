@@ -194,17 +194,12 @@ def fsauc(
 
     Parameters
     ----------
-    objective : AUCObjective
-        The data, without sample weights.
-    radius, step_size, max_norm
-        As for :class:`sparseauc.FSAUCClassifier`, with ``step_size`` a number.
-    start : array-like of shape (d,), optional
-        w̄ before the first stage.
+    objective, radius, step_size, max_norm, start
+        As in :func:`sparseauc.baselines.solam`; ``start`` is w̄ before the first stage.
     **epochs
-        ``max_epochs``, ``tol``, ``shuffle``, ``callback`` and ``rng``, as in
-        :func:`sparseauc.solvers.sht_auc`. All ``max_epochs``·n rows are divided into stages, so
-        fewer epochs are not the beginning of more. A callback sees the mean of the present stage's
-        iterates so far or, where a stage has just ended, that stage's mean.
+        As there. All ``max_epochs``·n rows are divided into stages, so fewer epochs are not the
+        beginning of more. A callback sees the mean of the present stage's iterates so far or, where
+        a stage has just ended, that stage's mean.
 
     Returns
     -------

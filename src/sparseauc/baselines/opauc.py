@@ -35,9 +35,6 @@ from ._online import RowState, UnweightedClassifier, dot
 _CHUNK = 256
 
 
-# -------------------------------------------------- the row's own class, and S of the other times w
-
-
 @reordering_kernel
 def _move_centre(x, share, centre, gap):  # type: ignore[no-untyped-def]
     """``gap = x − centre``, then ``centre += share · gap``; returns ‖gap‖²."""
@@ -87,9 +84,6 @@ def _fold_sketch(own, other, gap, direction, w, scores, product):  # type: ignor
             scores[q] += other[j, q] * w[j]
     for j in range(w.size):
         product[j] = dot(other[j], scores)
-
-
-# ----------------------------------------------------------------------------------- the iteration
 
 
 @reordering_kernel

@@ -125,8 +125,14 @@ class Objective(Protocol):
         """Compute Xw for a w given by its non-zeros."""
 
     def value(self, w: npt.ArrayLike) -> float:
-        """Compute F(w), reading only the columns where w is not zero."""
-        return self.value_on(*SparseVector.from_dense(np.asarray(w, self.dtype)))
+        """Compute F(w), reading only the columns where w is not zero: O(n·k) for k of them."""
+        return self.value_on(*self._non_zeros(w))
+
+    def _non_zeros(self, w: npt.ArrayLike) -> SparseVector:
+        vector = np.asarray(w, self.dtype)
+        if vector.shape != (self.n_features,):
+            raise ValueError(f"w must have shape ({self.n_features},), got {vector.shape}")
+        return SparseVector.from_dense(vector)
 
     def value_on(self, support: Indices, values: Floats) -> float:
         """Compute F(w) for a w given by its non-zeros."""

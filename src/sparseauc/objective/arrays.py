@@ -12,7 +12,7 @@ from numba.extending import overload
 from .._jit import FAST, kernel
 from ..moments import DenseMoments, SparseMoments, class_moments
 from ..rows import CSR, Table, add_rows, as_table, compute_scores, score_rows
-from ._protocol import Array, Floats, Indices, Mask, Objective, SparseVector
+from ._protocol import Array, Floats, Indices, Mask, Objective
 from .thresholding import ArrayDescent, Iterate, Rows, deal_blocks, descend_block
 
 
@@ -147,10 +147,6 @@ class AUCObjective(Objective):
         compute_scores(self.table, np.arange(self.n_rows), w, support, values, scores)
         return scores
 
-    def value(self, w: npt.ArrayLike) -> float:
-        """Compute F(w) in O(n·k), k the number of non-zeros of w."""
-        return self.value_on(*self._non_zeros(w))
-
     def gradient(self, w: npt.ArrayLike) -> Floats:
         """Compute ∇F(w) = 2δ + 2Hw in one read of the table."""
         return self.block_gradient(w, np.arange(self.n_rows), 1)
@@ -169,9 +165,3 @@ class AUCObjective(Objective):
         """Factors 2·m/W₊ and 2·m/W₋ of the rows of one among m equally likely blocks."""
         positive, negative = self.moments.weights
         return 2.0 * n_blocks / positive, 2.0 * n_blocks / negative
-
-    def _non_zeros(self, w: npt.ArrayLike) -> SparseVector:
-        vector = np.asarray(w, self.dtype)
-        if vector.shape != (self.n_features,):
-            raise ValueError(f"w must have shape ({self.n_features},), got {vector.shape}")
-        return SparseVector.from_dense(vector)

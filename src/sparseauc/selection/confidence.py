@@ -36,9 +36,6 @@ Indices = npt.NDArray[np.intp]
 RandomState = int | np.random.RandomState | None
 
 
-# -------------------------------------------------------------------------- nested cross-validation
-
-
 @dataclass(frozen=True, eq=False)
 class NestedScores:
     """Out-of-fold scores of nested cross-validation.
@@ -250,9 +247,6 @@ def _scores_of_fold(
     return comparable_scores(model, X, positive, train, test), columns_used(model)
 
 
-# ------------------------------------------------------------------------------ better than chance?
-
-
 @dataclass(frozen=True, eq=False)
 class PermutationResult:
     """Result of a permutation test.
@@ -412,9 +406,6 @@ def _mean_auc(
     return float(np.mean(aucs))
 
 
-# ----------------------------------------------------------------------------------------- optimism
-
-
 @dataclass(frozen=True)
 class OptimismResult:
     """The AUC on training rows, corrected for optimism.
@@ -537,9 +528,6 @@ def _draw(
     if np.unique(positive[left_out]).size == 2:
         out_of_bag = fast_auc(scores[left_out], positive[left_out])
     return fast_auc(scores[rows], positive[rows]), fast_auc(scores, positive), out_of_bag
-
-
-# ------------------------------------------------------------------------------------------- shared
 
 
 def _check_labels(X: Any, y: npt.ArrayLike) -> tuple[npt.NDArray[Any], Mask]:

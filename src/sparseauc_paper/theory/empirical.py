@@ -41,9 +41,6 @@ _EXCHANGES = 8
 _ROUNDING = 1e-6
 
 
-# ------------------------------------------------------------------------- restricted eigenvalues
-
-
 class Eigenpair(NamedTuple):
     """The greatest eigenvalue of a matrix on some columns, its eigenvector, and the columns."""
 
@@ -170,9 +167,6 @@ def _discs(matrix: Array, size: int) -> float:
     return float((matrix.diagonal() + radii).max())
 
 
-# ---------------------------------------------------------------------------- Theorem 1, on data
-
-
 @dataclass(frozen=True)
 class EmpiricalConstants:
     """The constants of Theorem 1 for a table and its blocks.
@@ -293,9 +287,6 @@ def _rows_of(blocks: RowBlocks) -> Iterator[Indices]:
 
 def _ratio(plus: float, minus: float) -> float:
     return plus / minus if minus > 0 else np.inf
-
-
-# --------------------------------------------------------------------------- the course of a run
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,6 @@ def theory_section(ratios: Sequence[float], paper: Measurements, easy: Measureme
     return Section("theory", "Theory: Theorems 1 and 2", elements)
 
 
-# -------------------------------------------------------------------------------------- showing
-
-
 def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
     ratios = sorted(paper)
     few, many = f"printed, n = {grouped(PAPER.n)}: no bound", "printed, n = 10⁸"
