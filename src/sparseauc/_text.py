@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,6 +12,11 @@ def listed(items: Sequence[str], most: int = 5) -> str:
     """Enumerate with commas, the first few and how many more."""
     shown = ", ".join(items[:most])
     return shown + (f" and {len(items) - most} more" if len(items) > most else "")
+
+
+def quoted(names: Iterable[str], most: int = 5) -> str:
+    """Enumerate names in quotation marks, the first few and how many more."""
+    return listed([repr(name) for name in names], most)
 
 
 def either(items: Sequence[str]) -> str:
@@ -32,7 +37,7 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     close = get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)
     if close:
         return f"did you mean {either([repr(lowered[match]) for match in close])}?"
-    return f"there are {listed([repr(known) for known in names], 8)}"
+    return f"there are {quoted(names, 8)}"
 
 
 def printable(text: str) -> str:

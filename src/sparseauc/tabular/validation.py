@@ -217,7 +217,9 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
         if error_of_both > 0:
             z = abs(interval.auc - promised.auc) / error_of_both
             pvalue = float(2 * norm.sf(z))
-    check = None if card.calibration is None else _check_calibration(card, kept, truth)
+    check = None
+    if (how := card.calibration) is not None:
+        check = check_calibration(how.slope * kept + how.intercept, truth)
     by = within if by is None else by
     groups = [] if by is None else judge_groups(_read_groups(source, by, judged), truth, kept)
     return Validation(
@@ -241,10 +243,8 @@ def judge_ranking(
     return auc_confidence_interval(positive, scores), None
 
 
-def _check_calibration(card: ScoreCard, scores: Floats, positive: Mask) -> CalibrationCheck:
-    how = card.calibration
-    assert how is not None
-    log_odds = how.slope * scores + how.intercept
+def check_calibration(log_odds: Floats, positive: Mask) -> CalibrationCheck:
+    """Compare predicted log odds with the classes of the rows."""
     observed, expected = float(positive.mean()), float(expit(log_odds).mean())
     # The mean rises with what is added: one root, and these ends enclose it.
     ends = -log_odds.max() - 50, 50 - log_odds.min()

@@ -18,7 +18,7 @@ BASE = {"a": RNG.normal(size=N), "b": RNG.normal(size=N), "y": np.where(Y, "yes"
 
 def table(columns=None, rules=None, drop=(), **extra):
     content = {k: v for k, v in {**BASE, **(columns or {}), **extra}.items() if k not in drop}
-    source = Source("t.csv", "CSV", pa.table(content))
+    source = Source("t.csv", pa.table(content))
     return training_table(source, rules or Rules(target="y"))
 
 
@@ -112,7 +112,7 @@ def test_target_from_another_file(tmp_path, suffix):
     else:
         head = "outcome\n" if suffix == "-header.txt" else ""
         path.write_text(head + "\n".join(map(str, labels)))
-    source = Source("m.mtx", "Matrix Market", pa.table({}), matrix=RNG.normal(size=(N, 2)),
+    source = Source("m.mtx", pa.table({}), matrix=RNG.normal(size=(N, 2)),
                     matrix_columns=np.array(["1", "2"]))  # fmt: skip
     rules = Rules(target="y" if suffix == ".csv" else None, target_file=path)
     assert training_table(source, rules).y.tolist() == labels.tolist()
@@ -215,7 +215,7 @@ def test_float32_stays():
 
 
 def test_no_columns_left():
-    source = Source("t.csv", "CSV", pa.table({"a b y": ["1 2 0", "3 4 1"] * 5}))
+    source = Source("t.csv", pa.table({"a b y": ["1 2 0", "3 4 1"] * 5}))
     with pytest.raises(DataError, match=r"only one column, 'a b y'.*--delimiter"):
         training_table(source, Rules(target="a b y"))
 
@@ -276,9 +276,7 @@ def test_sparse_as_dense(seed, missing):
     target = np.arange(12) % 2
     outcomes = []
     for matrix in (X, sp.csr_array(X)):
-        source = Source(
-            "m", "npz", pa.table({}), matrix=matrix, matrix_columns=names, target=target
-        )
+        source = Source("m", pa.table({}), matrix=matrix, matrix_columns=names, target=target)
         try:
             ready = training_table(source, Rules(missing=missing, exclude=["b"]))
         except DataError as error:

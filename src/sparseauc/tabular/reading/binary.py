@@ -21,7 +21,7 @@ def read_parquet(path: Path) -> Source:
         with pq.ParquetFile(path) as file:
             # Threads of pyarrow that are still there when Python ends may abort it.
             frame = file.read(use_threads=False)
-        return _check_frame(path, "Parquet", frame)
+        return _check_frame(path, frame)
 
 
 def read_arrow(path: Path) -> Source:
@@ -36,10 +36,10 @@ def read_arrow(path: Path) -> Source:
             frame = pa.ipc.open_file(data, options=serial).read_all()
         else:
             frame = pa.ipc.open_stream(data, options=serial).read_all()
-        return _check_frame(path, kind, frame)
+        return _check_frame(path, frame)
 
 
-def _check_frame(path: Path, kind: str, frame: pa.Table) -> Source:
+def _check_frame(path: Path, frame: pa.Table) -> Source:
     """Refuse damaged columns before anything reads past their end; set row names aside."""
     frame.validate(full=True)
     if frame.num_rows == 0:
@@ -51,4 +51,4 @@ def _check_frame(path: Path, kind: str, frame: pa.Table) -> Source:
         if isinstance(name, str) and name in frame.column_names:
             row_ids = np.asarray(frame.column(name).to_pylist(), dtype=object)
             frame = frame.drop_columns([name])
-    return Source(path.name, kind, frame, row_ids=row_ids)
+    return Source(path.name, frame, row_ids=row_ids)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pyarrow import types
 
-from ..._text import listed
-from .columns import dense_column, is_sparse
+from ..._text import listed, quoted
+from .columns import count_distinct, dense_column, is_sparse
 
 if TYPE_CHECKING:
     from ..scorecard import Input
@@ -80,10 +80,7 @@ def warn_of_repeated_ids(
             values = column.to_numpy()
             if np.any(values != np.floor(values)):  # measured, such as a body mass index
                 continue
-        try:
-            distinct = len(column.unique())
-        except NotImplementedError:  # pyarrow's, for nested types
-            continue
+        distinct = count_distinct(column)
         # A few values are a category, such as a case of two kinds.
         if max(20, 0.05 * len(column)) < distinct < len(column):
             found.append(
@@ -164,11 +161,10 @@ def warn_of_suspects(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> l
     warnings = []
     ids = id_columns(X, columns)
     if ids:
-        named = listed([repr(name) for name in ids])
         one = len(ids) == 1
         warnings.append(
-            f"{named} {'looks like an id' if one else 'look like ids'}: all values are different "
-            f"whole numbers. Leave {'it' if one else 'them'} out with --exclude or --ids"
+            f"{quoted(ids)} {'looks like an id' if one else 'look like ids'}: all values are "
+            f"different whole numbers. Leave {'it' if one else 'them'} out with --exclude or --ids"
         )
     leaks = leaking_columns(X, positive, columns)
     if leaks:

@@ -55,6 +55,14 @@ def is_text(of: Any) -> bool:
     return bool(types.is_string(of) or types.is_large_string(of) or views(of))
 
 
+def count_distinct(column: pa.ChunkedArray) -> int:
+    """Number of different entries; 0 for nested types, which pyarrow does not compare."""
+    try:
+        return len(column.unique())
+    except NotImplementedError:
+        return 0
+
+
 def is_number(entry: Any) -> bool:
     """Whether an entry can be read as a number."""
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..._text import quoted
 from .source import MOST_BYTES, DataError, Source, read_by
 from .text import MISSING, check_names
 
@@ -29,9 +30,9 @@ def read_excel(path: Path) -> Source:
         if not sheets:
             raise DataError(f"{path.name} is empty")
         if len(sheets) > 1:
-            named = ", ".join(repr(title) for title in sheets)
             raise DataError(
-                f"{path.name} has {len(sheets)} sheets, {named}: save the one to read as a file"
+                f"{path.name} has {len(sheets)} sheets, {quoted(sheets, 20)}: save the one to read "
+                "as a file"
             )
         ((_, (header, *rows)),) = sheets.items()
         names, columns = [], []
@@ -41,7 +42,7 @@ def read_excel(path: Path) -> Source:
         check_names(names, path.name)
         if not rows:
             raise DataError(f"{path.name} has a header and no rows")
-    return Source(path.name, "Excel", pa.table(dict(zip(names, columns, strict=True))))
+    return Source(path.name, pa.table(dict(zip(names, columns, strict=True))))
 
 
 def _read_rows(sheet: Any) -> list[list[Any]]:

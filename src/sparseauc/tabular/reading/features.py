@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..._text import listed, shortened
+from ..._text import listed, quoted, shortened
 from ..scorecard import ColumnType, Input
-from .columns import indicator, is_number, is_text, kind_of, numbers, texts
+from .columns import count_distinct, indicator, is_number, is_text, kind_of, numbers, texts
 from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits
 
@@ -124,7 +124,7 @@ def _choose_levels(
     left_out = dict.fromkeys(empty, "empty")
     notes = []
     if empty:
-        notes.append(f"empty columns left out: {_quote_names(empty)}")
+        notes.append(f"empty columns left out: {quoted(empty)}")
     refused = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
     if not refused:
         return {}, left_out, notes
@@ -133,7 +133,7 @@ def _choose_levels(
         return {}, left_out, notes
     if rule == "drop":
         left_out |= dict.fromkeys(refused, "not numeric")
-        notes.append(f"columns left out because they are not numeric: {_quote_names(refused)}")
+        notes.append(f"columns left out because they are not numeric: {quoted(refused)}")
         notes += _nearly_numbers(source, refused)
         return {}, left_out, notes
     levels = {}
@@ -158,7 +158,7 @@ def _choose_levels(
             name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
             for name in unfit
         }
-        notes.append(f"dates and text with more than {most} levels left out: {_quote_names(unfit)}")
+        notes.append(f"dates and text with more than {most} levels left out: {quoted(unfit)}")
         notes += _nearly_numbers(source, unfit)
     return levels, left_out, notes
 
@@ -176,9 +176,10 @@ def _text_error(source: Source, refused: list[str]) -> DataError:
 
 def _hints(source: Source, names: Sequence[str]) -> str:
     """Hints on text columns that look like identifiers or like numbers with exceptions."""
-    ids = [name for name in names if _is_unique(source.frame, name)]
+    n = source.n_rows
+    ids = [name for name in names if n > 2 and count_distinct(source.frame.column(name)) == n]
     differ = "differs" if len(ids) == 1 else "differ"
-    hints = [f"{_quote_names(ids)} {differ} in every row: an identifier?"] if ids else []
+    hints = [f"{quoted(ids)} {differ} in every row: an identifier?"] if ids else []
     hints += _nearly_numbers(source, names)
     return f" ({'; '.join(hints)})" if hints else ""
 
@@ -205,15 +206,3 @@ def _with_example(frame: Any, name: str) -> str:
     example = next((entry for entry in entries if not is_number(entry)), first)
     example = first if not is_number(first) else example
     return f"{name!r} (such as {shortened(example, 20)!r})"
-
-
-def _is_unique(frame: Any, name: str) -> bool:
-    column = frame.column(name)
-    try:
-        return len(column) > 2 and len(column.unique()) == len(column)
-    except NotImplementedError:  # pyarrow's, for nested types
-        return False
-
-
-def _quote_names(names: Sequence[str]) -> str:
-    return listed([repr(name) for name in names])

@@ -33,7 +33,7 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
         raise DataError(
             f"X has {matrix.shape[1]} columns, but the model was fitted to {len(card.columns)}"
         )
-    return Source("X", "array", pa.table({}), matrix=matrix, matrix_columns=np.array(card.columns))
+    return Source("X", pa.table({}), matrix=matrix, matrix_columns=np.array(card.columns))
 
 
 def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
@@ -54,4 +54,4 @@ def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
 
 def _from_frame(frame: Any, names: list[str]) -> Source:
     check_names(names, "X")
-    return Source("X", "data frame", frame)
+    return Source("X", frame)

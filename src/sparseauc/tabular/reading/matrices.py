@@ -13,7 +13,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ..._optional import import_optional
-from ..._text import listed
+from ..._text import quoted
 from .columns import is_sparse
 from .source import DataError, Source, file_bytes, read_by
 from .text import check_names
@@ -35,9 +35,7 @@ def read_libsvm(path: Path) -> Source:
         columns, places = np.unique(found.indices, return_inverse=True)
         parts = (found.data, places.astype(np.int32), found.indptr)
         matrix = sp.csr_array(parts, (found.shape[0], columns.size))
-    return _make_source(
-        path, "LIBSVM", matrix, columns.astype(np.str_), target, absent_is_zero=True
-    )
+    return _make_source(path, matrix, columns.astype(np.str_), target, absent_is_zero=True)
 
 
 def read_npz(path: Path, target: str | None) -> Source:
@@ -60,7 +58,7 @@ def read_npz(path: Path, target: str | None) -> Source:
             matrix = arrays["X"]
         else:
             raise DataError(
-                f"{path.name} holds {listed([repr(key) for key in arrays])}: it needs X, or a "
+                f"{path.name} holds {quoted(arrays)}: it needs X, or a "
                 "matrix as scipy.sparse.save_npz writes it"
             )
         if hasattr(matrix, "check_format"):
@@ -75,7 +73,7 @@ def read_npz(path: Path, target: str | None) -> Source:
     names = next((arrays[key] for key in _NAMES_KEYS if key in arrays), None)
     if names is None or names.shape != (matrix.shape[1],):
         names = np.arange(matrix.shape[1])
-    return _make_source(path, "npz", matrix, names.astype(np.str_), labels)
+    return _make_source(path, matrix, names.astype(np.str_), labels)
 
 
 def read_mtx(path: Path) -> Source:
@@ -86,7 +84,7 @@ def read_mtx(path: Path) -> Source:
     with read_by("sparseauc", path, "Matrix Market"):
         matrix = _check_matrix(_parse_market(file_bytes(path), path.name), path.name)
     names = np.arange(1, matrix.shape[1] + 1).astype(np.str_)
-    return _make_source(path, "Matrix Market", matrix, names, None)
+    return _make_source(path, matrix, names, None)
 
 
 def _parse_market(data: bytes, name: str) -> Any:
@@ -150,12 +148,11 @@ def read_h5ad(path: Path) -> Source:
                 "save it again"
             )
     check_names(names.tolist(), path.name)
-    return Source(path.name, "h5ad", frame, matrix=matrix, matrix_columns=names, row_ids=row_ids)
+    return Source(path.name, frame, matrix=matrix, matrix_columns=names, row_ids=row_ids)
 
 
 def _make_source(
     path: Path,
-    kind: str,
     matrix: Any,
     names: npt.NDArray[np.str_],
     target: npt.NDArray[Any] | None,
@@ -167,7 +164,6 @@ def _make_source(
         raise DataError(f"{path.name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns")
     return Source(
         path.name,
-        kind,
         pa.table({}),
         matrix=matrix,
         matrix_columns=names,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..._text import listed, shortened
+from ..._text import quoted, shortened
 from ..scorecard import ColumnType, ScoreCard, Term
 from .columns import (
     dense_column,
@@ -70,7 +70,7 @@ def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
             values[:, j] = dense_column(source.matrix, place[term.column])
     infinite = np.flatnonzero(np.isinf(values).any(axis=0)).tolist()
     if infinite:
-        named = listed([repr(card.terms[j].column) for j in infinite])
+        named = quoted([card.terms[j].column for j in infinite])
         raise DataError(f"{source.name}: infinite values in {named}")
     try:
         scores = card.scores(values)
@@ -91,7 +91,7 @@ def _check_present(source: Source, card: ScoreCard) -> None:
     if absent:
         raise DataError(
             f"{source.name} lacks {len(absent)} of the {len(columns)} columns that the model "
-            f"uses: {listed([repr(name) for name in absent], 10)}"
+            f"uses: {quoted(absent, 10)}"
         )
 
 

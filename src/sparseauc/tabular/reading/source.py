@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..._text import did_you_mean, listed, shortened
+from ..._text import did_you_mean, quoted, shortened
 from ..scorecard import Mark
 
 # Text of more bytes than this, unpacked, is read only if asked for: a small archive, or a device,
@@ -54,8 +54,6 @@ class Source:
     ----------
     name : str
         Of the file, for messages.
-    kind : str
-        Of the file, such as "CSV" or "Parquet".
     frame : pyarrow.Table
         Columns of any type, each name once. Beside a matrix they are labels, groups and the like.
     matrix : ndarray or CSR, optional
@@ -75,7 +73,6 @@ class Source:
     """
 
     name: str
-    kind: str
     frame: pa.Table
     matrix: Any = None
     matrix_columns: npt.NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
@@ -118,10 +115,9 @@ def _opened(path: Path) -> IO[bytes]:
             if not name.endswith("/") and not name.startswith("__MACOSX/")
         ]
         if len(members) != 1:
-            named = listed([repr(name) for name in members])
             raise DataError(
-                f"{path.name} holds {len(members)} files, {named}: one table is read from a zip "
-                "archive"
+                f"{path.name} holds {len(members)} files, {quoted(members)}: one table is read "
+                "from a zip archive"
             )
         return archive.open(members[0])
     openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

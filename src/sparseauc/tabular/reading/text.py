@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from ..._text import listed
+from ..._text import quoted
 from .columns import is_number
 from .source import MOST_BYTES, DataError, Marks, Source, file_bytes, read_by
 
@@ -246,7 +246,7 @@ def _parse(
     unusual = [name for name, mark in marks.items() if mark != Marks(".")]
     if unusual:
         sign = "commas between thousands" if delimiter == "," else "decimal commas"
-        notes.append(f"{sign} in {listed([repr(name) for name in unusual])}")
+        notes.append(f"{sign} in {quoted(unusual)}")
     # Whole numbers have no decimal sign: theirs is that of the file's other columns.
     comma = any(mark.decimal == "," for mark in marks.values())
     whole = [field.name.strip() for field in frame.schema if pa.types.is_integer(field.type)]
@@ -328,7 +328,6 @@ def _name_columns(path: Path, frame: pa.Table, notes: list[str], marks: dict[str
     check_names(names, path.name)
     return Source(
         path.name,
-        "CSV",
         frame.rename_columns(names),
         row_ids=row_ids,
         marks={name: mark for name, mark in marks.items() if name},

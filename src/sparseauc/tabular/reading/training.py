@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..._text import listed, shortened
+from ..._text import listed, quoted, shortened
 from ..scorecard import ColumnType, Input
 from .checks import warn_of_gaps, warn_of_repeated_ids, warn_of_suspects
 from .columns import dense_column, entries_where, is_given, is_sparse, labels_as_text, texts
@@ -403,10 +403,10 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
         inputs[j].name for j in np.flatnonzero(entries_where(X, np.isinf).sum(axis=0)).tolist()
     ]
     if names:
-        named = listed([repr(name) for name in names])
         problems.append(
             DataError(
-                f"infinite values in {named}: replace them in the file, or --exclude the column",
+                f"infinite values in {quoted(names)}: replace them in the file, or --exclude the "
+                "column",
                 [part for name in names for part in ("--exclude", name)],
             )
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..._text import listed
+from ..._text import quoted
 from ..alternatives import WITHIN
 from ..formatting import count
 from .elements import Element, Listing, Note
@@ -53,7 +53,7 @@ def _describe_lists(near: NearEqualLists) -> Iterable[str]:
     yield f"{len(near.lists)} lists of the same length {nearly}. {others}"
     for what, names in (("all lists", near.in_all), ("most, but not all", near.in_most)):
         if names:
-            yield f"In {what}: {listed([repr(name) for name in names], 20)}."
+            yield f"In {what}: {quoted(names, 20)}."
     if near.in_none:
         yield f"In no list: {count(len(near.in_none), 'column')}."
 

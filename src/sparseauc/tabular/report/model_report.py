@@ -13,18 +13,19 @@ import pandas as pd
 from scipy.special import logit
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_recall_curve
 
-from ...curves import cross_fitted_probabilities, fit_logistic, net_benefit, score_bins
+from ...curves import cross_fitted_probabilities, net_benefit, score_bins
 from ...plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
 from ..cautions import as_sentence, missing_share
 from ..export import to_sql
-from ..formatting import HEADINGS, auc_text, capitalised, count, percent
+from ..formatting import HEADINGS, auc_text, calibration_text, capitalised, count, percent
 from ..reading.columns import dense_column
+from ..validation import check_calibration
 from .alternatives import show_alternatives
 from .baselines import judge_baselines
 from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Section, Series
 from .model_words import class_names, describe_method, of_the_same
 from .parts import draw_calibration, list_points, note_cautions, show_groups
-from .tables import fixed, significant
+from .tables import significant
 
 if TYPE_CHECKING:
     from ...selection.confidence import NestedScores, PermutationResult
@@ -468,21 +469,15 @@ def _show_probability(summary: FitSummary, nested: NestedScores) -> list[Element
         ],
     )
     p = cross_fitted_probabilities(nested.scores, positive, nested.folds)
-    slope, intercept = fit_logistic(logit(p), positive)
+    calibration = calibration_text(check_calibration(logit(p), positive))
     brier = brier_score_loss(positive, p)
-    slopes = (
-        f"Calibration slope {fixed(slope, 2)} (1 is ideal), intercept {fixed(intercept, 2)} (0 is "
-        "ideal)"
-        if np.isfinite(slope)
-        else "The score separates the classes: there is no calibration slope"
-    )
     curves = Figure(
         "calibration",
         "Calibration and decision curve",
         f"Left: predicted probability against the observed share of {names[0]}, in bins, with "
-        f"exact binomial intervals. {slopes}, Brier score {brier:.3f}. Right: net benefit of "
-        "acting on rows above a probability threshold, compared with acting on all or none. At the "
-        "threshold that fits your costs, the highest line is the best policy.",
+        f"exact binomial intervals. Calibration: {calibration}. Brier score {brier:.3f}. Right: net "
+        "benefit of acting on rows above a probability threshold, compared with acting on all or "
+        "none. At the threshold that fits your costs, the highest line is the best policy.",
         [draw_calibration(p, positive, names[0]), _draw_decision_curve(p, positive)],
     )
     return [
