@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,13 +11,9 @@ from markupsafe import Markup, escape
 
 from . import drawing, palette
 from .checks import check, elements, section_anchor
-from .elements import LINK, Code, Comparison, Element, Figure, Note, Report
+from .elements import LINK, Comparison, Figure, Listing, Report
 from .files import figure_to_csv, to_csv
 from .tables import columns, grid, key
-
-# A table of more rows than this scrolls inside its box; one of fewer is not cut when printed.
-_TALL = 24
-_SHORT = 14
 
 
 def render(report: Report, *, files: bool = False) -> str:
@@ -33,23 +28,9 @@ def render(report: Report, *, files: bool = False) -> str:
     """
     check(report)
     looks = palette.slots(element for element in elements(report) if isinstance(element, Figure))
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            report=report,
-            files=files,
-            sections=[
-                {
-                    "anchor": section_anchor(section.name),
-                    "heading": section.heading,
-                    "elements": [_view(element, looks, files) for element in section.elements],
-                }
-                for section in report.sections
-            ],
-            themes={"light": palette.LIGHT, "dark": palette.DARK},
-        )
-    )
+    page = _environment().get_template("page.html.j2")
+    themes = {"light": palette.LIGHT, "dark": palette.DARK}
+    return page.render(report=report, files=files, looks=looks, themes=themes)
 
 
 @cache
@@ -61,54 +42,19 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["words"] = _words
-    environment.filters["linked"] = _linked
-    environment.filters["breakable"] = _breakable
-    environment.filters["paragraphs"] = _paragraphs
+    environment.filters |= {
+        "words": _words, "linked": _linked, "breakable": _breakable, "paragraphs": _paragraphs,
+    }  # fmt: skip
+    environment.globals |= {
+        "kind_of": lambda element: type(element).__name__, "section_anchor": section_anchor,
+        "grid": grid, "key": key, "columns": columns, "drawing": drawing, "csv_link": _csv_link,
+    }  # fmt: skip
     return environment
 
 
-def _view(element: Element, looks: dict[str, dict[str, int]], files: bool) -> dict[str, Any]:
-    """Give a template what it shows of an element."""
-    if isinstance(element, Note | Code):
-        return {"kind": type(element).__name__.lower(), "element": element}
-    view: dict[str, Any] = {"element": element}
-    if isinstance(element, Figure):
-        drawn = drawing.pictures(element, looks[element.name])
-        return view | {
-            "kind": "figure",
-            "panels": drawn,
-            "legend": drawing.legend_of(element, looks[element.name]),
-            "abreast": drawing.columns_of(element),
-            "not_in_paper": drawing.NOT_IN_PAPER,
-            "csv": "" if files else _data(figure_to_csv(element)),
-        }
-    view["csv"] = "" if files else _data(to_csv(element))
-    if isinstance(element, Comparison):
-        table = grid(element)
-        methods = sum(len(rows) for _, rows in table.blocks)
-        return view | {
-            "kind": "comparison",
-            "grid": table,
-            "key": " ".join(key(table, "underlined")),
-            "tall": methods > _TALL,
-            "short": methods <= _SHORT,
-        }
-    shown = columns(element)
-    cells = [list(zip(column.values, column.numbers, strict=True)) for column in shown]
-    rows = list(zip(*cells, strict=True))
-    return view | {
-        "kind": "listing",
-        "key": "",
-        "columns": shown,
-        "rows": rows,
-        "tall": len(rows) > _TALL,
-        "short": len(rows) <= _SHORT,
-    }
-
-
-def _data(text: str) -> str:
-    """Address of a file that is inside the page."""
+def _csv_link(element: Comparison | Listing | Figure) -> str:
+    """Address of an element's numbers, in a file that is inside the page."""
+    text = figure_to_csv(element) if isinstance(element, Figure) else to_csv(element)
     return f"data:text/csv;charset=utf-8,{quote(text)}"
 
 

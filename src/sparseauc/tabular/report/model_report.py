@@ -475,9 +475,9 @@ def _show_probability(summary: FitSummary, nested: NestedScores) -> list[Element
         "calibration",
         "Calibration and decision curve",
         f"Left: predicted probability against the observed share of {names[0]}, in bins, with "
-        f"exact binomial intervals. Calibration: {calibration}. Brier score {brier:.3f}. Right: net "
-        "benefit of acting on rows above a probability threshold, compared with acting on all or "
-        "none. At the threshold that fits your costs, the highest line is the best policy.",
+        f"exact binomial intervals. Calibration: {calibration}. Brier score {brier:.3f}. Right: "
+        "net benefit of acting on rows above a probability threshold, compared with acting on all "
+        "or none. At the threshold that fits your costs, the highest line is the best policy.",
         [draw_calibration(p, positive, names[0]), _draw_decision_curve(p, positive)],
     )
     return [
