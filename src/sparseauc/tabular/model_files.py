@@ -53,21 +53,17 @@ TRUSTED_TYPES = frozenset(
 # Classes of this library that a model may be made of, and the modules they are in today. Files of
 # every version are read by the names of classes, wherever these were when a file was written.
 CLASSES = {
-    "FSAUCClassifier": "sparseauc",
-    "HSGHTClassifier": "sparseauc",
-    "MeanDifferenceClassifier": "sparseauc",
-    "OPAUCClassifier": "sparseauc",
+    **dict.fromkeys(
+        (
+            "FSAUCClassifier", "HSGHTClassifier", "MeanDifferenceClassifier", "OPAUCClassifier",
+            "SHTAUCClassifier", "SOLAMClassifier", "SPAMClassifier", "SharedListClassifier",
+            "SparseAUCClassifier", "SparseAUCClassifierCV", "SparseAUCPath", "StoIHTClassifier",
+        ),
+        "sparseauc",
+    ),
     "OPAUCState": "sparseauc.baselines.opauc",
-    "SHTAUCClassifier": "sparseauc",
-    "SOLAMClassifier": "sparseauc",
-    "SPAMClassifier": "sparseauc",
-    "SharedListClassifier": "sparseauc",
     "Solution": "sparseauc.solvers.exchange",
-    "SparseAUCClassifier": "sparseauc",
-    "SparseAUCClassifierCV": "sparseauc",
-    "SparseAUCPath": "sparseauc",
-    "StoIHTClassifier": "sparseauc",
-}
+}  # fmt: skip
 
 
 class ModelFileError(ValueError):

@@ -5,6 +5,7 @@ Whatever would lose or change data is refused unless an option asks for it, and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,15 @@ import numpy.typing as npt
 from ..._text import listed, quoted, shortened
 from ..scorecard import ColumnType, Input
 from .checks import warn_of_gaps, warn_of_repeated_ids, warn_of_suspects
-from .columns import dense_column, entries_where, is_given, is_sparse, labels_as_text, texts
+from .columns import (
+    dense_column,
+    entries_where,
+    is_given,
+    is_number,
+    is_sparse,
+    labels_as_text,
+    texts,
+)
 from .features import MAX_LEVELS, Text, encode_columns
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
@@ -256,8 +265,8 @@ def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
     if source.target is not None:
         return rules.target or "y", labels_as_text(source.target.tolist())
     if rules.target is None:
-        names = [repr(name) for name in source.frame.column_names]
-        hint = f"--target, one of {listed(names, 8)}" if names else "--target-file"
+        names = source.frame.column_names
+        hint = f"--target, one of {quoted(names, 8)}" if names else "--target-file"
         raise DataError(f"{source.name}: which column is the outcome? Give {hint}")
     labels = _read_column(source, rules.target, "--target")
     written = {label for label in labels.tolist() if label is not None}
@@ -310,39 +319,34 @@ def _code_classes(
 
     Three or more classes without ``positive`` are added to the problems.
     """
-    classes, counts = np.unique(labels.astype(np.str_), return_counts=True)
-    by_value = sorted(zip(classes.tolist(), counts.tolist(), strict=True), key=_sort_key)
-    named = listed([f"{label!r} ({count} rows)" for label, count in by_value], 8)
-    if classes.size < 2:
+    counts = Counter(labels.tolist())
+    # Numbers in their order, text after them in its own.
+    classes = sorted(
+        counts, key=lambda one: (0, float(one), one) if is_number(one) else (1, 0, one)
+    )
+    named = listed([f"{label!r} ({counts[label]} rows)" for label in classes], 8)
+    if len(classes) < 2:
         raise DataError(f"{target!r} has only one class: {named or 'no labels at all'}")
     if positive is None:
-        if classes.size > MAX_LEVELS:
+        if len(classes) > MAX_LEVELS:
             raise DataError(
-                f"{target!r} has {classes.size} different values ({named}) and looks like a "
+                f"{target!r} has {len(classes)} different values ({named}) and looks like a "
                 "measurement: the outcome must have two classes"
             )
-        chosen = by_value[-1][0]
-        if classes.size > 2:
+        chosen = classes[-1]
+        if len(classes) > 2:
             problems.append(
                 DataError(
-                    f"{target!r} has {classes.size} classes: {named}. --positive compares one of "
+                    f"{target!r} has {len(classes)} classes: {named}. --positive compares one of "
                     "them with the rest",
                     ["--positive", chosen],
                 )
             )
     else:
-        chosen = _find_class(positive, classes.tolist(), named, target)
-    rest = [label for label, _ in by_value if label != chosen]
+        chosen = _find_class(positive, classes, named, target)
+    rest = [label for label in classes if label != chosen]
     negative = rest[0] if len(rest) == 1 else f"not {chosen}"
     return (labels == chosen).astype(np.int64), negative, chosen
-
-
-def _sort_key(item: tuple[str, int]) -> tuple[bool, float, str]:
-    """Numbers in their order, text after them in its own."""
-    try:
-        return False, float(item[0]), item[0]
-    except ValueError:
-        return True, 0.0, item[0]
 
 
 def _find_class(positive: str, classes: list[str], named: str, target: str) -> str:
