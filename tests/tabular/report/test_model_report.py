@@ -244,6 +244,17 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     assert f"{roc.auc:.3f}" in report.glance["AUC (95 % interval)"]
 
 
+def test_an_extreme_value_does_not_hide_the_calibration():
+    """Its probability is 1 to the last digit."""
+    y = (np.arange(200) % 3 == 0).astype(np.int64)
+    X = np.random.default_rng(0).normal(size=(200, 3)) + np.outer(y, [1.5, 0, 0])
+    X[0, 0] = 1e4
+    table = Table(X, tuple(map(Input, "abc")), y, "state", "well", "ill", source="t.csv")
+    summary = fit_table(table, FitSettings(k=1, alpha=1.0, stability_pairs=0))
+    caption = element(build_model_report(summary), "calibration").caption
+    assert re.search(r"intercept [+-][0-9.]+ ± [0-9.]+ ", caption)
+
+
 def test_calibration_tells_the_ends_of_its_intervals(tuned, tuned_report):
     calibration, decision = element(tuned_report, "calibration").panels
     positive = tuned.table.y == 1

@@ -469,7 +469,9 @@ def _show_probability(summary: FitSummary, nested: NestedScores) -> list[Element
         ],
     )
     p = cross_fitted_probabilities(nested.scores, positive, nested.folds)
-    calibration = calibration_text(check_calibration(logit(p), positive))
+    # A probability is rounded to 1 where a value is extreme.
+    log_odds = logit(np.clip(p, 1e-15, 1 - 1e-15))
+    calibration = calibration_text(check_calibration(log_odds, positive))
     brier = brier_score_loss(positive, p)
     curves = Figure(
         "calibration",
