@@ -308,22 +308,29 @@ class PartlyGathered(StandardisedGram):
     integer=st.booleans(),
     first=st.sampled_from([1, 5, 20]),
     n_fixed=st.integers(0, 2),
+    estimates=st.booleans(),
+    thorough=st.booleans(),
+    kept=st.sampled_from([0, 2**23]),
 )
-def test_estimates_of_what_is_not_gathered_change_no_list(
-    seed, d, k, alphas, integer, first, n_fixed
+def test_what_is_gathered_when_changes_no_list(
+    seed, d, k, alphas, integer, first, n_fixed, estimates, thorough, kept
 ):
     X, y = problem(seed, 60, d, integer)
     restrictions = Restrictions(np.arange(min(n_fixed, k, d)))
     gram = PartlyGathered(class_moments(X, y))
-    known = KnownH(gram)
-    with mock.patch.object(working_set, "_PER_CEILING", 0):
+    known = KnownH(gram, estimates=estimates)
+    settings = {"first": first, "thorough": thorough}
+    with (
+        mock.patch.object(working_set, "_PER_CEILING", 0),
+        mock.patch.object(working_set, "_KEPT_NUMBERS", kept),
+    ):
         for alpha in alphas:
             arguments = min(k, d), alpha, restrictions
-            expected = exchange_path(gram_of(X, y), *arguments, first=first)
+            expected = exchange_path(gram_of(X, y), *arguments, **settings)
             path = None
             while path is None:
                 try:
-                    path = exchange_path(gram, *arguments, known, first=first)
+                    path = exchange_path(gram, *arguments, known, **settings)
                 except NotGathered as missing:
                     more = gram.gathered | missing
                     assert len(more.rows) + len(more.block) > (

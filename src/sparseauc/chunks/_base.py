@@ -54,12 +54,15 @@ class Chunks(ABC):
     n_passes : int
         Number of passes since the start of a fit. Reading the labels counts only if columns may
         have to be computed or read with them.
+    in_device_memory : bool
+        Whether the rows lie in the memory of a GPU, where passes are quick.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     feature_names: npt.NDArray[np.object_] | None = None
     n_passes: int = 0
+    in_device_memory: bool = False
 
     # Largest amount of data that a pass may send to each worker.
     max_payload_bytes: ClassVar[int] = 2**28

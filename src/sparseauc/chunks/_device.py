@@ -61,6 +61,7 @@ class DeviceChunks(SequentialChunks):
         if streamed is None:
             streamed = not is_tensor(X) and device.type == "cuda" and nbytes > usable_bytes(device)
         self.streamed = streamed
+        self.in_device_memory = device.type == "cuda" and not streamed
         if streamed:
             self.rows = as_tensor(np.asarray(X))
         else:

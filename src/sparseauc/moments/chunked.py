@@ -87,6 +87,8 @@ class GatheredMoments:
     parts : list of ClassMoments
     whole : bool
         Whether all of H is gathered.
+    quick : bool
+        Whether further passes take next to no time.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class GatheredMoments:
         if strata is not None:
             partitions = [partition.within(strata) for partition in partitions]
         self._chunks = chunks
+        self.quick = chunks.in_device_memory
         self._known: list[npt.NDArray[Any]] = [positive]
         for partition in partitions:
             self._known.append(partition.part)

@@ -122,7 +122,8 @@ class PathSearch:
         self.moments, self._ks, self._restrictions = moments, ks, restrictions
         self._first, self._thorough = first, thorough
         self._gram = StandardisedGram(moments)
-        self._known = KnownH(self._gram)
+        gathered = getattr(moments, "gathered", None)
+        self._known = KnownH(self._gram, estimates=gathered is None or not gathered.quick)
         self._found: dict[float, list[Solution]] = {}
 
     def run(self, alphas: Array) -> SparseAUCPath:

@@ -302,7 +302,7 @@ def _lists_by_exchanges(
         known.fetch(support)
         _, after = exchange_table(
             fitted.gram,
-            known.part(support, slice(None)),
+            known.rows[known.positions(support)],
             support,
             fitted.alpha,
             fitted.restrictions,

@@ -21,6 +21,7 @@ and q may be replaced by what all supports of a stage together leave of the colu
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -60,7 +61,7 @@ _FIRST_CEILING = 6
 # Up to this ceiling a stage settles the lower half of its lengths, and members are kicked out in
 # turn; above it, three quarters.
 _HIGH = 48
-# Columns checked at a time, so that no copy of all rows is made, and in the cache.
+# Columns above which a rough bound is worth its while, and columns checked at a time.
 TILE, _STRIP = 8192, 512
 # Columns that differ by no more than this, on the standardised scale, are equal.
 EQUAL = 1e-12
@@ -95,61 +96,102 @@ class KnownH:
     Parameters
     ----------
     gram : StandardisedGram
+    estimates : bool, default=True
+        Whether to estimate; else searches stop at once where something is missing, to go on when
+        it is gathered: better where passes are quicker than searches.
 
     Attributes
     ----------
+    rows : ndarray of shape (room, d)
+        Rows of H, in their ``positions``.
     missing : NotGathered
-        What was estimated since ``forget_estimates``: an answer is none while there is any.
+        What was estimated since ``begin``: an answer is none while there is any.
+    checks : dict
+        What checks found, for searches that begin again when more of H was gathered.
+    begun : dict
+        Searches as they were when they first met an estimate, to go on from there.
     """
 
-    def __init__(self, gram: StandardisedGram) -> None:
-        self._gram = gram
-        self._rows: dict[int, Array] = {}
-        self._estimated: dict[int, Array] = {}
+    def __init__(self, gram: StandardisedGram, *, estimates: bool = True) -> None:
+        self._gram, self._estimates = gram, estimates
+        d = gram.n_features
+        self.rows = np.empty((0, d))
+        self._position = np.full(d, -1, np.int64)
+        self._n_rows = 0
+        self._is_exact = np.zeros(d, np.bool_)
+        self._estimated: set[int] = set()
+        # Of what columns whose rows are exact have in common.
+        self._inverse: Array | None = None
         self._columns = np.empty(0, np.int64)
         self._block = np.empty((0, 0))
         self._n_exact = 0
-        self._place = np.full(gram.n_features, -1, np.int64)
-        # What checks found, for searches that begin again when more of H was gathered.
+        self._place = np.full(d, -1, np.int64)
+        self._search: _Search | None = None
+        self.missing = NotGathered()
         self.checks: dict[tuple[Any, ...], Indices] = {}
-        self.missing = NotGathered()
+        self.begun: dict[tuple[float, float], _Search] = {}
 
-    def forget_estimates(self) -> None:
-        """Go back to what is exact."""
+    def begin(self, search: _Search) -> None:
+        """Forget all estimates, and keep the search as it is when it meets the first new one."""
+        self._search = search
         self.missing = NotGathered()
-        self._estimated = {}
+        self._estimated = set()
         self._place[self._columns[self._n_exact :]] = -1
         self._columns = self._columns[: self._n_exact]
         self._block = self._block[: self._n_exact, : self._n_exact]
 
+    def _lack(self, missing: NotGathered) -> None:
+        if self._search is not None and not self.missing:
+            search = self._search
+            self.begun[search.key] = search.copy() if self._estimates else search
+        if not self._estimates:
+            raise missing
+        self.missing |= missing
+
     def fetch(self, columns: Indices) -> bool:
         """Compute the rows of some columns that are not known yet; say whether all are exact."""
-        wanted = [j for j in columns.tolist() if j not in self._rows]
-        room = max(_KEPT_NUMBERS // self._gram.n_features, 2 * columns.size)
-        if len(self._rows) + len(wanted) > room:
-            self._rows, wanted = {}, columns.tolist()  # no room for more: begin again
+        self._make_room(columns)
+        wanted = columns[~self._is_exact[columns]]
+        if wanted.size == 0:
+            return True
         try:
-            self._compute_rows(wanted)
+            self.rows[self.positions(wanted)] = self._gram.rows(wanted)
         except NotGathered as missing:
-            self.missing |= missing
-            self._compute_rows([j for j in wanted if j not in missing.rows])
-            lacking = sorted(missing.rows - self._estimated.keys())
-            estimates = self._estimate(np.array(lacking, np.int64), np.arange(self._place.size))
-            self._estimated |= zip(lacking, estimates, strict=True)
+            self._lack(missing)
+            lacking = np.isin(wanted, list(missing.rows))
+            self.fetch(wanted[~lacking])
+            new = np.array(sorted(set(wanted[lacking].tolist()) - self._estimated), np.int64)
+            self.rows[self.positions(new)] = self._estimate(new, slice(None))
+            self._estimated |= set(new.tolist())
             return False
+        self._is_exact[wanted] = True
+        self._inverse = None
         return True
 
-    def _compute_rows(self, columns: list[int]) -> None:
-        if columns:
-            self._rows |= zip(columns, self._gram.rows(np.array(columns, np.int64)), strict=True)
+    def _make_room(self, columns: Indices) -> None:
+        """Give positions to columns without one; all others are dropped where there is no room."""
+        d = self._position.size
+        room = min(max(_KEPT_NUMBERS // d, 2 * columns.size), d)
+        new = columns[self._position[columns] < 0]
+        if self._n_rows + new.size > room:
+            self._position[:] = -1
+            self._is_exact[:] = False
+            self._estimated, self._inverse, self._n_rows, new = set(), None, 0, columns
+        if room > self.rows.shape[0]:
+            rows = np.empty((room, d))
+            rows[: self._n_rows] = self.rows[: self._n_rows]
+            self.rows = rows
+        self._position[new] = np.arange(self._n_rows, self._n_rows + new.size)
+        self.rows[self._n_rows : self._n_rows + new.size] = 0.0
+        self._n_rows += new.size
 
-    def part(self, columns: Indices, others: slice | Indices) -> Array:
+    def positions(self, columns: Indices) -> Indices:
+        """Where the rows of columns that were fetched are."""
+        return self._position[columns]
+
+    def part(self, columns: Indices, others: Indices) -> Array:
         """Rows of columns that were fetched, restricted to some other columns."""
-        part = np.empty((columns.size, self._gram.delta[others].size))
-        for row, column in zip(part, columns.tolist(), strict=True):
-            known = self._rows if column in self._rows else self._estimated
-            row[:] = known[column][others]
-        return part
+        return self.rows[self.positions(columns)[:, None], others]
 
     def block(self, columns: Indices, others: Indices | None = None) -> Array:
         """H of some columns among themselves, or with others that were asked for before."""
@@ -162,7 +204,7 @@ class KnownH:
             try:
                 block[old:] = self._gram.block(new, every)
             except NotGathered as missing:
-                self.missing |= missing
+                self._lack(missing)
                 exact = False
                 block[old:] = self._estimate(new, every)
                 lacking = sorted(missing.block | missing.rows)
@@ -178,18 +220,24 @@ class KnownH:
         across = self._place[columns if others is None else others]
         return self._block[self._place[columns][:, None], across]
 
-    def _estimate(self, columns: Indices, others: Indices) -> Array:
-        """H of some columns with others, by what the rows that are known explain of both."""
-        delta, known = self._gram.delta, np.array(sorted(self._rows), np.int64)
-        left, right, within = (
-            self.part(known, some) - np.outer(delta[known], delta[some])
-            for some in (columns, others, known)
-        )
-        within += _NEARLY_NOTHING * np.diag(self._gram.diagonal[known])
-        estimate: Array = np.outer(delta[columns], delta[others])
-        estimate += np.linalg.solve(within, left).T @ right
-        same = columns[:, None] == others
-        return np.where(same, self._gram.diagonal[others], estimate)
+    def _estimate(self, columns: Indices, others: slice | Indices) -> Array:
+        """H of some columns with others, by what the rows that are exact explain of both."""
+        delta, diagonal = self._gram.delta, self._gram.diagonal
+        known = np.flatnonzero(self._is_exact)
+        inverse = self._inverse
+        if inverse is None:
+            within = self.part(known, known) - np.outer(delta[known], delta[known])
+            within += _NEARLY_NOTHING * np.diag(diagonal[known])
+            self._inverse = inverse = np.asarray(np.linalg.inv(within))
+        left = self.part(known, columns) - np.outer(delta[known], delta[columns])
+        # Estimates count nothing, so that rows need not be copied.
+        shares = np.zeros((columns.size, self._n_rows))
+        shares[:, self.positions(known)] = left.T @ inverse
+        estimate: Array = shares @ self.rows[: self._n_rows, others]
+        on_delta = delta[columns] - shares[:, self.positions(known)] @ delta[known]
+        estimate += np.outer(on_delta, delta[others])
+        same = columns[:, None] == np.arange(delta.size)[others]
+        return np.where(same, diagonal[others], estimate)
 
 
 def exchange_path(
@@ -236,14 +284,16 @@ def exchange_path(
     """
     restrictions = restrictions or Restrictions()
     known = known or KnownH(gram)
-    known.forget_estimates()
-    search = _Search(gram, alpha, restrictions, known, money, first, thorough)
-    supports: list[Indices] = []
+    search = known.begun.pop((alpha, money), None)
+    if search is None:
+        search = _Search(gram, alpha, restrictions, known, money, first, thorough)
+    known.begin(search)
     for sizes, ceiling in stages(k_max):
-        supports += search.settle(sizes, ceiling)
-        if search.exhausted:
-            break
-    supports = search.replace_by_first_of_equals(supports[: k_max + 1 - search.lowest])
+        if sizes[-1] > search.last:
+            search.settle(sizes, ceiling)
+    if known.missing:
+        raise known.missing
+    supports = search.replace_by_first_of_equals(search.supports[: k_max + 1 - search.lowest])
     path = [search.solve(support) for support in supports]
     if known.missing:
         raise known.missing
@@ -395,15 +445,15 @@ def _factorise(P: Array, *, bound: bool) -> tuple[Array, float]:
 
 
 @kernel
-def _screen(rows, h, outside, factor, smallest, solved, joins, gradients, possible):  # type: ignore[no-untyped-def]
+def _screen(rows, union, h, outside, factor, smallest, solved, joins, gradients, possible):  # type: ignore[no-untyped-def]
     """Find the columns that may take a place in a support: no farther off than they are hidden.
 
     Hidden is a column by √h − √(what the union of the supports explains of it).
 
     Parameters
     ----------
-    rows : ndarray of shape (u, c)
-        H of the union of the supports with c columns.
+    rows, union : ndarray of shape (r, c), and int64 ndarray of shape (u,)
+        Rows of H with c columns, and which of these are of the union of the supports.
     h, outside : ndarrays of shape (c,)
         H_jj + alpha, and whether the column is looked at.
     factor : ndarray of shape (u, u)
@@ -418,7 +468,7 @@ def _screen(rows, h, outside, factor, smallest, solved, joins, gradients, possib
     possible : bool ndarray of shape (s, c)
         False on entry; whether a column may take a place in a support on return.
     """
-    (u, c), count = rows.shape, solved.sizes.size
+    u, c, count = union.size, h.size, solved.sizes.size
     near, left = np.empty(_STRIP, np.int64), np.empty((u, _STRIP))
     reach, explained = np.empty(_STRIP), np.empty(_STRIP)
     for low in range(0, c, _STRIP):
@@ -428,14 +478,14 @@ def _screen(rows, h, outside, factor, smallest, solved, joins, gradients, possib
         for s in range(count):
             g = gradients[s, low : low + m]
             for p in range(solved.sizes[s]):
-                w, row = solved.w[s, p], rows[solved.places[s, p], low : low + m]
+                w, row = solved.w[s, p], rows[union[solved.places[s, p]], low : low + m]
                 for j in range(m):
                     g[j] += w * row[j]
             for j in range(m):
                 reach[j] = max(reach[j], abs(g[j]) * solved.reach[s])
         if smallest > 0.0:
             for p in range(u):
-                row = rows[p, low : low + m]
+                row = rows[union[p], low : low + m]
                 for j in range(m):
                     explained[j] += row[j] * row[j]
         # Those that are no farther off than a rough bound on how far they are hidden.
@@ -453,7 +503,7 @@ def _screen(rows, h, outside, factor, smallest, solved, joins, gradients, possib
         for p in range(factor.shape[0]):
             part = left[p, :size]
             for i in range(size):
-                part[i] = rows[p, low + near[i]]
+                part[i] = rows[union[p], low + near[i]]
             for o in range(p):
                 multiple, earlier = factor[p, o], left[o, :size]
                 for i in range(size):
@@ -476,6 +526,10 @@ class _Search:
 
     Attributes
     ----------
+    supports : list of ndarrays of int64
+        The best supports of the sizes that are settled, from the smallest on.
+    last : float
+        The largest size that is settled; infinity where columns run out.
     lowest : int
         Size of the smallest support: the number of fixed columns that count.
     exhausted : bool
@@ -510,33 +564,52 @@ class _Search:
         self._W = np.empty(0, np.int64)
         self._H = np.empty((0, 0))
         self._place = np.full(gram.n_features, -1, np.int64)
-        self._ceiling = 0
+        self.supports: list[Indices] = []
+        self.last, self._ceiling, self._finished = -1.0, 0, False
         self._state: State | None = None
         self._found: Found | None = None
         self._n_settled = 0
         self.lowest, self.exhausted = 0, False
 
     @property
+    def key(self) -> tuple[float, float]:
+        """Ridge and money."""
+        return self._alpha, self._money
+
+    def copy(self) -> _Search:
+        """The search as it is, to go on from here."""
+        other = copy.copy(self)
+        shared = {id(self._H): self._H}
+        for name in ("_place", "_checked", "_found", "_state", "supports"):
+            setattr(other, name, copy.deepcopy(getattr(self, name), shared))
+        return other
+
+    @property
     def _whole(self) -> bool:
         """Whether all columns there are to choose from are in the working set."""
         return self._W.size == self._by_worth.size
 
-    def settle(self, sizes: range, ceiling: int) -> list[Indices]:
+    def settle(self, sizes: range, ceiling: int) -> None:
         """Find the best supports of some sizes; fewer where columns run out."""
-        self._widen(ceiling)
-        found, finished = self._sweep(ceiling, sizes), not self._thorough
+        if self._ceiling < ceiling:
+            self._widen(ceiling)
+            self._sweep(ceiling, sizes)
+            self._ceiling, self._finished = ceiling, not self._thorough
         while True:
+            found = self._found
+            assert found is not None
             last = int(np.flatnonzero(found.explained > -np.inf)[-1])
             self.exhausted = last < sizes[-1]
             within = [k for k in sizes if self.lowest <= k <= last]
             supports = [self._W[_support(found, k)] for k in within]
             if self._take_in_helpful(found, supports):
-                found = self._sweep(ceiling, sizes)
-            elif finished or not self._escape(ceiling):
+                self._sweep(ceiling, sizes)
+            elif self._finished or not self._escape(ceiling):
                 break
             else:
-                finished = True
-        return [np.sort(support) for support in supports]
+                self._finished = True
+        self.supports += [np.sort(support) for support in supports]
+        self.last = np.inf if self.exhausted else sizes[-1]
 
     def _take_in_helpful(self, found: Found, supports: list[Indices]) -> bool:
         """Take in columns that would better what was found; say whether there are any."""
@@ -663,29 +736,25 @@ class _Search:
         # A support that explains everything is not bettered.
         solved.reach[1.0 - solved.explained < tolerance] = -1.0
         outside = self._usable & (self._place < 0)
+        rows, at, h = self._known.rows, self._known.positions(union), gram.diagonal + alpha
+        gradients = np.tile(gram.delta, (len(supports), 1))
+        possible = np.zeros(gradients.shape, np.bool_)
+        _screen(rows, at, h, outside, factor, smallest, solved, joins, gradients, possible)
         worth = np.full(outside.size, -np.inf)
-        for low in range(0, outside.size, TILE):
-            tile = slice(low, low + TILE)
-            part = self._known.part(union, tile)
-            h = gram.diagonal[tile] + alpha
-            gradients = np.tile(gram.delta[tile], (len(supports), 1))
-            possible = np.zeros(gradients.shape, np.bool_)
-            _screen(part, h, outside[tile], factor, smallest, solved, joins, gradients, possible)
-            for number in np.flatnonzero(possible.any(axis=1)).tolist():
-                k = int(solved.sizes[number])
-                place, M = solved.places[number, :k], solved.M[number, :k, :k]
-                chosen = np.flatnonzero(possible[number])
-                some = part[place[:, None], chosen]
-                columns, support = low + chosen, union[place]
-                gains = exchange_gains(
-                    M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
-                    solved.w[number, :k], M, np.flatnonzero(~fixed[place]),
-                    joins and number == solved.sizes.size - 1,
-                    restrictions.exchanges(support, columns, self._money),
-                    restrictions.signs_of(support), restrictions.signs_of(columns),
-                )  # fmt: skip
-                gains /= max(solved.explained[number], LEAST_EXPLAINED)
-                worth[low + chosen] = np.maximum(worth[low + chosen], gains)
+        for number in np.flatnonzero(possible.any(axis=1)).tolist():
+            k = int(solved.sizes[number])
+            place, M = solved.places[number, :k], solved.M[number, :k, :k]
+            chosen = np.flatnonzero(possible[number])
+            some, support = rows[at[place][:, None], chosen], union[place]
+            gains = exchange_gains(
+                M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
+                solved.w[number, :k], M, np.flatnonzero(~fixed[place]),
+                joins and number == solved.sizes.size - 1,
+                restrictions.exchanges(support, chosen, self._money),
+                restrictions.signs_of(support), restrictions.signs_of(chosen),
+            )  # fmt: skip
+            gains /= max(solved.explained[number], LEAST_EXPLAINED)
+            worth[chosen] = np.maximum(worth[chosen], gains)
         helpful = int(np.count_nonzero(worth > MIN_RELATIVE_GAIN))
         if helpful == 0:
             return np.empty(0, np.int64)
