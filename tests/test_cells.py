@@ -53,6 +53,24 @@ def lower(X, positive):
     return np.flatnonzero(X[positive].mean(axis=0) <= X[~positive].mean(axis=0))
 
 
+def candidates(X, positive, direction, k):
+    """The gene of the highest AUC, and all genes but the ten, or 2k, of the highest.
+
+    Of equals, those come first whose means differ most beside their deviations.
+    """
+    aucs = np.array([fast_auc(column, positive) for column in X.T])
+    if direction == "up":
+        aucs[lower(X, positive)] = -1
+    else:
+        aucs = np.abs(aucs - 0.5)
+    type_, rest = X[positive], X[~positive]
+    t = np.abs(type_.mean(axis=0) - rest.mean(axis=0))
+    t /= np.sqrt(type_.var(axis=0) + rest.var(axis=0)) + 1e-300
+    kept = np.lexsort((-t, -aucs))[: max(10, 2 * k)]
+    kept = kept[aucs[kept] >= 0]
+    return {"always_include": kept[:1], "exclude": np.setdiff1d(np.arange(aucs.size), kept)}
+
+
 def coefficients(panels, adata, group):
     rows = panels[panels["group"] == group]
     coef = np.zeros(adata.n_vars)
@@ -81,9 +99,9 @@ def test_panels_are_those_of_the_classifier(direction, alpha):
     X, y = dense(adata)[labelled], adata.obs["type"].to_numpy()[labelled]
     for name in TYPES:
         positive = y == name
-        model = SparseAUCClassifier(
-            k=4, alpha=alpha, exclude=lower(X, positive) if direction == "up" else None
-        ).fit(X, positive, sample_weight=balanced(positive))
+        model = SparseAUCClassifier(k=4, alpha=alpha, **candidates(X, positive, direction, 4)).fit(
+            X, positive, sample_weight=balanced(positive)
+        )
         assert_allclose(coefficients(panels, adata, name), model.coef_[0], rtol=1e-8, atol=1e-12)
         rows = panels[panels["group"] == name]
         standardised = rows["coefficient"] * model.scale_[adata.var_names.get_indexer(rows["gene"])]
@@ -144,7 +162,7 @@ def test_panel_auc_is_that_of_cells_that_had_no_part_in_the_choice(direction):
     adata = made(n=100)
     rng = np.random.default_rng(1)
     adata.obs["donor"] = pd.Categorical(rng.choice(["a", "b", "c"], 100))
-    marker_panel(adata, "type", k=3, cv="donor", direction=direction)
+    marker_panel(adata, "type", k=3, alpha=1.0, cv="donor", direction=direction)
     found = adata.uns["marker_panel"]["panel_auc"]
     assert found.index.tolist() == TYPES
     assert found.columns.tolist() == ["1", "2", "3"]
@@ -156,13 +174,42 @@ def test_panel_auc_is_that_of_cells_that_had_no_part_in_the_choice(direction):
             test = (adata.obs["donor"] == donor).to_numpy()
             path = sparse_auc_path(
                 X[~test], positive[~test], ks=[1, 2, 3], sample_weight=balanced(positive[~test]),
-                exclude=lower(X[~test], positive[~test]) if direction == "up" else (),
+                **candidates(X[~test], positive[~test], direction, 3),
             )  # fmt: skip
             weight = positive[test].sum() * (~positive[test]).sum()
             scores = [X[test] @ path.coef(k, 1.0) for k in (1, 2, 3)]
             correct += weight * np.array([fast_auc(score, positive[test]) for score in scores])
             pairs += weight
         assert_allclose(found.loc[name], correct / pairs, rtol=1e-12)
+
+
+def test_the_ridge_is_the_one_of_the_highest_auc_on_cells_left_out():
+    adata = made(n=100)
+    adata.obs["donor"] = pd.Categorical(np.random.default_rng(1).choice(["a", "b", "c"], 100))
+    panels = marker_panel(adata, "type", k=3, cv="donor")
+    chosen = dict(zip(TYPES, adata.uns["marker_panel"]["alphas"], strict=True))
+    assert set(chosen.values()) == {1.0, 10.0}
+    fixed, tables = {}, {}
+    for alpha in (1.0, 10.0):
+        fixed[alpha] = marker_panel(adata, "type", k=3, alpha=alpha, cv="donor")
+        tables[alpha] = adata.uns["marker_panel"]["panel_auc"]
+    for name in TYPES:
+        alpha = chosen[name]
+        assert tables[alpha].loc[name, "3"] == max(
+            table.loc[name, "3"] for table in tables.values()
+        )
+        mine, theirs = (table[table["group"] == name] for table in (panels, fixed[alpha]))
+        assert_same(mine.drop(columns="panel_auc"), theirs.drop(columns="panel_auc"), rtol=1e-9)
+
+
+def test_a_fold_is_judged_with_the_ridge_that_the_others_choose():
+    aucs = np.zeros((3, 2, 1))
+    aucs[:, 0, 0] = 0.9, 0.7, 0.7
+    aucs[:, 1, 0] = 0.5, 0.8, 0.8
+    at, judged = cells._choose_ridge(aucs, np.array([2.0, 1.0, 1.0]))
+    # 1.8 + 0.7 + 0.7 against 1.0 + 0.8 + 0.8; without the first fold the second ridge is better.
+    assert at == 0
+    assert_allclose(judged, [(2 * 0.5 + 0.7 + 0.7) / 4])
 
 
 def test_folds_hold_a_share_of_every_type_and_follow_the_seed():
@@ -197,10 +244,11 @@ def test_without_cv_there_is_no_panel_auc_and_the_panels_are_the_same():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         without = marker_panel(adata, "type", k=3, cv=None)
+    assert adata.uns["marker_panel"]["alphas"].tolist() == [1.0, 1.0, 1.0]
     assert without["panel_auc"].isna().all()
     assert_same(
         without.drop(columns="panel_auc"),
-        marker_panel(adata, "type", k=3, random_state=5).drop(columns="panel_auc"),
+        marker_panel(adata, "type", k=3, alpha=1.0, random_state=5).drop(columns="panel_auc"),
         rtol=1e-9,
     )
 
@@ -468,13 +516,16 @@ def test_rare_cells_of_a_gastrula(load_csr, data_folder):
     panels = marker_panel(adata, "type", k=3, groups=["PGC", "Erythroblasts"])
     assert panels["n_cells"].unique().tolist() == [7, 32]
     assert (panels["panel_auc"] > 0.95).all()
-    for name in ("PGC", "Erythroblasts"):
+    alphas = adata.uns["marker_panel"]["alphas"]
+    for name, alpha in zip(("PGC", "Erythroblasts"), alphas, strict=True):
         positive = y == name
+        dense = X.toarray().astype(np.float64)
         path = sparse_auc_path(
-            X.astype(np.float64), positive, ks=[1, 2, 3], sample_weight=balanced(positive),
-            exclude=lower(X.toarray().astype(np.float64), positive),
+            dense, positive, ks=[1, 2, 3], alphas=[1.0, 10.0], sample_weight=balanced(positive),
+            **candidates(dense, positive, "up", 3),
         )  # fmt: skip
-        assert_allclose(coefficients(panels, adata, name), path.coef(3, 1.0), rtol=1e-6, atol=1e-9)
+        coef = path.coef(3, alpha)
+        assert_allclose(coefficients(panels, adata, name), coef, rtol=1e-6, atol=1e-9)
 
 
 # Bad input, and strange

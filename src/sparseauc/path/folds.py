@@ -13,7 +13,6 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 
-from ..moments import ClassMoments
 from ..moments.chunked import Partition
 from ..strata import Strata
 
@@ -151,19 +150,6 @@ def runs_of_splits(splits: list[Split], n: int) -> Iterator[list[Split]]:
             run = []
             seen[:] = False
     yield from ([earlier] for earlier in run)
-
-
-def all_but_one(parts: list[ClassMoments], others: ClassMoments | None) -> Iterator[ClassMoments]:
-    """For each part the sum of the others, and of ``others``, by halves: K log K sums for K."""
-    if len(parts) == 1:
-        assert others is not None
-        yield others
-        return
-    middle = len(parts) // 2
-    left, right = parts[:middle], parts[middle:]
-    outside = [] if others is None else [others]
-    yield from all_but_one(left, ClassMoments.merge([*outside, *right]))
-    yield from all_but_one(right, ClassMoments.merge([*outside, *left]))
 
 
 def rows_by_number(
