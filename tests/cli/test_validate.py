@@ -44,6 +44,15 @@ def test_numbers_groups_and_a_report(folder):
     assert "sha256 of the data" in page
 
 
+def test_few_rows_as_json(folder):
+    """With few rows the limit of a moved mean is its standard error, a number of NumPy."""
+    lines = (folder / "new.csv").read_text().splitlines()[:41]
+    (folder / "few.csv").write_text("\n".join(lines))
+    result = run("validate", folder / "m.skops", folder / "few.csv", "--json")
+    assert result.exit_code == 0, result.output
+    assert {column["moved"] for column in json.loads(result.stdout)["columns"]} <= {True, False}
+
+
 def test_predict_and_validate_agree(folder):
     both = [
         json.loads(run(name, folder / "m.skops", folder / "new.csv", "--json").stdout)["auc"]

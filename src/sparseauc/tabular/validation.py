@@ -305,7 +305,7 @@ def _compare_columns(card: ScoreCard, values: Floats) -> list[ColumnShift]:
         if known is not None and present.size and float(known["std"]) > 0:
             shift = float((entered.mean() - float(known["mean"])) / float(known["std"]))
             error = np.sqrt(1 / present.size + 1 / max(1, int(known["rows"])))
-            moved = abs(shift) > max(MOVED, CERTAIN * error)
+            moved = bool(abs(shift) > max(MOVED, CERTAIN * error))
         of = card.types.get(term.column)
         outside = 0
         if term.level is None and of is not None and of.low is not None and of.high is not None:
