@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from ._jit import FAST, REORDER, inlined_kernel, kernel
+from ._jit import FAST, REORDER, kernel
 
 # Columns handled at a time by ``add_rows``: the slice of the sum stays in the second-level cache
 # while eight rows stream past it (benchmarks/sht_auc_epoch.py).
@@ -81,17 +81,6 @@ def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
     return types.void(array, index), generate
 
 
-@inlined_kernel
-def _ask_ahead(table, rows, i):  # type: ignore[no-untyped-def]
-    """Ask for the CSR row that comes some iterations after row i."""
-    # Short rows in random order wait for memory more than they compute.
-    if i + _AHEAD < rows.size:
-        later = np.uint64(table.indptr[np.uint64(rows[i + _AHEAD])])
-        _prefetch(table.data, later)  # type: ignore[call-arg]
-        _prefetch(table.data, later + np.uint64(8))
-        _prefetch(table.indices, later)
-
-
 def score_rows(table: Any, rows: Any, w: Any, support: Any, values: Any, scores: Any) -> None:
     """``scores[i] = x_rows[i] · w``; ``values`` are the entries of w on ``support``."""
 
@@ -107,7 +96,13 @@ def _score_rows(table, rows, w, support, values, scores):  # type: ignore[no-unt
         def csr(table, rows, w, support, values, scores):  # type: ignore[no-untyped-def]
             data, indices, indptr = table.data, table.indices, table.indptr
             for i in range(rows.size):
-                _ask_ahead(table, rows, i)
+                # Short rows in random order wait for memory more than they compute: ask for a row
+                # some iterations before it is read.
+                if i + _AHEAD < rows.size:
+                    later = np.uint64(indptr[np.uint64(rows[i + _AHEAD])])
+                    _prefetch(data, later)  # type: ignore[call-arg]
+                    _prefetch(data, later + np.uint64(8))
+                    _prefetch(indices, later)
                 row = np.uint64(rows[i])
                 start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + _ONE])
                 # Two sums, so that one addition need not wait for the one before it.
@@ -153,7 +148,13 @@ def _add_rows(table, rows, multipliers, total):  # type: ignore[no-untyped-def]
         def csr(table, rows, multipliers, total):  # type: ignore[no-untyped-def]
             data, indices, indptr = table.data, table.indices, table.indptr
             for i in range(rows.size):
-                _ask_ahead(table, rows, i)
+                # Short rows in random order wait for memory more than they compute: ask for a row
+                # some iterations before it is read.
+                if i + _AHEAD < rows.size:
+                    later = np.uint64(indptr[np.uint64(rows[i + _AHEAD])])
+                    _prefetch(data, later)  # type: ignore[call-arg]
+                    _prefetch(data, later + np.uint64(8))
+                    _prefetch(indices, later)
                 row = np.uint64(rows[i])
                 start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + _ONE])
                 multiplier = multipliers[i]

@@ -160,7 +160,7 @@ def _descend_rows(table, rows, positive, step_size, alpha, memory, draws, w):  #
 
 
 class OPAUCState(RowState):
-    """OPAUC between two rows: how many of each class were ``counts``, their ``centres``, and S."""
+    """OPAUC between two rows: ``counts`` and ``centres`` of each class so far, and S."""
 
     method = "OPAUC"
     step: float = 0.0

@@ -56,7 +56,12 @@ def names_columns(method: Callable[P, T]) -> Callable[P, T]:
         try:
             return method(*arguments, **options)
         except NotFiniteError as bad:
-            raise not_finite_error(arguments[0], bad) from None
+            names = getattr(arguments[0], "feature_names_in_", None)
+            shown = bad.column if names is None else repr(names[bad.column])
+            raise ValueError(
+                f"{bad.named(shown)}. {type(arguments[0]).__name__} needs finite numbers: drop "
+                "such rows or columns, or put sklearn.impute.SimpleImputer before it in a pipeline"
+            ) from None
         except ColumnError as bad:
             names = getattr(arguments[0], "feature_names_in_", None)
             if names is None:
@@ -199,6 +204,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         X, y = self._check_table(X, y)
         return X, *self._check_labels(y, sample_weight)
 
+    @names_columns
     def _check_table(
         self, X: Any, y: Any = "no_validation", *, reset: bool = True
     ) -> tuple[Any, ...]:
@@ -209,7 +215,10 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         )  # fmt: skip
         X, *labels = checked if isinstance(checked, tuple) else (checked,)
         X = X.astype(X.dtype.newbyteorder("="), copy=False)
-        check_finite(self, X)
+        if hasattr(X, "check_format"):  # CSR
+            X.check_format(full_check=True)  # kernels trust the indices
+        if (bad := first_not_finite(X)) is not None:
+            raise NotFiniteError(*bad)
         return X, *labels
 
     def _check_is_fitted(self) -> None:
@@ -357,24 +366,6 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         self.coef_ = coef.reshape(1, -1)
         self.intercept_ = np.array([-middle], dtype=coef.dtype)
         return self
-
-
-def check_finite(estimator: Any, X: Any) -> None:
-    """Refuse NaN and infinity, naming the first row and column that hold one."""
-    if hasattr(X, "check_format"):  # CSR
-        X.check_format(full_check=True)  # kernels trust the indices
-    if (bad := first_not_finite(X)) is not None:
-        raise not_finite_error(estimator, NotFiniteError(*bad))
-
-
-def not_finite_error(estimator: Any, bad: NotFiniteError) -> ValueError:
-    """Error for an entry of X that is NaN or infinite."""
-    names = getattr(estimator, "feature_names_in_", None)
-    shown = bad.column if names is None else repr(names[bad.column])
-    return ValueError(
-        f"{bad.named(shown)}. {type(estimator).__name__} needs finite numbers: drop such rows or "
-        "columns, or put sklearn.impute.SimpleImputer before it in a pipeline"
-    )
 
 
 def _frames_of_ours() -> int:
