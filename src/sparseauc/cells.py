@@ -298,7 +298,7 @@ def shared_panel(
     >>> X[50:100, 7] += 4
     >>> adata = anndata.AnnData(np.log1p(X), obs=pd.DataFrame({"kind": kind}, map(str, range(150))))
     >>> shared_panel(adata, "kind", k=2)["gene"].tolist()
-    ['3', '7']
+    ['7', '3']
     """
     _check_number("k", k, Integral, 1)
     _check_number("min_cells", min_cells, Integral, 1)
