@@ -173,10 +173,7 @@ def main(folder):
                 rows.append((name, half_of, method, k, accuracy, auc, len(genes), seconds))
     columns = ["data", "half", "method", "k", "accuracy", "auc", "genes", "seconds"]
     table = pd.DataFrame(rows, columns=columns)
-    # Halves on which all methods were run that were run on these data at all.
-    run = table.groupby(["data", "half"])["method"].transform("nunique")
-    table = table[run == table.groupby("data")["method"].transform("nunique")]
-    halves_run = table.groupby("data")["half"].nunique()
+    halves_run = table.groupby(["data", "method"])["half"].nunique()
     both = table.groupby("method")["data"].nunique() == 2
     table = table.drop(columns="half")
     means = table.groupby(["data", "method", "k"], sort=False).mean()
@@ -191,7 +188,8 @@ def main(folder):
             one = part.loc[method]
             cells = [f"{one.accuracy[k]:.3f} / {one.auc[k]:.3f}" for k in KS]
             fewer = "" if (one.genes.to_numpy() >= KS).all() else " (fewer genes)"
-            count = halves_run.get(name, halves_run.sum())
+            run = halves_run[:, method]
+            count = run.sum() if name == "mean of both" else run[name]
             shown.append((name, count, label + fewer, *cells, f"{one.seconds.iloc[0]:.1f}"))
     report(
         "shared_panels",

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +21,7 @@ from scipy.stats import mannwhitneyu
 
 from ._optional import import_optional
 from ._text import listed
-from .chunks import SequentialChunks
+from .chunks import SequentialChunks, first_not_finite
 from .estimators import SharedListClassifier
 from .metrics import fast_auc
 from .moments import class_moments
@@ -187,15 +186,18 @@ def marker_panel(
     ridges = np.array(_RIDGES if alpha == "cv" else [alpha], np.float64)
     chosen = np.zeros(len(targets), np.int64)
     panel_auc = np.full((len(targets), k), np.nan)
-    found = []
+    # The base of the logarithm, as scanpy.pp.log1p notes it.
+    base = (adata.uns.get("log1p") or {}).get("base") or np.e
+    everyone = np.flatnonzero(label >= 0)
+    panels = []
     for number, target in enumerate(targets):
         aucs, pairs = [], []
-        for left_out in [fold_ for one, fold_ in judged if one == target]:
-            some = proposed[target, left_out]
-            cells = np.flatnonzero((label >= 0) & (fold != left_out))
-            path = _Search(values.of(cells, some), label[cells] == target, k, upward).path(ridges)
-            used, weights = path.matrix()
-            cells = np.flatnonzero((label >= 0) & (fold == left_out))
+        for left_out in [of_fold for one, of_fold in judged if one == target]:
+            some, inside = proposed[target, left_out], fold[everyone] == left_out
+            cells = everyone[~inside]
+            search = _Search(values.of(cells, some), label[cells] == target, k, upward)
+            used, weights = search.path(ridges).matrix()
+            cells = everyone[inside]
             positive = label[cells] == target
             scores = values.of(cells, some[used]) @ weights
             aucs.append([fast_auc(score, positive) for score in scores.T])
@@ -203,11 +205,13 @@ def marker_panel(
         if pairs:
             by_fold = np.reshape(aucs, (len(pairs), ridges.size, k))
             chosen[number], panel_auc[number] = _choose_ridge(by_fold, np.array(pairs, np.float64))
-        some, cells = proposed[target, _NO_FOLD], np.flatnonzero(label >= 0)
-        search = _Search(values.of(cells, some), label[cells] == target, k, upward)
-        found.append(search.panel(some, float(ridges[chosen[number]])))
-    sizes = {t: np.count_nonzero(panel.coef) for t, panel in zip(targets, found, strict=True)}
-    if short := [f"{types[t]} ({size})" for t, size in sizes.items() if size < k]:
+        some = proposed[target, _NO_FOLD]
+        search = _Search(values.of(everyone, some), label[everyone] == target, k, upward)
+        ranked, told = search.panel(float(ridges[chosen[number]]), float(base), genes.size)
+        panels.append({"names": genes[some[ranked]], **told})
+    sizes = [np.count_nonzero(panel["coefficients"]) for panel in panels]
+    names = [types[target] for target in targets]
+    if short := [f"{n} ({size})" for n, size in zip(names, sizes, strict=True) if size < k]:
         which = "higher in the type " if direction == "up" else ""
         warnings.warn(
             f"panels of fewer than {k} genes for {_listed(short)}: no other gene {which}adds to "
@@ -215,16 +219,11 @@ def marker_panel(
             stacklevel=2,
         )
     if cv is not None and np.isnan(panel_auc).any():
-        unjudged = [types[t] for t, row in zip(targets, panel_auc, strict=True) if np.isnan(row[0])]
+        unjudged = [n for n, row in zip(names, panel_auc, strict=True) if np.isnan(row[0])]
         warnings.warn(
             f"no AUC on cells left out for {_listed(unjudged)}: their cells are all in one fold",
             stacklevel=2,
         )
-    panels = [
-        _describe(panel, values, label, target, genes, adata)
-        for target, panel in zip(targets, found, strict=True)
-    ]
-    names = [types[target] for target in targets]
     adata.uns[key_added] = {
         "params": {
             "groupby": groupby,
@@ -342,26 +341,6 @@ def shared_panel(
     )
 
 
-@dataclass(frozen=True)
-class _Fitted:
-    """A panel.
-
-    Attributes
-    ----------
-    genes : ndarray of shape (k,)
-        Numbers of the genes, the one that contributes most first. Where fewer add anything, others
-        of coefficient 0 follow.
-    coef, standardised, contribution, mean, mean_rest : ndarrays of shape (k,)
-    """
-
-    genes: Indices
-    coef: Array
-    standardised: Array
-    contribution: Array
-    mean: Array
-    mean_rest: Array
-
-
 def _propose(
     reader: _Reader, label: Indices, fold: Indices, n_types: int, n_folds: int,
     models: list[tuple[int, int]], k: int, upward: bool,
@@ -411,12 +390,12 @@ class _Search:
     def __init__(
         self, expression: Array, positive: npt.NDArray[np.bool_], k: int, upward: bool
     ) -> None:
+        self._expression, self._positive, self._k = expression, positive, k
         weight = np.where(positive, 1.0 / positive.sum(), 1.0 / (~positive).sum())
         self._moments = class_moments(expression, positive, weight)
-        self._k = k
         mean, rest = self._moments.means
-        aucs = np.array([fast_auc(column, positive) for column in expression.T])
-        alone = np.where(mean > rest, aucs, -1.0) if upward else np.abs(aucs - 0.5)
+        self._aucs = np.array([fast_auc(column, positive) for column in expression.T])
+        alone = np.where(mean > rest, self._aucs, -1.0) if upward else np.abs(self._aucs - 0.5)
         self._by_auc = np.argsort(-alone, kind="stable")
         size = min(max(_CANDIDATES, 2 * k), np.count_nonzero(alone >= 0))
         first, others = self._by_auc[: min(1, size)], self._by_auc[size:]
@@ -426,27 +405,40 @@ class _Search:
         """Panels of 1 … k genes for several ridges."""
         return path_of_moments(self._moments, np.arange(1, self._k + 1), ridges, self._restrictions)
 
-    def panel(self, proposed: Indices, alpha: float) -> _Fitted:
-        """The panel of k genes, with their numbers among all."""
+    def panel(self, alpha: float, base: float, n_genes: int) -> tuple[Indices, dict[str, Array]]:
+        """The genes of the panel of k by rank, and what is told of them.
+
+        Where fewer add anything, others of coefficient 0 follow.
+        """
         path = self.path(np.array([alpha]))
         panel, standardised, _ = path.solutions[0][-1]
-        scale = path.scale[panel]
-        block = self._moments.block(panel, panel) / np.outer(scale, scale)
+        block = self._moments.block(panel, panel) / np.outer(path.scale[panel], path.scale[panel])
         block += alpha * np.eye(panel.size)
         contribution = standardised**2 / np.linalg.inv(block).diagonal()
         order = np.argsort(-contribution, kind="stable")
         spare = self._by_auc[~np.isin(self._by_auc, panel)][: self._k - panel.size]
-        nothing = np.zeros(spare.size)
-        every = np.concatenate([panel[order], spare])
-        mean, mean_rest = self._moments.means
-        return _Fitted(
-            proposed[every],
-            np.concatenate([(standardised / scale)[order], nothing]),
-            np.concatenate([standardised[order], nothing]),
-            np.concatenate([contribution[order], nothing]),
-            mean[every],
-            mean_rest[every],
+        ranked = np.concatenate([panel[order], spare])
+        standardised, contribution = (
+            np.append(values[order], np.zeros(spare.size))
+            for values in (standardised, contribution)
         )
+        # The exact distribution is out of reach where a type of few cells meets very many.
+        values, positive = self._expression[:, ranked], self._positive
+        sides = values[positive], values[~positive]
+        pvals = mannwhitneyu(*sides, use_continuity=False, method="asymptotic").pvalue
+        means = np.array(self._moments.means)[:, ranked]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            of_type, of_rest = np.expm1(means * np.log(base)) + _LITTLE
+            log_fold_change = np.where((means < 0).any(axis=0), np.nan, np.log2(of_type / of_rest))
+        return ranked, {
+            "scores": contribution,
+            "logfoldchanges": log_fold_change,
+            "pvals": pvals,
+            "pvals_adj": np.minimum(pvals * n_genes, 1.0),
+            "coefficients": standardised / path.scale[ranked],
+            "standardised": standardised,
+            "aucs": self._aucs[ranked],
+        }
 
 
 def _choose_ridge(aucs: Array, pairs: Array) -> tuple[int, Array]:
@@ -473,18 +465,17 @@ class _Reader(SequentialChunks):
                 )
                 table = table.to_memory()
             table = table.tocsr()
-        self._table = table
-        self.feature_names = self._genes = genes
-        self._cells = cells
+        self._table, self._genes, self._cells = table, genes, cells
+        self.feature_names = genes
         self.shape = table.shape
         self.dtype = np.dtype(table.dtype)
         sparse = getattr(table, "format", None) == "csr"
         self._step = max(_LEAST_ROWS, (_SPARSE_CHUNK if sparse else _DENSE_CHUNK) // genes.size)
 
-    def __call__(self) -> Iterator[tuple[slice, Any]]:
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Give the chunks in turn."""
         for first in range(0, self._table.shape[0], self._step):
-            where = slice(first, min(first + self._step, self._table.shape[0]))
-            chunk: Any = self._table[where]
+            chunk: Any = self._table[first : first + self._step]
             chunk = chunk.tocsr() if _is_sparse(chunk) else np.asarray(chunk)
             if chunk.dtype not in (np.float32, np.float64):
                 chunk = chunk.astype(np.float64)
@@ -492,38 +483,17 @@ class _Reader(SequentialChunks):
                 # Not in place: a chunk of all rows may be the caller's table itself.
                 chunk = chunk.copy()
                 chunk.sum_duplicates()
-            self._check_finite(chunk, first)
-            yield where, chunk
-
-    def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Give the chunks in turn."""
-        for _, chunk in self():
+            if (bad := first_not_finite(chunk)) is not None:
+                row, column, value = bad
+                raise ValueError(
+                    f"gene {self._genes[column]!r} is {value} in cell "
+                    f"{self._cells[first + row]!r}: panels need finite numbers"
+                )
             yield chunk if columns is None else chunk[:, columns]
 
     def target(self) -> None:
         """Types are given beside the table."""
         return
-
-    def _check_finite(self, chunk: Any, first: int) -> None:
-        values = chunk.data if _is_sparse(chunk) else chunk
-        with np.errstate(over="ignore", invalid="ignore"):
-            # A finite sum proves all entries finite and costs no memory; sums may overflow.
-            if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
-                return
-        bad = np.argwhere(~np.isfinite(values))
-        if bad.size == 0:
-            return
-        if _is_sparse(chunk):
-            entry = int(bad[0, 0])
-            row = int(np.searchsorted(chunk.indptr, entry, side="right")) - 1
-            column, value = int(chunk.indices[entry]), values[entry]
-        else:
-            row, column = bad[0].tolist()
-            value = values[row, column]
-        raise ValueError(
-            f"gene {self._genes[column]!r} is {value} in cell {self._cells[first + row]!r}: "
-            "panels need finite numbers"
-        )
 
 
 class _Columns:
@@ -538,49 +508,6 @@ class _Columns:
         """Values of some cells and genes, dense."""
         part = self._values[cells][:, np.searchsorted(self._genes, genes)]
         return np.asarray(part.toarray() if _is_sparse(part) else part, np.float64)
-
-
-def _describe(
-    panel: _Fitted,
-    values: _Columns,
-    label: Indices,
-    target: int,
-    genes: npt.NDArray[Any],
-    adata: Any,
-) -> dict[str, npt.NDArray[Any]]:
-    """What is told of each gene of a panel, by rank."""
-    cells = np.flatnonzero(label >= 0)
-    positive = label[cells] == target
-    expression = values.of(cells, panel.genes)
-    aucs = np.array([fast_auc(column, positive) for column in expression.T])
-    # The exact distribution is out of reach where a type of few cells meets very many.
-    pvals = np.array(
-        [
-            mannwhitneyu(
-                column[positive], column[~positive], use_continuity=False, method="asymptotic"
-            ).pvalue
-            for column in expression.T
-        ]
-    )
-    # The base of the logarithm, as scanpy.pp.log1p notes it.
-    base = (adata.uns.get("log1p") or {}).get("base")
-    factor = 1.0 if base is None else float(np.log(base))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = (np.expm1(panel.mean * factor) + _LITTLE) / (
-            np.expm1(panel.mean_rest * factor) + _LITTLE
-        )
-        negative = (panel.mean < 0) | (panel.mean_rest < 0)
-        log_fold_change = np.where(negative, np.nan, np.log2(ratio))
-    return {
-        "names": genes[panel.genes],
-        "scores": panel.contribution,
-        "logfoldchanges": log_fold_change,
-        "pvals": pvals,
-        "pvals_adj": np.minimum(pvals * genes.size, 1.0),
-        "coefficients": panel.coef,
-        "standardised": panel.standardised,
-        "aucs": aucs,
-    }
 
 
 def _records(
