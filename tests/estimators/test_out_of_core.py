@@ -253,6 +253,27 @@ def test_search_equals_that_in_memory(outbreak, readings, chunks, kind):
     assert actual.auc_error_ == 0.0
 
 
+def test_many_columns_within_strata(monkeypatch):
+    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 1000)), rng.random(300) < 0.4
+    X[y, :20] += 0.5
+    strata = np.arange(300) % 3
+    model = SparseAUCClassifierCV(range(1, 9), [0.1, 10.0], cv=3)
+    asked = []
+    gather = chunked.GatheredMoments.gather
+
+    def watched(self, missing):
+        asked.append(missing)
+        gather(self, missing)
+
+    monkeypatch.setattr(chunked.GatheredMoments, "gather", watched)
+    actual = clone(model).fit(dense_chunks(X), y, strata=strata)
+    assert_same_search(actual, clone(model).fit(X, y, strata=strata))
+    assert sum(len(missing.block) for missing in asked) < 900
+    assert 0 < sum(len(missing.rows) for missing in asked) < 200
+
+
 def test_readings_are_few(outbreak, monkeypatch):
     X, y = outbreak
     rather = {"coefficients": "auc"}, {"coefficients": "logistic"}

@@ -36,10 +36,15 @@ def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassP
     return ClassPart(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
 
 
-def no_products(X: Any, shape: tuple[int, int]) -> Any:
+def index_of(index: Indices, X: Any) -> Any:
+    """Numbers, where X lies."""
+    return import_torch().from_numpy(index).to(X.device)
+
+
+def no_products(X: Any, shape: tuple[int, ...]) -> Any:
     """Zeros for products, where X lies."""
     torch = import_torch()
-    with explain_out_of_memory(f"products of {shape[0]} columns", 8 * int(np.prod(shape))):
+    with explain_out_of_memory(f"products of {shape[-2]} columns", 8 * int(np.prod(shape))):
         return torch.zeros(shape, dtype=torch.float64, device=X.device)
 
 

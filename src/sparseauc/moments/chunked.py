@@ -8,9 +8,9 @@ further ones the rows of H that solvers ask for, each time for all training sets
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,10 @@ _MOST_BYTES = 2**31
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
 _EVERYWHERE = slice(None)
+
+Answer = TypeVar("Answer")
+# A part, a class (0 positive, 1 negative), and what its products are multiplied by.
+_Counted = tuple[int, int, float]
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class GatheredMoments:
         # Products of some columns with all, and of some columns among themselves.
         self._rows = _GatheredRows()
         self._rows.add(held, [[p.positive.cross, p.negative.cross] for p in self.parts])
-        self._block = _GatheredBlock([[np.zeros((0, 0))] * 2 for _ in self.parts])
+        self._block = _GatheredBlock(len(self.parts))
 
     @property
     def n_rows(self) -> int:
@@ -157,39 +161,53 @@ class GatheredMoments:
         wanted = [(rows, None), (block, together)]
         found = self._chunks.run(_Products(self._cells, wanted, means), *self._known)
         if rows.size:
-            self._rows.add(rows, [[side[0] for side in part] for part in found])
+            self._rows.add(rows, found[0])
         if block.size:
-            self._block.add(block, [[to_host(side[1]) for side in part] for part in found])
+            self._block.add(block, to_host(found[1]))
 
-    def products(self, parts: Sequence[int], columns: Indices, mean: Array, side: int) -> Array:
-        """Σ w (x_c − mean_c)(x − mean) over one class of several parts, of shape (q, d)."""
+    def products(
+        self, parts: Sequence[int], columns: Indices, means: Sequence[Array],
+        factors: Sequence[float],
+    ) -> Array:  # fmt: skip
+        """Σ w (x_c − mean_c)(x − mean) over several parts, of shape (q, d).
+
+        Those of each class are multiplied by its factor, and added up.
+        """
         if missing := set(columns.tolist()) - self._rows.place.keys():
             raise NotGathered(rows=missing)
-        return self._summed(self._rows, parts, columns, _EVERYWHERE, mean, side)
+        return self._summed(self._rows, parts, columns, _EVERYWHERE, means, factors)
 
     def block(
-        self, parts: Sequence[int], columns: Indices, others: Indices, mean: Array, side: int
-    ) -> Array:
+        self, parts: Sequence[int], columns: Indices, others: Indices, means: Sequence[Array],
+        factors: Sequence[float],
+    ) -> Array:  # fmt: skip
         """The same for some columns with others, of shape (columns, others)."""
-        if self._rows.has(columns):
-            return self._summed(self._rows, parts, columns, others, mean, side)
-        if missing := {*columns.tolist(), *others.tolist()} - self._block.place.keys():
+        missing = {*columns.tolist(), *others.tolist()} - self._block.place.keys()
+        if missing and not self._rows.has(columns):
             raise NotGathered(block=missing)
-        return self._summed(self._block, parts, columns, others, mean, side)
+        gathered = self._rows if missing else self._block
+        return self._summed(gathered, parts, columns, others, means, factors)
 
     def _summed(
         self, gathered: _GatheredRows | _GatheredBlock, parts: Sequence[int], columns: Indices,
-        others: Any, mean: Array, side: int,
+        others: Any, means: Sequence[Array], factors: Sequence[float],
     ) -> Array:  # fmt: skip
-        sides = {n: self.parts[n].negative if side else self.parts[n].positive for n in parts}
-        sides = {number: part for number, part in sides.items() if part.weight > 0}
-        if not sides:
-            return np.zeros((columns.size, mean[others].size))
-        total = gathered.sum_over(list(sides), side, columns, others)
-        gaps = np.array([part.mean - mean for part in sides.values()])
-        if gaps.any():
-            weights = np.array([part.weight for part in sides.values()])
-            total += (weights[:, None] * gaps[:, columns]).T @ gaps[:, others]
+        counted = []
+        left, right = [], []
+        for number in parts:
+            sides = self.parts[number].positive, self.parts[number].negative
+            for side, (part, mean, factor) in enumerate(zip(sides, means, factors, strict=True)):
+                if part.weight > 0 and factor > 0:
+                    counted.append((number, side, factor))
+                    gap = part.mean - mean
+                    if gap.any():
+                        left.append(part.weight * factor * gap[columns])
+                        right.append(gap[others])
+        if not counted:
+            return np.zeros((columns.size, means[0][others].size))
+        total = gathered.sum_over(counted, columns, others)
+        if left:
+            total += np.array(left).T @ np.array(right)
         return total
 
 
@@ -206,9 +224,9 @@ class _GatheredRows:
 
     def __init__(self) -> None:
         self.place: dict[int, tuple[int, int]] = {}
-        self._passes: list[list[list[Any]]] = []
+        self._passes: list[Any] = []
 
-    def add(self, columns: Indices, products: list[list[Any]]) -> None:
+    def add(self, columns: Indices, products: Any) -> None:
         """Add what a pass has gathered, ``products[part][class]`` of shape (columns, d)."""
         number = len(self._passes)
         self.place |= {column: (number, i) for i, column in enumerate(columns.tolist())}
@@ -218,51 +236,58 @@ class _GatheredRows:
         """Whether all these columns were gathered."""
         return all(column in self.place for column in columns.tolist())
 
-    def sum_over(self, parts: list[int], side: int, columns: Indices, others: Any) -> Array:
-        """Products of one class over some parts, of some columns with others."""
+    def sum_over(self, counted: list[_Counted], columns: Indices, others: Any) -> Array:
+        """Products of some columns with others, added up."""
         places = np.array([self.place[column] for column in columns.tolist()]).reshape(-1, 2)
         summed = np.empty((columns.size, self._passes[0][0][0][:0, others].shape[1]))
         for at in np.unique(places[:, 0]).tolist():
             chosen = places[:, 0] == at
-            index = places[chosen, 1]
-            where = (index, others) if isinstance(others, slice) else np.ix_(index, others)
-            summed[chosen] = to_host(_sum(self._passes[at][n][side][where] for n in parts))
+            index: Any = places[chosen, 1]
+            if not isinstance(others, slice):
+                index = index[:, None]
+            if is_tensor(self._passes[at]):
+                index = _tensors.index_of(index, self._passes[at])
+            summed[chosen] = to_host(_sum(self._passes[at], counted, (index, others)))
         return summed
 
 
 class _GatheredBlock:
     """Products of some columns among themselves, in each class of every part."""
 
-    def __init__(self, products: list[list[Array]]) -> None:
+    def __init__(self, n_parts: int) -> None:
         self.columns = np.empty(0, np.int64)
         self.place: dict[int, int] = {}
-        self._products = products
+        self._products = np.empty((n_parts, 2, 0, 0))
 
-    def add(self, columns: Indices, products: list[list[Array]]) -> None:
+    def add(self, columns: Indices, products: Array) -> None:
         """Add columns, given their products with those there and themselves."""
         old, size = self.columns.size, self.columns.size + columns.size
-        for part, more in zip(self._products, products, strict=True):
-            for side in range(2):
-                block = np.empty((size, size))
-                block[:old, :old] = part[side]
-                block[old:] = more[side]
-                block[:old, old:] = more[side][:, :old].T
-                part[side] = block
+        if size > self._products.shape[-1]:
+            room = size + size // 2
+            block = np.empty((*self._products.shape[:2], room, room))
+            block[..., :old, :old] = self._products[..., :old, :old]
+            self._products = block
+        self._products[..., old:size, :size] = products
+        self._products[..., :old, old:size] = np.swapaxes(products[..., :old], -1, -2)
         self.columns = np.concatenate([self.columns, columns])
         self.place |= {column: old + i for i, column in enumerate(columns.tolist())}
 
-    def sum_over(self, parts: list[int], side: int, columns: Indices, others: Indices) -> Array:
-        """Products of one class over some parts, of some columns with others."""
+    def sum_over(self, counted: list[_Counted], columns: Indices, others: Indices) -> Array:
+        """Products of some columns with others, added up."""
         first, second = ([self.place[j] for j in some.tolist()] for some in (columns, others))
-        at = np.ix_(first, second)
-        return np.asarray(_sum(self._products[number][side][at] for number in parts))
+        return np.asarray(_sum(self._products, counted, np.ix_(first, second)))
 
 
-def _sum(arrays: Iterator[Any]) -> Any:
-    """Add up arrays or tensors in place of the first."""
-    total = next(arrays)
-    for array in arrays:
-        total += array
+def _sum(products: Any, counted: list[_Counted], where: tuple[Any, ...]) -> Any:
+    """Add up parts of arrays or tensors, each times its factor."""
+    total = None
+    for number, side, factor in counted:
+        part = products[number][side][where]
+        part *= factor
+        if total is None:
+            total = part
+        else:
+            total += part
     return total
 
 
@@ -301,45 +326,45 @@ class ChunkedMoments(Moments):
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Σ w (x_c − mean_c)(x − mean) of each class, from a pass where not gathered before."""
         index = self._check_columns(columns)
-        try:
-            return self._cross(index)
-        except NotGathered as missing:
-            self.gathered.gather(missing)
-            return self._cross(index)
+        return self._gathered(lambda: self._cross(index))
 
     def _cross(self, index: Indices) -> tuple[Array, Array]:
         positive, negative = (
-            self.gathered.products(self._parts, index, mean, side)
-            for side, mean in enumerate(self.means)
+            self.gathered.products(self._parts, index, self.means, factors)
+            for factors in ((1.0, 0.0), (0.0, 1.0))
         )
         return positive, negative
 
+    def _covariances(self, index: Indices) -> Array:
+        """Rows of S₊ + S₋, of shape (q, d), of both classes at once."""
+        return self._gathered(
+            lambda: self.gathered.products(self._parts, index, self.means, self._factors)
+        )
+
+    @property
+    def _factors(self) -> list[float]:
+        return [1.0 / weight if weight > 0 else 0.0 for weight in self.weights]
+
     def within(self, columns: Indices, others: Indices) -> Array:
         """S₊ + S₋ of some columns with others, from a pass where not gathered before."""
+        return self._gathered(
+            lambda: self.gathered.block(self._parts, columns, others, self.means, self._factors)
+        )
+
+    def _gathered(self, answer: Callable[[], Answer]) -> Answer:
+        """Give an answer, after another pass where something was not gathered before."""
         try:
-            return self._within(columns, others)
+            return answer()
         except NotGathered as missing:
             self.gathered.gather(missing)
-            return self._within(columns, others)
-
-    def _within(self, columns: Indices, others: Indices) -> Array:
-        total = np.zeros((columns.size, others.size))
-        for side, (mean, weight) in enumerate(zip(self.means, self.weights, strict=True)):
-            if weight > 0:
-                total += self.gathered.block(self._parts, columns, others, mean, side) / weight
-        return total
+            return answer()
 
 
 class SolverMoments(ChunkedMoments):
     """The same for solvers: what is not gathered raises ``NotGathered`` instead of a pass."""
 
-    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Σ w (x_c − mean_c)(x − mean) of each class, of what was gathered."""
-        return self._cross(self._check_columns(columns))
-
-    def within(self, columns: Indices, others: Indices) -> Array:
-        """S₊ + S₋ of some columns with others, of what was gathered."""
-        return self._within(columns, others)
+    def _gathered(self, answer: Callable[[], Answer]) -> Answer:
+        return answer()
 
 
 def _without_products(moments: ClassMoments) -> ClassMoments:
@@ -430,7 +455,7 @@ class _Summaries(Pass[list[ClassMoments]]):
         return [one + other for one, other in zip(first, second, strict=True)]
 
 
-class _Products(Pass[list[list[list[Any]]]]):
+class _Products(Pass[list[Any]]):
     """Products of some columns with others in each class of every part, about known means.
 
     Parameters
@@ -454,17 +479,16 @@ class _Products(Pass[list[list[list[Any]]]]):
 
     def add(
         self,
-        state: list[list[list[Any]]] | None,
+        state: list[Any] | None,
         X: Any,
         start: int,  # noqa: ARG002
         *known: npt.NDArray[Any],
-    ) -> list[list[list[Any]]]:
-        """Add the products of a chunk."""
-        if state is None:
-            state = [[self._nothing(X), self._nothing(X)] for _ in range(self._cells.n_parts)]
+    ) -> list[Any]:
+        """Add the products of a chunk, to arrays of shape (n_parts, 2, columns, others)."""
+        state = state or self._nothing(X)
         positive, *others = known
         for number, side, rows, weight in self._cells.split(positive, others):
-            mean, totals = self._means[number][side], state[number][side]
+            mean, totals = self._means[number][side], [total[number, side] for total in state]
             if is_tensor(X):
                 _tensors.add_products(X, rows, weight, mean, self.wanted, totals)
             elif sp.issparse(X):
@@ -477,21 +501,17 @@ class _Products(Pass[list[list[list[Any]]]]):
     def _nothing(self, X: Any) -> list[Any]:
         """Zeros to add to; those of a tensor lie on its device."""
         shapes = [
-            (columns.size, X.shape[1] if others is None else others.size)
+            (self._cells.n_parts, 2, columns.size, X.shape[1] if others is None else others.size)
             for columns, others in self.wanted
         ]
         if is_tensor(X):
             return [_tensors.no_products(X, shape) for shape in shapes]
         return [np.zeros(shape) for shape in shapes]
 
-    def merge(
-        self, first: list[list[list[Any]]], second: list[list[list[Any]]]
-    ) -> list[list[list[Any]]]:
+    def merge(self, first: list[Any], second: list[Any]) -> list[Any]:
         """Add up."""
-        for sides, others in zip(first, second, strict=True):
-            for totals, more in zip(sides, others, strict=True):
-                for total, other in zip(totals, more, strict=True):
-                    total += other
+        for total, other in zip(first, second, strict=True):
+            total += other
         return first
 
 

@@ -148,7 +148,12 @@ class StratifiedMoments(Moments):
         return self._within(every, every)
 
     def _covariances(self, index: Indices) -> Array:
-        return self.within(index, np.arange(self.n_features))
+        if self.gathered is not None and self.gathered.whole:
+            return self._all_within[index]
+        total = np.zeros((index.size, self.n_features))
+        for share, part in zip(self.shares.tolist(), self.parts, strict=True):
+            total += share * part._covariances(index)
+        return total
 
     def carefully(self) -> StratifiedMoments:
         """Give the same moments, with whatever can be done about rounding."""

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from ..chunks import Chunks, KeptColumns, chunks_in_memory
 from ..moments import Moments, class_moments
@@ -273,10 +273,11 @@ def find_paths(
     gathered = training[0].gathered
     if gathered is not None:
         searches = list(searches)  # they go on when more of H was gathered
+    threads = ThreadpoolController()
     while True:
         # Where H is gathered, only small products are left: several threads would get in each
         # other's way.
-        with threadpool_limits(None if gathered is None else 1, user_api="blas"):
+        with threads.limit(limits=None if gathered is None else 1, user_api="blas"):
             found = run(delayed(_path_or_missing)(search, alphas) for search in searches)
         missing = NotGathered()
         for result in found:
