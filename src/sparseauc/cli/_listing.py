@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich import box
@@ -14,10 +14,8 @@ from rich.table import Table
 
 from .._text import printable
 from ..tabular.formatting import auc_text, count, point_row, short_list_row
-
-if TYPE_CHECKING:
-    from ..tabular.scorecard import ScoreCard
-    from ._options import Output
+from ..tabular.scorecard import ScoreCard
+from ._options import Output
 
 
 def print_result(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -23,12 +23,9 @@ from sklearn.preprocessing import StandardScaler
 from ..metrics import delong_test, fast_auc
 from ..path.folds import Split
 from ..selection.confidence import NestedScores
-from .folds import Rows, outer_splits, score_folds, split_rows, stratified_folds
+from .folds import Progress, Rows, outer_splits, score_folds, split_rows, stratified_folds
 from .methods import METHODS, Method
 from .reading import DataError, Table
-
-Floats = npt.NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(eq=False)
@@ -61,7 +58,7 @@ class MethodResult:
     columns: float
     difference: float | None
     pvalue: float | None
-    scores: Floats = field(repr=False)
+    scores: npt.NDArray[np.float64] = field(repr=False)
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:

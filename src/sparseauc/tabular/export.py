@@ -71,9 +71,6 @@ def to_json(card: ScoreCard) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-# ---------------------------------------------------------------------------------------------- SQL
-
-
 def to_sql(card: ScoreCard) -> str:
     """Export an SQL expression that scores a row, in double precision.
 
@@ -179,9 +176,6 @@ def _literal(number: float) -> str:
         raise ValueError(f"{number} cannot be written in SQL")
     text = repr(float(number))
     return text if "e" in text else f"{text}e0"
-
-
-# --------------------------------------------------------------------------------------------- ONNX
 
 
 def to_onnx(card: ScoreCard) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,13 +23,10 @@ from ..selection.stability import StabilityResult, limits_of, stability_selectio
 from ..selection.table import column_table
 from ..strata import StrataWarning
 from .card_making import fill_gaps, steps_of
-from .folds import outer_splits, score_folds, stratified_folds
-from .limits import limits_for, places_of
+from .folds import Progress, Rows, outer_splits, score_folds, stratified_folds
+from .limits import Indices, limits_for, places_of
 from .reading import DataError, Table
 from .summary import FitSummary, ridge_of
-
-Indices = npt.NDArray[np.int64]
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,7 @@ def fit_table(
             everything = np.arange(table.y.size)
             model = _fit_pipeline(table, settings, fixed, everything)
 
-            def fit_fold(fold: int, train: npt.NDArray[np.intp]) -> Any:
+            def fit_fold(fold: int, train: Rows) -> Any:
                 advance(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
                 return _fit_pipeline(table, settings, fixed, train)
 
@@ -220,9 +217,7 @@ def fit_table(
     return summary
 
 
-def _make_estimator(
-    table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
-) -> Any:
+def _make_estimator(table: Table, settings: FitSettings, fixed: Indices, rows: Rows) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
     limits = limits_for(table, fixed, settings) | {"points": settings.points}
     classifier: Any
@@ -255,9 +250,7 @@ def _choose_sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | 
     return list(range(max(1, fewest), min(max(settings.max_k, fewest), most) + 1))
 
 
-def _fit_pipeline(
-    table: Table, settings: FitSettings, fixed: Indices, rows: npt.NDArray[np.intp]
-) -> Any:
+def _fit_pipeline(table: Table, settings: FitSettings, fixed: Indices, rows: Rows) -> Any:
     """Fit the pipeline to some rows; inner folds keep groups together."""
     model = _make_estimator(table, settings, fixed, rows)
     known = {"strata": table.strata, "groups": table.groups if settings.tuned else None}

@@ -16,6 +16,8 @@ from ..strata import Strata, StrataWarning
 from .reading import DataError, Table
 
 Rows = npt.NDArray[np.intp]
+# Called with the stage, the steps done and the steps in all.
+Progress = Callable[[str, int, int], None]
 
 
 def stratified_folds(table: Table, rows: Rows, most: int, seed: int) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ..estimators import SparseAUCClassifier, SparseLinearClassifier
 from ..metrics import AUCInterval, auc_by_k, auc_confidence_interval
@@ -24,9 +25,6 @@ from .reading import Table
 from .reading.columns import dense_column
 from .scorecard import ScoreCard
 from .validation import GroupResult, judge_groups
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Floats = npt.NDArray[np.floating]
 

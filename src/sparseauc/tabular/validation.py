@@ -19,13 +19,10 @@ from ..selection.confidence import auc_within
 from .cautions import warn_of_chance
 from .model_files import ModelFileError
 from .reading import DataError
-from .reading.columns import texts
+from .reading.columns import Floats, Mask, texts
 from .reading.scoring import known_outcome, score_rows
 from .reading.source import Source, unknown_column_error
 from .scorecard import ScoreCard
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 # A mean is said to have moved if it did so by this many training standard deviations and by this
 # many standard errors.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,8 @@ import scipy.sparse as sp
 from pyarrow import types
 
 from ..._text import listed, quoted
-from .columns import count_distinct, dense_column, is_sparse
-
-if TYPE_CHECKING:
-    from ..scorecard import Input
-
-Mask = npt.NDArray[np.bool_]
+from ..scorecard import Input
+from .columns import Mask, count_distinct, dense_column, is_sparse
 
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.
 LEAK_AUC, COPY_CORRELATION = 0.99, 0.95

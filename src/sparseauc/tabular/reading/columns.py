@@ -13,6 +13,7 @@ from pyarrow import types
 
 Kind = Literal["number", "boolean", "text", "date", "empty", "other"]
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 
 def is_sparse(X: Any) -> bool:
@@ -92,7 +93,7 @@ def indicator(entries: npt.NDArray[np.object_], level: str) -> Floats:
     return np.where(is_given(entries), entries == level, np.nan).astype(np.float64)
 
 
-def is_given(entries: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+def is_given(entries: npt.NDArray[np.object_]) -> Mask:
     """Whether each entry of a column of text is not missing."""
     return np.array([entry is not None for entry in entries], np.bool_)
 

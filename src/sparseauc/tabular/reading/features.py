@@ -113,9 +113,6 @@ def _read_limits(source: Source, numeric: Collection[str]) -> tuple[Any, dict[st
     return frame, found
 
 
-# --------------------------------------------------------------------------------------------- text
-
-
 def _choose_levels(
     source: Source, kinds: Mapping[str, str], rule: Text, most: int, problems: list[DataError]
 ) -> tuple[dict[str, list[str]], dict[str, str], list[str]]:

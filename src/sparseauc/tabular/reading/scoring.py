@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from ..._text import quoted, shortened
 from ..scorecard import ColumnType, ScoreCard, Term
 from .columns import (
+    Floats,
+    Mask,
     dense_column,
     indicator,
     is_given,
@@ -24,9 +26,6 @@ from .columns import (
 from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits, numbers_written
 from .training import label_key
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
 
@@ -93,9 +92,6 @@ def _check_present(source: Source, card: ScoreCard) -> None:
             f"{source.name} lacks {len(absent)} of the {len(columns)} columns that the model "
             f"uses: {quoted(absent, 10)}"
         )
-
-
-# ----------------------------------------------------------------------------------- one column
 
 
 def _read_numbers(source: Source, name: str, of: ColumnType) -> Floats:
@@ -167,9 +163,6 @@ def known_outcome(source: Source, card: ScoreCard, scores: Floats) -> tuple[Mask
     wanted = label_key(card.positive)
     judged = is_given(labels) & ~np.isnan(scores)
     return judged, np.array([label_key(label) == wanted for label in labels[judged]], np.bool_)
-
-
-# ----------------------------------------------------------------------------------- what to say
 
 
 def _find_notes(

@@ -254,9 +254,6 @@ def _parse(
     return _name_columns(path, frame, notes, marks)
 
 
-# -------------------------------------------------------------------------- numbers as people write
-
-
 def number_pattern(marks: Marks) -> str:
     """Return the regular expression of numbers written with these marks."""
     decimal = re.escape(marks.decimal)

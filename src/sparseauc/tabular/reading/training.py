@@ -255,9 +255,6 @@ def training_table(source: Source, rules: Rules) -> Table:
     )
 
 
-# -------------------------------------------------------------------------------------- the outcome
-
-
 def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
     """Return the name of the outcome and its labels as text, None where missing."""
     if rules.target_file is not None:
@@ -385,9 +382,6 @@ def _read_complete_column(
             f"{option}: {name!r} is missing in row{'' if lacking.size == 1 else 's'} {shown}"
         )
     return found
-
-
-# -------------------------------------------------------------------------------------- the columns
 
 
 def _no_columns_error(source: Source, target: str) -> DataError:

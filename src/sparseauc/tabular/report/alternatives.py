@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._text import quoted
-from ..alternatives import WITHIN
+from ...selection.near_equal import NearEqualLists
+from ..alternatives import WITHIN, Alternatives
 from ..formatting import count
 from .elements import Element, Listing, Note
-
-if TYPE_CHECKING:
-    from ...selection.near_equal import NearEqualLists
-    from ..alternatives import Alternatives
 
 _REPLACEMENTS = {
     "column": "Column",

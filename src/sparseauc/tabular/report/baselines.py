@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,8 @@ from ...estimators import SparseAUCClassifier
 from ..comparison import fit_method, judge_method
 from ..folds import Rows, score_folds
 from ..methods import METHODS
+from ..summary import FitSummary
 from .elements import Listing
-
-if TYPE_CHECKING:
-    from ..summary import FitSummary
 
 # Numbers in the table beyond which a method would take minutes.
 _MOST_NUMBERS = {"one column": 1e8, "mean-difference": 1e8, "l1-logistic": 1.5e5}

@@ -17,7 +17,6 @@ from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
-import numpy.typing as npt
 from cycler import cycler
 from matplotlib import style
 from matplotlib.axes import Axes
@@ -27,11 +26,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..._text import printable
+from ...curves import Array
 from ...plotting._axes import COLOURS, QUIET, TEXT
 from .elements import Display, Figure, Panel, Series
 from .palette import LIGHT, all_series, look
-
-Array = npt.NDArray[np.float64]
 
 NOT_IN_PAPER = "†"
 # Lines of more points than this have no markers: they would run into each other.
@@ -91,9 +89,6 @@ class Picture(NamedTuple):
     label: str
     readings: list[tuple[float, float, str]]
     legend: list[Entry]
-
-
-# ------------------------------------------------------------------------------------ on the page
 
 
 def pictures(figure: Figure, slots: dict[str, int]) -> list[Picture]:
@@ -230,9 +225,6 @@ def _attribute(tag: str, name: str, value: str, mark: str) -> dict[str, str]:
     return {name: value}
 
 
-# ---------------------------------------------------------------------------------------- in files
-
-
 def draw(figure: Figure, slots: dict[str, int]) -> dict[str, bytes]:
     """Draw a figure as PNG and SVG files; the same figure gives the same bytes."""
     with _style({}):
@@ -286,9 +278,6 @@ def _columns_that_fit(labels: list[str], width: float) -> int:
         if sum(part.max() for part in np.array_split(inches, count)) <= width:
             return count
     return 1
-
-
-# -------------------------------------------------------------------------------- panels and series
 
 
 @contextmanager

@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    import pandas as pd
-
+import pandas as pd
 
 # A link to a place on the same page, as Markdown writes it.
 LINK = re.compile(r"\[([^\]]+)\]\(#([\w-]+)\)")

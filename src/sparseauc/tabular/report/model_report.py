@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.special import logit
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_recall_curve
 
-from ...curves import cross_fitted_probabilities, net_benefit, score_bins
+from ...curves import Array, cross_fitted_probabilities, net_benefit, score_bins
 from ...plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
+from ...selection.confidence import NestedScores, PermutationResult
 from ..cautions import as_sentence, missing_share
 from ..export import to_sql
 from ..formatting import HEADINGS, auc_text, calibration_text, capitalised, count, percent
 from ..reading.columns import dense_column
+from ..summary import FitSummary
 from ..validation import check_calibration
 from .alternatives import show_alternatives
 from .baselines import judge_baselines
@@ -26,12 +27,6 @@ from .elements import Code, Element, Figure, Listing, Note, Panel, Report, Secti
 from .model_words import class_names, describe_method, of_the_same
 from .parts import draw_calibration, list_points, note_cautions, show_groups
 from .tables import significant
-
-if TYPE_CHECKING:
-    from ...selection.confidence import NestedScores, PermutationResult
-    from ..summary import FitSummary
-
-Array = npt.NDArray[np.float64]
 
 # Longer lists would fill pages: only the columns with the largest weights are drawn.
 _MOST_DRAWN = 12
@@ -139,9 +134,6 @@ def _write_lead(summary: FitSummary) -> str:
         f"{100 * one.low:.1f} % to {100 * one.high:.1f} %)."
     )
     return text + (" Chance, which is 50 %, is not ruled out." if one.low <= 0.5 else "")
-
-
-# -------------------------------------------------------------------------------------- the columns
 
 
 def _show_columns(summary: FitSummary) -> list[Element]:
@@ -270,9 +262,6 @@ def _list_correlations(summary: FitSummary) -> Listing:
         table,
         formats=dict.fromkeys(table.columns[1:], ".2f"),
     )
-
-
-# -------------------------------------------------------------------------------------- the ranking
 
 
 def _show_ranking(summary: FitSummary) -> list[Element]:
@@ -423,9 +412,6 @@ def _list_folds(summary: FitSummary, nested: NestedScores) -> Listing:
     )
 
 
-# --------------------------------------------------------------------------------- how many columns
-
-
 def _show_sizes(summary: FitSummary) -> list[Element]:
     if len(summary.auc_by_k()) < 2:
         return []
@@ -444,9 +430,6 @@ def _show_sizes(summary: FitSummary) -> list[Element]:
             [lambda ax: AUCPathDisplay.from_estimator(summary.classifier, ax=ax)],
         )
     ]
-
-
-# -------------------------------------------------------------------------------------- probability
 
 
 def _show_probability(summary: FitSummary, nested: NestedScores) -> list[Element]:
@@ -516,9 +499,6 @@ def _draw_decision_curve(p: Array, positive: Any) -> Panel:
     return Panel("", "threshold, %", "net benefit", series, x_range=(0, 100), y_range=ends)
 
 
-# ---------------------------------------------------------------------------------------------- use
-
-
 def _show_use(summary: FitSummary) -> list[Element]:
     card = summary.card()
     formula = f"score = {card.intercept:.6g}".replace("= -", "= −")
@@ -547,9 +527,6 @@ def _show_use(summary: FitSummary) -> list[Element]:
         ),
     ]
     return elements
-
-
-# ------------------------------------------------------------------------------------ what was done
 
 
 def _describe_methods(summary: FitSummary) -> list[Element]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...estimators import SparseAUCClassifier
 from ..formatting import count
-
-if TYPE_CHECKING:
-    from ..reading import Table
-    from ..summary import FitSummary
-
-__all__ = ["class_names", "describe_method", "of_the_same"]
+from ..reading import Table
+from ..summary import FitSummary
 
 
 def describe_method(summary: FitSummary) -> list[str]:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ...curves import calibration_bins
+from ...curves import Array, calibration_bins
+from ...metrics import AUCInterval
+from ...operating_points import OperatingPoint
 from ..cautions import as_sentence
 from ..formatting import auc_text, capitalised, point_row
+from ..validation import GroupResult
 from .elements import Element, Figure, Listing, Note, Panel, Series
-
-if TYPE_CHECKING:
-    from ...metrics import AUCInterval
-    from ...operating_points import OperatingPoint
-    from ..validation import GroupResult
-
-Array = npt.NDArray[np.float64]
 
 
 def note_cautions(cautions: Sequence[str], checked: str) -> Note:

@@ -133,9 +133,6 @@ def _list_columns(found: Validation) -> Listing:
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------- for publication
-
-
 def _show_reporting(found: Validation) -> list[Element]:
     items = checklist(found)
     frame = pd.DataFrame(items, columns=["Topic", "What is known"])
