@@ -40,24 +40,28 @@ class OutputError(Exception):
     """An output is in the way or cannot be written."""
 
 
-class PlainCommand(TyperCommand):
-    """A command whose help shows flags without a type and arguments without braces."""
+class _PlainParameters:
+    """Parameters whose help shows flags without a type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = ""
+        return params
+
+
+class PlainCommand(_PlainParameters, TyperCommand):
+    """A command whose help shows arguments without braces."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line."""
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters."""
-        return _without_types_of_flags(super().get_params(ctx))
 
-
-class GuardedGroup(TyperGroup):
+class GuardedGroup(_PlainParameters, TyperGroup):
     """Commands whose expected failures end in a sentence and a code, in JSON with --json."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters."""
-        return _without_types_of_flags(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Look for --json, so that usage errors are JSON too."""
@@ -86,13 +90,6 @@ class GuardedGroup(TyperGroup):
             fail("memory ran out", ExitCode.FAILED)
         except ValueError as error:
             fail(str(error), _code_of(error))
-
-
-def _without_types_of_flags(params: list[Any]) -> list[Any]:
-    for param in params:
-        if getattr(param, "is_flag", False) and param.metavar is None:
-            param.metavar = ""
-    return params
 
 
 def _code_of(error: ValueError) -> ExitCode:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -206,11 +207,13 @@ def to_onnx(card: ScoreCard) -> bytes:
     if not card.terms:
         raise ValueError("the model uses no columns: there is nothing to export to ONNX")
 
-    columns = list(dict.fromkeys(term.column for term in card.terms))
-    if "" in columns:
+    inputs = {
+        term.column: TensorProto.DOUBLE if term.level is None else TensorProto.STRING
+        for term in card.terms
+    }
+    if "" in inputs:
         raise ValueError("a column has no name, and ONNX needs one")
-    textual = {term.column for term in card.terms if term.level is not None}
-    graph = _Graph(onnx, columns)
+    graph = _Graph(onnx, inputs)
     score, label = graph.free("score"), graph.free("label")
     values = [graph.value(term, card) for term in card.terms]
     coefficients = np.array([[term.coefficient] for term in card.terms], np.float64)
@@ -229,18 +232,17 @@ def to_onnx(card: ScoreCard) -> bytes:
         graph.add("Sigmoid", shifted, output=probability)
         outputs[probability] = TensorProto.DOUBLE
 
-    def shaped(name: str, kind: int) -> Any:
-        return helper.make_tensor_value_info(name, kind, ["rows", 1])
+    def shaped(kinds: dict[str, int]) -> list[Any]:
+        return [
+            helper.make_tensor_value_info(name, kind, ["rows", 1]) for name, kind in kinds.items()
+        ]
 
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
             "sparseauc",
-            [
-                shaped(name, TensorProto.STRING if name in textual else TensorProto.DOUBLE)
-                for name in columns
-            ],
-            [shaped(name, kind) for name, kind in outputs.items()],
+            shaped(inputs),
+            shaped(outputs),
             initializer=graph.constants,
         ),
         # The first that compares text, and an old enough format for runtimes of that time.
@@ -258,7 +260,7 @@ def to_onnx(card: ScoreCard) -> bytes:
 class _Graph:
     """Nodes and constants under names that no column has."""
 
-    def __init__(self, onnx: Any, columns: list[str]) -> None:
+    def __init__(self, onnx: Any, columns: Iterable[str]) -> None:
         self._onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []

@@ -72,17 +72,8 @@ class GroupResult:
 class ColumnShift:
     """A chosen column in the new rows, compared with training.
 
-    Attributes
-    ----------
-    name : str
-    missing, missing_before : float
-        Shares of missing values in the new and the training rows; the latter None if unknown.
-    mean_shift : float, optional
-        Mean of the new rows minus that of training, in standard deviations of training.
-    outside : int
-        Number of values outside the training range.
-    moved : bool
-        Whether the mean has moved by more than ``MOVED``, significantly.
+    ``missing`` are shares; ``mean_shift`` is the mean of the new rows minus that of training, in
+    standard deviations of training; ``outside`` counts values outside the training range.
     """
 
     name: str
@@ -95,29 +86,11 @@ class ColumnShift:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Performance of a model on new rows.
+    """Performance of a model on new rows: those that have an outcome and a score.
 
-    Attributes
-    ----------
-    card : ScoreCard
-    source : str
-        Name of the table.
-    scores, positive : ndarray
-        Scores and classes of the rows that have both.
-    interval : AUCInterval
-    within : str, optional
-        Column within whose values rows were compared, if the model was fitted so.
-    promised : AUCInterval, optional
-        AUC by nested cross-validation, from the card.
-    pvalue : float, optional
-        Test of the difference of the two (unpaired).
-    calibration : CalibrationCheck, optional
-        If the card has probabilities.
-    points : sequence of OperatingPoint
-        The card's thresholds, evaluated on these rows.
-    groups : sequence of GroupResult
-    columns : sequence of ColumnShift
-    notes, warnings : tuple of str
+    ``within`` is the column within whose values rows were compared, if the model was fitted so;
+    ``promised`` the AUC by nested cross-validation, from the card, and ``pvalue`` the unpaired test
+    of the difference of the two AUCs. ``points`` are the card's thresholds, on these rows.
     """
 
     card: ScoreCard = field(repr=False)

@@ -106,23 +106,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def to_markdown(table: Comparison | Listing) -> str:
-    r"""Write a table as the page shows it, with its title and caption.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"column": ["a|b", "c"], "AUC": [0.81234, 0.7]})
-    >>> print(to_markdown(Listing("chosen", "Chosen columns", "By AUC.", frame)))
-    ### Chosen columns
-    <BLANKLINE>
-    By AUC.
-    <BLANKLINE>
-    | column | AUC |
-    | :--- | ---: |
-    | a\|b | 0.812 |
-    | c | 0.700 |
-    <BLANKLINE>
-    """
+    """Write a table as the page shows it, with its title and caption."""
     head = [f"### {_escaped(table.title)}", "", _paragraph(table.caption), ""]
     body = _comparison(table) if isinstance(table, Comparison) else _listing(table)
     return "\n".join([*head, *body, ""])

@@ -9,6 +9,7 @@ import numpy as np
 from ...estimators import SparseAUCClassifier
 from ..formatting import count
 from ..reading import Table
+from ..reading.columns import is_number
 from ..summary import FitSummary
 
 
@@ -133,12 +134,8 @@ def class_names(table: Table) -> tuple[str, str]:
     """Names of the positive and the negative class: "ill", but "state=1" rather than "1"."""
 
     def called(label: str) -> str:
-        bare = label.lower() in ("yes", "no", "true", "false", "y", "n")
-        try:
-            float(label)
-        except ValueError:
-            return f"{table.target}={label}" if bare else label
-        return f"{table.target}={label}"
+        bare = is_number(label) or label.lower() in ("yes", "no", "true", "false", "y", "n")
+        return f"{table.target}={label}" if bare else label
 
     positive = called(table.positive)
     rest = table.negative == f"not {table.positive}"

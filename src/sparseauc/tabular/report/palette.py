@@ -62,14 +62,6 @@ def slots(figures: Iterable[Figure]) -> dict[str, dict[str, int]]:
 
     A label keeps the slot it had in an earlier figure, unless another label of this figure has it
     already; a new label gets the first slot that is free in its figure.
-
-    Examples
-    --------
-    >>> from sparseauc.tabular.report.elements import Panel, Series
-    >>> def figure(name, *labels):
-    ...     return Figure(name, "", "", [Panel("", "", "", [Series(x, [], []) for x in labels])])
-    >>> slots([figure("one", "a", "b"), figure("two", "c", "b")])
-    {'one': {'a': 0, 'b': 1}, 'two': {'c': 0, 'b': 1}}
     """
     remembered: dict[str, int] = {}
     chosen: dict[str, dict[str, int]] = {}

@@ -154,13 +154,7 @@ def _text(value: Any, form: str) -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """Show a number to some digits after the point, or by a power of ten where that shows nothing.
-
-    Examples
-    --------
-    >>> number(0.87654, 3), number(-0.0000321, 3), number(float("inf"), 3)
-    ('0.877', '−3.2×10⁻⁵', '∞')
-    """
+    """Show a number to some digits after the point, by a power of ten where they show nothing."""
     if math.isinf(value):
         return _signed(f"{value}").replace("inf", "∞")
     rounds_to_nothing = value != 0 and round(value, digits) == 0
@@ -170,13 +164,7 @@ def number(value: float, digits: int) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """Show a number to some significant digits, by a power of ten where it is far from one.
-
-    Examples
-    --------
-    >>> significant(0.012345, 3), significant(-1.5e-7, 3), significant(123456.0, 4)
-    ('0.0123', '−1.50×10⁻⁷', '1.235×10⁵')
-    """
+    """Show a number to some significant digits, by a power of ten where it is far from one."""
     return _with_power(f"{value:#.{digits}g}".removesuffix("."))
 
 
