@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 
-# ------------------------------------------------------------------------------------ supports
-
-
 def support_f1(selected: ArrayLike, relevant: ArrayLike) -> float:
     """F1 score of a selection of columns, 2|S∩R| / (|S| + |R|).
 
@@ -123,9 +120,6 @@ def _support(values: ArrayLike, name: str) -> tuple[NDArray[Any], int]:
     return array, 0
 
 
-# ----------------------------------------------------------------------------------------- AUC
-
-
 def auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Area under the ROC curve, exactly, ties counted one half.
 
@@ -205,9 +199,6 @@ def fast_auc(
 def _twice_below(keys: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.intp]:
     """Twice the number of ``ascending`` below each key, ties one half: an exact integer."""
     return ascending.searchsorted(keys, "left") + ascending.searchsorted(keys, "right")
-
-
-# ------------------------------------------------------------------------- uncertainty of AUCs
 
 
 @dataclass(frozen=True)
@@ -472,9 +463,6 @@ def _standard_error(above: NDArray[np.intp], below: NDArray[np.intp]) -> float:
     return sqrt(variance_above / above.size + variance_below / below.size)
 
 
-# ---------------------------------------------------------------------------- over folds
-
-
 def fold_standard_error(scores: ArrayLike, repeats: float = 1.0) -> NDArray[np.float64]:
     """Standard error of a mean over folds.
 
@@ -538,9 +526,6 @@ def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[s
             row["alpha"] = float(cv_results["param_alpha"][best])
         rows.append(row)
     return rows
-
-
-# -------------------------------------------------------------------------------------- checks
 
 
 def _check_labels(y_true: ArrayLike) -> tuple[NDArray[np.bool_], list[Any]]:

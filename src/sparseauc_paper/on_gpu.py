@@ -89,9 +89,6 @@ def _clip(value, centre, radius):  # type: ignore[no-untyped-def]
     return tl.minimum(tl.maximum(value, centre - radius), centre + radius)
 
 
-# --------------------------------------------------------------------------------------- SPAM
-
-
 def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
     ratio = training.positive.mean()
     settings = [(p["xi"], p.get("l1", 0.0), p.get("l2", 0.0), ratio) for p in points]
@@ -139,9 +136,6 @@ def _spam(  # type: ignore[no-untyped-def]
     if AVERAGE:
         w = total / t
     tl.store(W + point * d + columns, w, mask=inside)
-
-
-# -------------------------------------------------------------------------------------- SOLAM
 
 
 def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
@@ -209,9 +203,6 @@ def _saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignor
     b += tl.where(is_positive, 0.0, step * share * lag)
     alpha += step * (-sign * share * score - p * (1.0 - p) * alpha)
     return move, a, b, alpha
-
-
-# -------------------------------------------------------------------------------------- FSAUC
 
 
 def _fit_fsauc(training: Training, points: Sequence[Point]) -> Floats:
@@ -320,9 +311,6 @@ def _l1_ball_threshold(size, radius, guess, d):  # type: ignore[no-untyped-def]
         going = (left != count) & (left < most) & (left > 0.0)
         count, most = left, left
     return guess
-
-
-# -------------------------------------------------------------------------- hard thresholding
 
 
 class Schedule(NamedTuple):

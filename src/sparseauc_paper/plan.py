@@ -216,8 +216,6 @@ def find_experiments(names: list[str]) -> tuple[str, ...]:
     return tuple(name for name in EXPERIMENTS if name in wanted or "all" in wanted)
 
 
-# ------------------------------------------------------------------------------------- cost
-
 # Seconds of a task of the paper preset on one core: synthetic, colon, leukemia. On the genes under
 # the corrected protocol, which tunes on five splits; the published one tunes on one.
 _SECONDS = {method: tuple(map(float, costs)) for method, *costs in read_lines("costs.csv")}

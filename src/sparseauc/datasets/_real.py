@@ -197,9 +197,6 @@ def _load(
     return bunch
 
 
-# ---------------------------------------------------------------- the local file
-
-
 def _read(spec: _Spec, path: Path) -> Record:
     """Read and check an npz file; whatever is wrong with it becomes one kind of error."""
     with path.open("rb") as file:  # a missing permission is the system's to explain
@@ -260,9 +257,6 @@ def _checked(spec: _Spec, record: Record) -> Record:
     # Files without a scale are the originals; only what we download ourselves may differ.
     checked["scale"] = np.asarray(record.get("scale", RAW_SCALE), dtype=str)
     return checked
-
-
-# ---------------------------------------------------------------- the download
 
 
 def _download(spec: _Spec, path: Path, allowed: bool) -> Record:
