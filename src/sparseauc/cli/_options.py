@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -34,12 +34,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             for field in fields(groups[name])
         ]
 
+    @wraps(command)
     def run(**given: Any) -> None:
         for name, kind in groups.items():
             given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
         command(**given)
 
-    run.__doc__ = command.__doc__
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run

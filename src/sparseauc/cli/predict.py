@@ -140,8 +140,7 @@ def _choose_threshold(card: ScoreCard, threshold: float | None, sensitivity: flo
     if sensitivity is None:
         return 0.0 if threshold is None else threshold
     try:
-        points = card.summary.get("operating_points") or ()
-        known = {str(point["name"]): float(point["threshold"]) for point in points}
+        known = card.thresholds
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError("the model's operating points are damaged") from error
     name = f"sensitivity {100 * sensitivity:g} %"

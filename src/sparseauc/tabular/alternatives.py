@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..path.folds import Split, check_splits
+from ..path.folds import check_splits
 from ..selection._fitted_list import FittedList
 from ..selection.near_equal import NearEqualLists, lists_near, objective_of
 from ..selection.replacing import best_replacements, validated_aucs
 from ..strata import StrataWarning
+from .folds import splits_of
 from .reading import Table
 
 # Lists count as good as the best that lose at most this share of what it lowers the loss by; the
@@ -68,10 +69,8 @@ def find_alternatives(
             warnings.simplefilter("ignore", StrataWarning)
             fitted = FittedList.from_model(classifier, X, labels, strata=table.strata)
         fitted = fitted._replace(names=table.columns)
-        splits: list[Split] = [
-            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
-            for fold in range(int(folds.max()) + 1)
-            if np.unique(table.y[folds == fold]).size == 2
+        splits = [
+            (train, test) for train, test in splits_of(folds) if np.unique(table.y[test]).size == 2
         ]
         check_splits(splits, fitted.positive, None, fitted.strata)
         origins = np.array([one.column for one in table.inputs])

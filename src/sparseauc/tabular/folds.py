@@ -71,6 +71,14 @@ def split_rows(table: Table, rows: Rows, most: int, seed: int) -> list[Split]:
     return list(splitter.split(np.zeros((rows.size, 1)), table.y[rows], groups))
 
 
+def splits_of(folds: npt.NDArray[np.integer]) -> list[Split]:
+    """Training and test rows of each fold, given the fold that tests each row."""
+    return [
+        (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
+        for fold in range(int(folds.max()) + 1)
+    ]
+
+
 def score_folds(
     table: Table, splits: Sequence[Split], fit: Callable[[int, Rows], Any]
 ) -> NestedScores:

@@ -192,6 +192,12 @@ class ScoreCard:
         ]
 
     @property
+    def thresholds(self) -> dict[str, float]:
+        """The thresholds on the card by name; raises what a damaged summary raises."""
+        points = self.summary.get("operating_points") or ()
+        return {str(point["name"]): float(point["threshold"]) for point in points}
+
+    @property
     def strata_column(self) -> str | None:
         """Column within whose values the model compares rows, if it was fitted so."""
         about = self.summary.get("strata")

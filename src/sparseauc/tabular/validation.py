@@ -168,9 +168,8 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
                 **{one.name: float(kept_auc[one.name]) for one in fields(AUCInterval)}
             )
         points = [
-            judge_threshold(truth, kept, float(point["threshold"]), str(point["name"]))
-            for point in card.summary.get("operating_points")
-            or [{"threshold": 0, "name": "default"}]
+            judge_threshold(truth, kept, threshold, name)
+            for name, threshold in (card.thresholds or {"default": 0.0}).items()
         ]
         columns = _compare_columns(card, values)
     except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -200,6 +201,5 @@ def _with_example(frame: Any, name: str) -> str:
     """The name of a column with an example that is not a number."""
     entries = (str(value.as_py()) for value in frame.column(name) if value.is_valid)
     first = next(entries, "")
-    example = next((entry for entry in entries if not is_number(entry)), first)
-    example = first if not is_number(first) else example
+    example = next((entry for entry in chain([first], entries) if not is_number(entry)), first)
     return f"{name!r} (such as {shortened(example, 20)!r})"

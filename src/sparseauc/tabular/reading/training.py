@@ -412,9 +412,7 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
 
 def count_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> dict[str, int]:
     """Number of missing values of each of the file's columns that has any, largest first."""
-    by_column: dict[str, int] = {}
-    for j in np.flatnonzero(counts).tolist():
-        by_column[inputs[j].column] = int(counts[j])
+    by_column = {inputs[j].column: int(counts[j]) for j in np.flatnonzero(counts).tolist()}
     return dict(sorted(by_column.items(), key=lambda item: -item[1]))
 
 

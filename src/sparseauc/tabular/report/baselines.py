@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -14,20 +13,19 @@ from sklearn.pipeline import make_pipeline
 from ...baselines import MeanDifferenceClassifier
 from ...estimators import SparseAUCClassifier
 from ..comparison import fit_method, judge_method
-from ..folds import Rows, score_folds
+from ..folds import Rows, score_folds, splits_of
 from ..methods import METHODS
 from ..summary import FitSummary
 from .elements import Listing
 
-# Numbers in the table beyond which a method would take minutes.
-_MOST_NUMBERS = {"one column": 1e8, "mean-difference": 1e8, "l1-logistic": 1.5e5}
+# What each method is called, and numbers in the table beyond which it would take minutes.
+_METHODS = {
+    "one column": ("best single column", 1e8),
+    "mean-difference": ("largest mean differences, as many columns", 1e8),
+    "l1-logistic": ("L1 logistic regression, C tuned", 1.5e5),
+}
 # Half of the penalties that ``compare`` tries, in half of the time.
 _L1 = replace(METHODS["l1-logistic"], grid={"C": METHODS["l1-logistic"].grid["C"][1::2]})
-_TITLES = {
-    "one column": "best single column",
-    "mean-difference": "largest mean differences, as many columns",
-    "l1-logistic": "L1 logistic regression, C tuned",
-}
 
 
 def judge_baselines(summary: FitSummary) -> Listing | None:
@@ -37,20 +35,16 @@ def judge_baselines(summary: FitSummary) -> Listing | None:
     """
     table, nested = summary.table, summary.nested
     assert nested is not None
-    fold_of = nested.folds
-    splits = [
-        (np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold))
-        for fold in range(nested.fold_aucs.size)
-    ]
+    splits = splits_of(nested.folds)
     sizes = [one.size for one in nested.fold_columns]
     results = [judge_method("this list", table, [nested], None)]
     left_out = []
-    for name, most in _MOST_NUMBERS.items():
+    for name, (title, most) in _METHODS.items():
         if table.y.size * len(table.inputs) > most:
-            left_out.append(_TITLES[name])
+            left_out.append(title)
             continue
         judged = score_folds(table, splits, partial(_fit, name, summary, sizes))
-        results.append(judge_method(_TITLES[name], table, [judged], results[0]))
+        results.append(judge_method(title, table, [judged], results[0]))
     if len(results) == 1:
         return None
     caption = (

@@ -67,15 +67,13 @@ def slots(figures: Iterable[Figure]) -> dict[str, dict[str, int]]:
     chosen: dict[str, dict[str, int]] = {}
     for figure in figures:
         labels = list(dict.fromkeys(series.label for series in all_series(figure)))
-        taken: dict[int, str] = {}
+        kept: dict[str, int] = {}
         for label in labels:
-            if label in remembered:
-                taken.setdefault(remembered[label], label)
-        kept = {label: slot for slot, label in taken.items()}
-        free = (slot for slot in range(len(labels)) if slot not in taken)
+            if label in remembered and remembered[label] not in kept.values():
+                kept[label] = remembered[label]
+        free = (slot for slot in range(len(labels)) if slot not in kept.values())
         chosen[figure.name] = {
             label: kept[label] if label in kept else next(free) for label in labels
         }
-        for label, slot in chosen[figure.name].items():
-            remembered.setdefault(label, slot)
+        remembered = chosen[figure.name] | remembered
     return chosen
