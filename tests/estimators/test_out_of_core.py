@@ -263,15 +263,35 @@ def test_many_columns_within_strata(monkeypatch):
     asked = []
     gather = chunked.GatheredMoments.gather
 
-    def watched(self, missing):
+    def watched(self, missing, **settings):
         asked.append(missing)
-        gather(self, missing)
+        gather(self, missing, **settings)
 
     monkeypatch.setattr(chunked.GatheredMoments, "gather", watched)
     actual = clone(model).fit(dense_chunks(X), y, strata=strata)
     assert_same_search(actual, clone(model).fit(X, y, strata=strata))
     assert sum(len(missing.block) for missing in asked) < 900
     assert 0 < sum(len(missing.rows) for missing in asked) < 200
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(0.0, 1.0), (1000.0, 1.0), (0.0, 1e18)])
+def test_rows_of_single_precision_change_no_list(monkeypatch, offset, scale):
+    monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 700)), rng.random(400) < 0.4
+    X[:, 1:] += X[:, :-1]
+    X[y, ::30] += 0.5
+    X[:, 5] *= scale  # its squares are no numbers of single precision
+    X = (X + offset).astype(np.float32)
+    model = SparseAUCClassifierCV(range(1, 9), [0.1, 10.0], cv=3)
+    actual, expected = (clone(model).fit(dense_chunks(Z), y) for Z in (X, X.astype(np.float64)))
+    assert actual.n_passes_ > 2
+    for one, other in zip(*(m.path_.solutions[0] for m in (actual, expected)), strict=True):
+        assert_array_equal(one.support, other.support)
+        assert_allclose(one.coef, other.coef, rtol=1e-9)
+    assert_array_equal(
+        actual.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
 
 
 def test_readings_are_few(outbreak, monkeypatch):

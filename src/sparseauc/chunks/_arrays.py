@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,20 @@ class ArrayChunks(SequentialChunks):
         self._sizes = equal_sizes(self.shape[0], self.chunk_rows)
 
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Yield slices of rows; the pages of a memory map are released after use."""
-        for number in range(len(self.sizes)):
-            chunk = self._chunk(number)
-            yield chunk if columns is None else np.asarray(chunk)[:, columns]
-            _release(chunk)
+        """Yield slices of rows; those of a memory map are read one ahead, in a thread."""
+        pieces = (self._piece(number, columns) for number in range(len(self.sizes)))
+        return pieces if mapped_by(self.array) is None else _read_ahead(pieces)
+
+    def _piece(self, number: int, columns: Indices | None) -> Any:
+        chunk = self._chunk(number)
+        if columns is not None:
+            piece = np.asarray(chunk)[:, columns]
+        elif mapped_by(self.array) is None:
+            return chunk
+        else:
+            piece = np.array(chunk)
+        _release(chunk)
+        return piece
 
     def _chunk(self, number: int) -> Any:
         start = number * self.chunk_rows
@@ -104,6 +114,15 @@ class KeptColumns(ArrayChunks):
         if (self._place[columns] < 0).any():
             return self._chunks.take(rows, columns)
         return super().take(rows, self._place[columns])
+
+
+def _read_ahead(pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield each piece while the next is made."""
+    with ThreadPoolExecutor(1) as reader:
+        following = reader.submit(next, pieces, None)
+        while (piece := following.result()) is not None:
+            following = reader.submit(next, pieces, None)
+            yield piece
 
 
 class _Rows(Gather):

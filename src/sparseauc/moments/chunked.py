@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.linalg.blas import dgemm, dsyrk
+from scipy.linalg.blas import dgemm, dsyrk, sgemm
 
 from .._arrays import is_tensor, to_host
 from .._jit import kernel
@@ -31,6 +32,8 @@ from .stratified import StratifiedMoments
 _ALL_BYTES = 2**27
 # Bytes of cross products that are gathered where nothing less will do.
 _MOST_BYTES = 2**31
+# Variances of columns whose products may be summed in single precision.
+_ORDINARY = 1e-20, 1e20
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
 _EVERYWHERE = slice(None)
@@ -142,8 +145,12 @@ class GatheredMoments:
         strata = [kind(self, [size * part + number for part in parts]) for number in range(size)]
         return StratifiedMoments(strata, self._strata.weighting)
 
-    def gather(self, missing: NotGathered) -> None:
-        """Read the rows once for what is missing of H."""
+    def gather(self, missing: NotGathered, *, single: bool = False) -> None:
+        """Read the rows once for what is missing of H.
+
+        Whole rows of H may be of single precision, as the table is, where they only tell which
+        columns to look at.
+        """
         rows = np.array(sorted(missing.rows - self._rows.place.keys()), np.int64)
         block = np.setdiff1d(np.array(sorted(missing.block), np.int64), self._block.columns)
         if rows.size + block.size == 0:
@@ -157,13 +164,24 @@ class GatheredMoments:
                 "columns, give coarser strata, or leave groups out"
             )
         means = [(part.positive.mean, part.negative.mean) for part in self.parts]
+        single = single and self._chunks.dtype == np.float32 and self._ordinary
         together = np.concatenate([self._block.columns, block])
         wanted = [(rows, None), (block, together)]
-        found = self._chunks.run(_Products(self._cells, wanted, means), *self._known)
+        work = _Products(self._cells, wanted, means, single=single)
+        found = self._chunks.run(work, *self._known)
         if rows.size:
             self._rows.add(rows, found[0])
+            self._rows.double &= is_tensor(found[0]) or not single
         if block.size:
             self._block.add(block, to_host(found[1]))
+
+    @cached_property
+    def _ordinary(self) -> bool:
+        """Whether squares of all columns keep their digits in single precision."""
+        sides = [side for part in self.parts for side in (part.positive, part.negative)]
+        variances = np.max([side.scatter / max(side.weight, 1.0) for side in sides], axis=0)
+        varying = variances[variances > 0]
+        return bool(np.all((varying > _ORDINARY[0]) & (varying < _ORDINARY[1])))
 
     def products(
         self, parts: Sequence[int], columns: Indices, means: Sequence[Array],
@@ -183,7 +201,7 @@ class GatheredMoments:
     ) -> Array:  # fmt: skip
         """The same for some columns with others, of shape (columns, others)."""
         missing = {*columns.tolist(), *others.tolist()} - self._block.place.keys()
-        if missing and not self._rows.has(columns):
+        if missing and not (self._rows.double and self._rows.has(columns)):
             raise NotGathered(block=missing)
         gathered = self._rows if missing else self._block
         return self._summed(gathered, parts, columns, others, means, factors)
@@ -220,10 +238,13 @@ class _GatheredRows:
     ----------
     place : dict
         Of each column, the pass that gathered it and its number there.
+    double : bool
+        Whether all are of double precision.
     """
 
     def __init__(self) -> None:
         self.place: dict[int, tuple[int, int]] = {}
+        self.double = True
         self._passes: list[Any] = []
 
     def add(self, columns: Indices, products: Any) -> None:
@@ -282,8 +303,7 @@ def _sum(products: Any, counted: list[_Counted], where: tuple[Any, ...]) -> Any:
     """Add up parts of arrays or tensors, each times its factor."""
     total = None
     for number, side, factor in counted:
-        part = products[number][side][where]
-        part *= factor
+        part = products[number][side][where] * np.float64(factor)
         if total is None:
             total = part
         else:
@@ -465,6 +485,8 @@ class _Products(Pass[list[Any]]):
         Columns, and the others to multiply them with; None for all.
     means : sequence of pairs of ndarrays
         Of the positives and negatives of each part.
+    single : bool, default=False
+        Whether products with all columns are of single precision.
     """
 
     def __init__(
@@ -472,10 +494,13 @@ class _Products(Pass[list[Any]]):
         cells: _Cells,
         wanted: Sequence[tuple[Indices, Indices | None]],
         means: Sequence[tuple[Array, Array]],
+        *,
+        single: bool = False,
     ) -> None:
         self._cells = cells
         self.wanted = wanted
         self._means = means
+        self._single = single
 
     def add(
         self,
@@ -495,7 +520,11 @@ class _Products(Pass[list[Any]]):
                 members: Any = X
                 _add_sparse(members[rows], weight, mean, self.wanted, totals)
             else:
-                _add_dense(X, rows, weight, mean, self.wanted, totals)
+                for (columns, across), total in zip(self.wanted, totals, strict=True):
+                    if columns.size and across is None:
+                        _add_rows(X, rows, weight, mean, columns, total)
+                    elif columns.size and across is not None:
+                        _add_block(X, rows, weight, mean, columns, across, total)
         return state
 
     def _nothing(self, X: Any) -> list[Any]:
@@ -506,7 +535,11 @@ class _Products(Pass[list[Any]]):
         ]
         if is_tensor(X):
             return [_tensors.no_products(X, shape) for shape in shapes]
-        return [np.zeros(shape) for shape in shapes]
+        kinds = [
+            np.float32 if others is None and self._single else np.float64
+            for _, others in self.wanted
+        ]
+        return [np.zeros(*each) for each in zip(shapes, kinds, strict=True)]
 
     def merge(self, first: list[Any], second: list[Any]) -> list[Any]:
         """Add up."""
@@ -533,7 +566,7 @@ def _moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> Class
     mean /= total
     mean += origin
     cross = np.zeros((columns.size, d))
-    scatter, drift = _add_dense(X, rows, weight, mean, [(columns, None)], [cross])
+    scatter, drift = _add_rows(X, rows, weight, mean, columns, cross)
     # What rounding left of the deviations' sum, which is zero in exact arithmetic. Columns that are
     # too large to square are refused later, by name.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -572,34 +605,43 @@ def _add_sparse(
             total += left.T @ part[:, np.searchsorted(index, others)]
 
 
-def _add_dense(
-    X: npt.NDArray[Any], rows: Indices, weight: Array, mean: Array,
-    wanted: Sequence[tuple[Indices, Indices | None]], totals: Sequence[Array],
+def _add_rows(
+    X: npt.NDArray[Any], rows: Indices, weight: Array, mean: Array, columns: Indices,
+    total: npt.NDArray[Any],
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Add Σ w (x_c − mean_c)(x − mean) to totals; return Σ w (x − mean)² and Σ w (x − mean)."""
+    """Add Σ w (x_c − mean_c)(x − mean) to a total; return Σ w (x − mean)² and Σ w (x − mean)."""
     d = X.shape[1]
     scatter, drift = np.zeros(d), np.zeros(d)
     size = min(rows.size, max(64, _TILE_NUMBERS // d))
-    tile = np.empty((size, d))
-    table = read_only(X)
+    tile = np.empty((size, d), total.dtype)
+    table, double = read_only(X), total.dtype == np.float64
+    gemm, symmetric = dgemm if double else sgemm, double and columns.size == d
     for low in range(0, rows.size, size):
         part = slice(low, low + size)
         centred = tile[: rows[part].size]
         _centre(table, rows[part], weight[part], mean, centred, scatter, drift)
-        for (columns, others), total in zip(wanted, totals, strict=True):
-            if columns.size == 0:
-                continue
-            # The transposes of row-major arrays are what BLAS takes, and are changed in place.
-            if columns.size == d and others is None:
-                dsyrk(1.0, centred.T, beta=1.0, c=total.T, overwrite_c=1)
-            else:
-                right = centred if others is None else centred[:, others]
-                dgemm(1.0, right.T, centred[:, columns].T, trans_b=1, beta=1.0, c=total.T,
-                      overwrite_c=1)  # fmt: skip
-    for (columns, others), total in zip(wanted, totals, strict=True):
-        if columns.size == d and others is None:
-            _mirror(total)
+        # The transposes of row-major arrays are what BLAS takes, and are changed in place.
+        if symmetric:
+            dsyrk(1.0, centred.T, beta=1.0, c=total.T, overwrite_c=1)
+        elif columns.size:
+            gemm(1.0, centred.T, centred[:, columns].T, trans_b=1, beta=1.0, c=total.T,
+                 overwrite_c=1)  # fmt: skip
+    if symmetric:
+        _mirror(total)
     return scatter, drift
+
+
+def _add_block(
+    X: npt.NDArray[Any], rows: Indices, weight: Array, mean: Array, columns: Indices,
+    others: Indices, total: Array,
+) -> None:  # fmt: skip
+    """Add Σ w (x_c − mean_c)(x_o − mean_o) to a total; the columns are the last of the others."""
+    part = X[rows[:, None], others] - mean[others]
+    if weight.size:
+        part *= np.sqrt(weight)[:, None]
+    # NumPy multiplies an array by its own transpose at half the cost.
+    left = part if columns.size == others.size else part[:, -columns.size :]
+    total += left.T @ part
 
 
 @kernel

@@ -286,7 +286,7 @@ def find_paths(
         if not missing:
             return list(found)
         assert gathered is not None
-        gathered.gather(missing)
+        gathered.gather(missing, single=restrictions.groups is None)
 
 
 def _path_or_missing(search: PathSearch, alphas: Array) -> SparseAUCPath | NotGathered:
