@@ -117,7 +117,8 @@ def cross_validate(
     run = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
     # Small products are quicker on one thread: others would only wait for each other.
     small = chunks.shape[0] * chunks.shape[1] < _LARGE
-    with threadpool_limits(1 if small else None, user_api="blas"):
+    # The threads are kept, as there are several rounds.
+    with run, threadpool_limits(1 if small else None, user_api="blas"):
         paths = find_paths(run, fitted, ks, alphas, restrictions, n_thorough=int(read_again))
         models = [Models.from_path(path, m) for path, m in zip(paths, training, strict=False)]
         kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
