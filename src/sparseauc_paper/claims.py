@@ -34,7 +34,6 @@ from .summaries import (
     table_values,
     trial_means,
 )
-from .theory.constants import rows_needed
 from .theory.measurements import PAPER as PAPER_TASK
 from .theory.measurements import grouped
 
@@ -325,7 +324,7 @@ def _shares(share: dict[tuple[str, str, str], Sample], dataset: str, k: str) -> 
 
 def _claim_of_theorems() -> Claim:
     ratios = (0.05, 0.5)
-    needed = [math.ceil(rows_needed(PAPER_TASK.d, PAPER_TASK.gaussian(r).s, r)) for r in ratios]
+    needed = [math.ceil(PAPER_TASK.gaussian(r).rows_needed) for r in ratios]
     kappa = min(PAPER_TASK.gaussian(r, 1e8).kappa for r in ratios)
     return Claim(
         f"The conditions of Theorems 1 and 2 can be met with n = {grouped(PAPER_TASK.n)} rows",

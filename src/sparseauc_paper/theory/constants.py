@@ -27,65 +27,6 @@ from dataclasses import dataclass
 _LEAST_ROWS = 10
 
 
-def restricted_convexity(n: float, d: int, s: int, r: float, deviation: float = 1.0) -> float:
-    """ρ⁻ of Theorem 2: the least curvature of F along vectors of at most s non-zeros.
-
-        ρ⁻ = (λ/2 − 6√2·t)² − (32/3)·t²,        t² = s·log(d) / (r·n),
-
-    with probability of at least 1 − exp(−n₊/72) − 2s/d; λ = λ_min(Σ^½) is the ``deviation``. It is
-    a bound only where ``convexity_is_bound``, which takes several hundred times s·log(d) positives;
-    with fewer the printed value grows again, without limit as n → 0.
-
-    Examples
-    --------
-    >>> round(restricted_convexity(1000, 1000, 60, 0.05))  # no bound
-    484
-    >>> round(restricted_convexity(1e9, 1000, 60, 0.05), 3)  # towards λ²/4
-    0.226
-    """
-    t = _noise(n, d, s, r)
-    return (deviation / 2 - 6 * math.sqrt(2) * t) ** 2 - 32 / 3 * t**2
-
-
-def convexity_is_bound(n: float, d: int, s: int, r: float, deviation: float = 1.0) -> bool:
-    """Whether the printed ρ⁻ is positive for a reason: λ/2 − 6√2·t > √(32/3)·t."""
-    t = _noise(n, d, s, r)
-    return deviation / 2 - 6 * math.sqrt(2) * t > math.sqrt(32 / 3) * t
-
-
-def rows_needed(d: int, s: int, r: float, deviation: float = 1.0) -> float:
-    """Number of rows above which ρ⁻ of Theorem 2 is a positive bound.
-
-    Solves λ/2 = (6√2 + √(32/3))·t for n: about 552·s·log(d) / (r·λ²).
-
-    Examples
-    --------
-    >>> round(rows_needed(1000, 60, 0.05))  # for the paper's tables, which have 1000
-    4578757
-    """
-    _check_shares(d, s, r)
-    return (2 * (6 * math.sqrt(2) + math.sqrt(32 / 3)) / deviation) ** 2 * s * math.log(d) / r
-
-
-def restricted_smoothness(d: int, s: int, r: float, b: float) -> float:
-    """ρ⁺ of Theorem 2: the greatest curvature of a block along vectors of at most s non-zeros.
-
-        ρ⁺ = 16·s·log(d)·(½·log(b) + log(d)) / r
-
-    with probability of at least 1 − s/(2d), for blocks of b rows. The 1/r comes from the worst
-    share of positives a block could have.
-
-    Examples
-    --------
-    >>> f"{restricted_smoothness(1000, 60, 0.05, 50):.3g}"
-    '1.18e+06'
-    """
-    _check_shares(d, s, r)
-    if not b >= 1:
-        raise ValueError(f"b, the rows of a block, must be 1 or more, got {b}")
-    return 16 * s * math.log(d) * (math.log(b) / 2 + math.log(d)) / r
-
-
 def expansion_of_theorem(k: int, k_star: int) -> float:
     """ν as Theorem 1 defines it: 1 + k*/k + √(k*/k).
 
@@ -163,8 +104,10 @@ class GaussianConstants:
     Examples
     --------
     >>> paper = GaussianConstants(n=1000, d=1000, k=20, k_star=20, r=0.05, b=50)
-    >>> paper.is_bound, round(paper.kappa, 2)
-    (False, 1.73)
+    >>> paper.is_bound, round(paper.kappa, 2), round(paper.rows_needed)
+    (False, 1.73, 4578757)
+    >>> round(paper.rho_minus), f"{paper.rho_plus:.3g}"
+    (484, '1.18e+06')
     """
 
     n: float  # rows
@@ -177,7 +120,11 @@ class GaussianConstants:
 
     def __post_init__(self) -> None:
         _check_sparsity(self.k, self.k_star)
-        _check_shares(self.d, self.s, self.r)
+        if not 0 < self.r <= 0.5:
+            raise ValueError(
+                f"r, the share of positives, must lie in (0, 1/2], got {self.r}: where positives "
+                "are the majority, exchange the classes"
+            )
         if not self.n >= _LEAST_ROWS:
             raise ValueError(f"n must be {_LEAST_ROWS} or more, got {self.n}")
         if not self.k < self.d:
@@ -196,19 +143,42 @@ class GaussianConstants:
         return 2 * self.k + self.k_star
 
     @property
+    def _noise(self) -> float:
+        """T = √(s·log(d) / (r·n)), the size of what sampling does to the curvature."""
+        return math.sqrt(self.s * math.log(self.d) / (self.r * self.n))
+
+    @property
     def rho_minus(self) -> float:
-        """ρ⁻ of Theorem 2."""
-        return restricted_convexity(self.n, self.d, self.s, self.r, self.deviation)
+        """ρ⁻ = (λ/2 − 6√2·t)² − (32/3)·t², with probability of at least 1 − exp(−n₊/72) − 2s/d.
+
+        The least curvature of F along vectors of at most s non-zeros. It is a bound only where
+        ``is_bound``, which takes several hundred times s·log(d) positives; with fewer the printed
+        value grows again, without limit as n → 0.
+        """
+        t = self._noise
+        return (self.deviation / 2 - 6 * math.sqrt(2) * t) ** 2 - 32 / 3 * t**2
 
     @property
     def rho_plus(self) -> float:
-        """ρ⁺ of Theorem 2."""
-        return restricted_smoothness(self.d, self.s, self.r, self.b)
+        """ρ⁺ = 16·s·log(d)·(½·log(b) + log(d)) / r, with probability of at least 1 − s/(2d).
+
+        The greatest curvature of a block along vectors of at most s non-zeros. The 1/r comes from
+        the worst share of positives a block could have.
+        """
+        logs = math.log(self.b) / 2 + math.log(self.d)
+        return 16 * self.s * math.log(self.d) * logs / self.r
 
     @property
     def is_bound(self) -> bool:
-        """Whether ρ⁻ is a positive bound and not the square of a negative number."""
-        return convexity_is_bound(self.n, self.d, self.s, self.r, self.deviation)
+        """Whether ρ⁻ is positive for a reason, and not the square of a negative number."""
+        t = self._noise
+        return self.deviation / 2 - 6 * math.sqrt(2) * t > math.sqrt(32 / 3) * t
+
+    @property
+    def rows_needed(self) -> float:
+        """Rows above which ρ⁻ is a bound: about 552·s·log(d) / (r·λ²)."""
+        root = 2 * (6 * math.sqrt(2) + math.sqrt(32 / 3)) / self.deviation
+        return root**2 * self.s * math.log(self.d) / self.r
 
     @property
     def condition_as_printed(self) -> float:
@@ -228,26 +198,6 @@ class GaussianConstants:
         ρ² − ρ > k, while Theorem 1 asks for k/k* above it. Where there is no ρ⁻ it is √ν.
         """
         return contraction(self.condition, expansion_of_theorem(self.k, self.k_star))
-
-
-def _noise(n: float, d: int, s: int, r: float) -> float:
-    """Compute √(s·log(d) / (r·n)), the size of what sampling does to the curvature."""
-    _check_shares(d, s, r)
-    if not n > 0:
-        raise ValueError(f"n must be positive, got {n}")
-    return math.sqrt(s * math.log(d) / (r * n))
-
-
-def _check_shares(d: int, s: int, r: float) -> None:
-    if not d >= 2:
-        raise ValueError(f"d must be 2 or more, got {d}")
-    if not s >= 1:
-        raise ValueError(f"s, the number of non-zeros, must be 1 or more, got {s}")
-    if not 0 < r <= 0.5:
-        raise ValueError(
-            f"r, the share of positives, must lie in (0, 1/2], got {r}: where positives are the "
-            "majority, exchange the classes"
-        )
 
 
 def _check_sparsity(k: int, k_star: int) -> None:

@@ -12,7 +12,6 @@ import pandas as pd
 
 from sparseauc.tabular.report.elements import Element, Figure, Listing, Note, Panel, Section, Series
 
-from .constants import rows_needed
 from .measurements import EASY, PAPER, SHOWN_EPOCHS, grouped
 from .slips import SLIPS
 
@@ -144,7 +143,7 @@ def _listing_of_printed(ratios: Sequence[float]) -> Listing:
                 "r": r,
                 "ρ⁻": printed.rho_minus,
                 "a bound": "yes" if printed.is_bound else "no",
-                "rows needed": math.ceil(rows_needed(PAPER.d, printed.s, r)),
+                "rows needed": math.ceil(printed.rows_needed),
                 "ρ⁺": round(printed.rho_plus),
                 "ρ⁻, n = 10⁸": many.rho_minus,
                 "ρ, n = 10⁸": round(many.condition),
@@ -207,7 +206,7 @@ def _listing_of_easy(easy: Measurements) -> Listing:
 def _findings_in_print(ratios: Sequence[float]) -> list[Note]:
     """Say what follows from the formulas as printed."""
     few, even = min(ratios), max(ratios)
-    needed = [math.ceil(rows_needed(PAPER.d, PAPER.gaussian(r).s, r)) for r in (even, few)]
+    needed = [math.ceil(PAPER.gaussian(r).rows_needed) for r in (even, few)]
     void = [r for r in ratios if not PAPER.gaussian(r).is_bound]
     at_its_word = [PAPER.gaussian(r).condition_as_printed for r in (few, even)]
     many = [PAPER.gaussian(r, _MANY).kappa for r in ratios]

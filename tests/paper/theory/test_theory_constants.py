@@ -13,19 +13,14 @@ from sparseauc.projections import hard_threshold
 from sparseauc_paper.theory.constants import (
     GaussianConstants,
     contraction,
-    convexity_is_bound,
     expansion_of_lemma,
     expansion_of_theorem,
-    restricted_convexity,
-    restricted_smoothness,
-    rows_needed,
     tolerance,
     tolerance_parameter,
 )
 from sparseauc_paper.theory.slips import SLIPS
 
 ratios = st.floats(0.001, 0.5)
-columns = st.integers(2, 10**6)
 deviations = st.floats(0.05, 1.0)
 
 
@@ -61,14 +56,9 @@ def printed_kappa(rho, k, k_star):
 @given(designs(), deviations)
 def test_constants_are_those_printed(design, lam):
     n, d, k, k_star, r, b = design
-    s = 2 * k + k_star
-    assert_allclose(
-        restricted_convexity(n, d, s, r, lam), printed_rho_minus(n, d, k, k_star, r, lam)
-    )
-    assert_allclose(restricted_smoothness(d, s, r, b), printed_rho_plus(d, k, k_star, r, b))
-    constants = GaussianConstants(n, d, k, k_star, r, b)
-    assert constants.rho_minus == restricted_convexity(n, d, s, r)
-    assert constants.rho_plus == restricted_smoothness(d, s, r, b)
+    constants = GaussianConstants(n, d, k, k_star, r, b, lam)
+    assert_allclose(constants.rho_minus, printed_rho_minus(n, d, k, k_star, r, lam))
+    assert_allclose(constants.rho_plus, printed_rho_plus(d, k, k_star, r, b))
     assert_allclose(constants.kappa, printed_kappa(constants.condition, k, k_star))
 
 
@@ -81,33 +71,39 @@ def test_dependent_columns():
 # ------------------------------------------------------------------------- limits and monotonicity
 
 
-@given(columns, st.integers(1, 500), ratios, deviations)
-def test_convexity_tends_to_a_quarter_of_the_least_variance(d, s, r, lam):
-    needed = rows_needed(d, s, r, lam)
+@given(designs(), deviations)
+def test_convexity_tends_to_a_quarter_of_the_least_variance(design, lam):
+    n, d, k, k_star, r, _ = design
+    needed = GaussianConstants(n, d, k, k_star, r, 1, lam).rows_needed
     rows = needed * np.array([1.001, 2, 10, 1e3, 1e6, 1e14])
-    values = [restricted_convexity(n, d, s, r, lam) for n in rows]
+    values = [GaussianConstants(n, d, k, k_star, r, 1, lam).rho_minus for n in rows]
     assert values[0] > 0
     assert np.all(np.diff(values) > 0)
     assert_allclose(values[-1], lam**2 / 4, rtol=1e-5)
     assert values[-1] < lam**2 / 4
 
 
-@given(columns, st.integers(1, 500), ratios, deviations, st.floats(0.01, 100))
-def test_convexity_is_a_bound_from_the_rows_needed_on(d, s, r, lam, factor):
+@given(designs(), deviations, st.floats(0.01, 100))
+def test_convexity_is_a_bound_from_the_rows_needed_on(design, lam, factor):
     assume(abs(factor - 1) > 1e-6)
-    n = factor * rows_needed(d, s, r, lam)
-    assert convexity_is_bound(n, d, s, r, lam) == (factor > 1)
+    n, d, k, k_star, r, _ = design
+    n = factor * GaussianConstants(n, d, k, k_star, r, 1, lam).rows_needed
+    assert GaussianConstants(n, d, k, k_star, r, 1, lam).is_bound == (factor > 1)
 
 
-@given(columns, st.integers(1, 500), st.floats(1, 1e9))
-def test_smoothness_falls_with_balance_and_grows_with_blocks(d, s, b):
+@given(designs(), st.floats(1, 1e9))
+def test_smoothness_falls_with_balance_and_grows_with_blocks(design, b):
+    _, d, k, k_star, _, _ = design
+
+    def smoothness(r, b):
+        return GaussianConstants(1e10, d, k, k_star, r, b).rho_plus
+
     shares = np.linspace(0.05, 0.5, 10)
-    values = np.array([restricted_smoothness(d, s, r, b) for r in shares])
+    values = np.array([smoothness(r, b) for r in shares])
     assert_allclose(values * shares, values[0] * shares[0])  # exactly 1/r
-    assert restricted_smoothness(d, s, 0.3, 2 * b) > restricted_smoothness(d, s, 0.3, b)
+    assert smoothness(0.3, 2 * b) > smoothness(0.3, b)
     # from blocks of one row to one block of all n = d rows: half as much again, no more
-    ratio = restricted_smoothness(d, s, 0.3, d) / restricted_smoothness(d, s, 0.3, 1)
-    assert_allclose(ratio, 1.5)
+    assert_allclose(smoothness(0.3, d) / smoothness(0.3, 1), 1.5)
 
 
 @given(st.integers(1, 1000), st.integers(0, 1000))
@@ -213,7 +209,8 @@ def test_convexity_squares_a_negative_number_on_the_papers_tables():
             assert not constants.is_bound
             assert constants.condition == math.inf
     # fewer rows, "more" convexity
-    assert restricted_convexity(10, 1000, 60, 0.5) > restricted_convexity(100, 1000, 60, 0.5)
+    fewer, more = (GaussianConstants(n, 1000, 20, 20, 0.5, 1) for n in (10, 100))
+    assert fewer.rho_minus > more.rho_minus
 
 
 def test_condition_rises_with_balance_left_of_the_vertex_and_falls_right_of_it():
@@ -236,7 +233,8 @@ def test_coefficients_of_the_condition_number(design, lam):
     c = 184 / (3 * n * logs)
     mended = -6 * math.sqrt(2) * lam / (math.sqrt(n * s * math.log(d)) * logs)
     printed = -6 * math.sqrt(2) * lam / math.sqrt(n * s * math.log(d) * logs)
-    bottom = restricted_convexity(n, d, s, r, lam) / restricted_smoothness(d, s, r, b) * 16
+    constants = GaussianConstants(n, d, k, k_star, r, b, lam)
+    bottom = constants.rho_minus / constants.rho_plus * 16
     largest = max(a * r, -mended * math.sqrt(r), c)
     assert_allclose(a * r + mended * math.sqrt(r) + c, bottom, atol=1e-12 * largest)
     if abs(logs - 1) > 0.01:
@@ -306,6 +304,7 @@ def test_slips_say_something_of_everything():
         ({"k_star": 30}, "k_star"),
         ({"k": 1000}, "below d"),
         ({"n": 5}, "n must be 10"),
+        ({"n": math.nan}, "n must be 10"),
         ({"b": 2000}, "at most all n rows"),
         ({"b": 0}, "rows of a block"),
         ({"deviation": 1.5}, "deviation"),
@@ -322,9 +321,5 @@ def test_other_bad_input():
         contraction(0.9, 2.0)
     with pytest.raises(ValueError, match="exceed d"):
         expansion_of_lemma(5, 2, d=4)
-    with pytest.raises(ValueError, match="positive"):
-        restricted_convexity(0, 10, 3, 0.5)
     with pytest.raises(ValueError, match="rho_plus"):
         tolerance_parameter(1.0, 0.0, 2.0)
-    with pytest.raises(ValueError, match="non-zeros"):
-        rows_needed(10, 0, 0.5)
