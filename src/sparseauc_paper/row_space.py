@@ -58,10 +58,9 @@ class RowSpace:
         Returns a column of coefficients for each, NaN where it diverged.
         """
         C = np.zeros((len(points), self.basis.shape[0]))
-        for (xi, l2), order, c in zip(points, orders, C, strict=True):
-            _run_spam(
-                self.products, self.class_means, self.positive, order, xi, l2, average, tol, c
-            )
+        data = self.products, self.class_means, self.positive
+        for point, order, c in zip(points, orders, C, strict=True):
+            _run_spam(*data, order, *point, average, tol, c)
         return self._write_out(C)
 
     def solam(

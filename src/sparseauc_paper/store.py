@@ -84,10 +84,6 @@ class Store(AbstractContextManager["Store"]):
             ) from error
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._connection.close()
 

@@ -26,15 +26,12 @@ class Split(NamedTuple):
     test: Indices
 
 
-def aucs(X: Floats, positive: Mask, W: Floats) -> Floats:
+def aucs(X: Floats, positive: Mask, W: Floats) -> list[float]:
     """AUC of every column of coefficients, NaN where it holds NaN."""
-    scores = X @ W
-    return np.array(
-        [
-            fast_auc(column, positive) if np.isfinite(column).all() else np.nan
-            for column in np.ascontiguousarray(scores.T)
-        ]
-    )
+    return [
+        fast_auc(column, positive) if np.isfinite(column).all() else np.nan
+        for column in np.ascontiguousarray((X @ W).T)
+    ]
 
 
 def scale_columns(X: Floats, rows: Indices) -> Floats:

@@ -13,7 +13,7 @@ from ..metrics import fast_auc
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..objective import Array, Indices, Mask
-from ..solvers.exchange import dependence_tolerance, solve_on
+from ..solvers.exchange import Solution, dependence_tolerance, solve_on
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import exchange_gains
 from ..strata import Strata
@@ -69,11 +69,14 @@ class FittedList(NamedTuple):
             divided,
         )
 
+    def solution(self, support: Indices) -> Solution:
+        """Least loss with ridge on some columns."""
+        gram = self.gram
+        return solve_on(gram.block(support, support), gram.delta[support], support, self.alpha)
+
     def coef(self, support: Indices) -> Array:
         """Coefficients of least loss on some columns, per unit of each."""
-        gram = self.gram
-        solution = solve_on(gram.block(support, support), gram.delta[support], support, self.alpha)
-        return solution.coef / gram.scale[support]
+        return self.solution(support).coef / self.gram.scale[support]
 
     def allows(self, support: Indices) -> bool:
         """Whether a list obeys all that the model's does."""

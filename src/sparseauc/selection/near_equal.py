@@ -23,7 +23,7 @@ from sklearn.utils import check_scalar
 
 from .._jit import inlined_kernel, kernel
 from ..objective import Array, Indices, Mask
-from ..solvers.exchange import dependence_tolerance, solve_on
+from ..solvers.exchange import dependence_tolerance
 from ..solvers.working_set import KnownH
 from ._fitted_list import FittedList, exchange_table
 
@@ -133,12 +133,12 @@ def near_equal_lists(
 
 def lists_near(fitted: FittedList, within: float, most: int, operations: float) -> NearEqualLists:
     """Do what :func:`near_equal_lists` does, for a list and rows that were checked."""
-    start = objective_of(fitted, fitted.support)
+    start = fitted.solution(fitted.support).objective
     supports = _all_lists(fitted, start * (1 + within), most, operations)
     complete = supports is not None
     if supports is None:
         supports = _lists_by_exchanges(fitted, start, within, most)
-    objectives = np.array([objective_of(fitted, support) for support in supports])
+    objectives = np.array([fitted.solution(support).objective for support in supports])
     near = np.flatnonzero(objectives <= objectives.min() * (1 + within) + _ROUNDING)
     members = np.zeros((near.size, fitted.names.size), np.bool_)
     for row, place in enumerate(near.tolist()):
@@ -151,13 +151,6 @@ def lists_near(fitted: FittedList, within: float, most: int, operations: float) 
         members.mean(axis=0),
         fitted.names,
     )
-
-
-def objective_of(fitted: FittedList, support: Indices) -> float:
-    """Loss with ridge of a list."""
-    gram = fitted.gram
-    block = gram.block(support, support)
-    return solve_on(block, gram.delta[support], support, fitted.alpha).objective
 
 
 def _all_lists(

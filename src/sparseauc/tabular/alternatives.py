@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..path.folds import check_splits
 from ..selection._fitted_list import FittedList
-from ..selection.near_equal import NearEqualLists, lists_near, objective_of
+from ..selection.near_equal import NearEqualLists, lists_near
 from ..selection.replacing import best_replacements, validated_aucs
 from ..strata import StrataWarning
 from .folds import splits_of
@@ -76,7 +76,7 @@ def find_alternatives(
         origins = np.array([one.column for one in table.inputs])
         n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
         replacements = best_replacements(fitted, n_best, splits, origins)
-        loss = objective_of(fitted, fitted.support)
+        loss = fitted.solution(fitted.support).objective
         near = lists_near(fitted, WITHIN * (1 - loss) / loss, _MOST, _OPERATIONS)
     except ValueError:
         # Groups of columns, columns that depend on each other, or none, cannot be exchanged.
