@@ -167,4 +167,16 @@ class HSGHTClassifier(LogisticClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.k = k
+        self.step_size = step_size
+        self.alpha = alpha
+        self.initial_batch_size = initial_batch_size
+        self.growth = growth
+        self.restart_batches = restart_batches
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.record_history = record_history
+        self.random_state = random_state
+        self.verbose = verbose

@@ -359,7 +359,18 @@ class OPAUCClassifier(UnweightedClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.step_size = step_size
+        self.alpha = alpha
+        self.rank = rank
+        self.exact_limit = exact_limit
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.zero_threshold = zero_threshold
+        self.record_history = record_history
+        self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def _descends_from_zero(self) -> bool:  # type: ignore[override]

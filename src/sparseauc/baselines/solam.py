@@ -316,7 +316,17 @@ class SOLAMClassifier(UnweightedClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.radius = radius
+        self.step_size = step_size
+        self.max_norm = max_norm
+        self.zero_threshold = zero_threshold
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.record_history = record_history
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         max_norm = find_max_norm(self.max_norm, table)

@@ -289,4 +289,15 @@ class StoIHTClassifier(LogisticClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.k = k
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.alpha = alpha
+        self.block_order = block_order
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.record_history = record_history
+        self.random_state = random_state
+        self.verbose = verbose

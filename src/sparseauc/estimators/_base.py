@@ -101,12 +101,6 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     # Private attributes that a fit sets.
     _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
-    def _keep(self, arguments: dict[str, Any]) -> None:
-        """Set the parameters of ``__init__``, whose ``locals()`` these are."""
-        for name, value in arguments.items():
-            if name != "self":
-                setattr(self, name, value)
-
     @names_columns
     def decision_function(self, X: Any) -> Floats:
         """Score rows. Rows with a score above 0 are predicted positive."""

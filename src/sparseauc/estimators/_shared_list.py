@@ -85,7 +85,10 @@ class SharedListClassifier(SparseLinearClassifier):
         always_include: Any = None,
         exclude: Any = None,
     ) -> None:
-        self._keep(locals())
+        self.k = k
+        self.alpha = alpha
+        self.always_include = always_include
+        self.exclude = exclude
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @names_columns

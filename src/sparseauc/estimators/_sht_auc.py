@@ -143,7 +143,21 @@ class SHTAUCClassifier(StochasticClassifier):
         verbose: int = 0,
         device: str | None = None,
     ) -> None:
-        self._keep(locals())
+        self.k = k
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.block_order = block_order
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.record_history = record_history
+        self.random_state = random_state
+        self.verbose = verbose
+        self.device = device
 
     def _objective(self, X: Any, positive: Mask, weight: Array | None) -> Any:
         if isinstance(X, DeviceChunks):

@@ -209,7 +209,22 @@ class SparseAUCClassifier(SparseLinearClassifier):
         time_limit: float = 10.0,
         device: str | None = None,
     ) -> None:
-        self._keep(locals())
+        self.k = k
+        self.alpha = alpha
+        self.always_include = always_include
+        self.exclude = exclude
+        self.groups = groups
+        self.families = families
+        self.max_per_family = max_per_family
+        self.signs = signs
+        self.costs = costs
+        self.bundles = bundles
+        self.budget = budget
+        self.stratum_weights = stratum_weights
+        self.points = points
+        self.certify = certify
+        self.time_limit = time_limit
+        self.device = device
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @names_columns

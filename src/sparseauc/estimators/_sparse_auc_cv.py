@@ -182,7 +182,26 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         device: str | None = None,
         verbose: int = 0,
     ) -> None:
-        self._keep(locals())
+        self.ks = ks
+        self.alphas = alphas
+        self.cv = cv
+        self.rule = rule
+        self.coefficients = coefficients
+        self.always_include = always_include
+        self.exclude = exclude
+        self.groups = groups
+        self.families = families
+        self.max_per_family = max_per_family
+        self.signs = signs
+        self.costs = costs
+        self.bundles = bundles
+        self.budget = budget
+        self.stratum_weights = stratum_weights
+        self.points = points
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     @names_columns
