@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -184,49 +184,62 @@ class GatheredMoments:
         return bool(np.all((varying > _ORDINARY[0]) & (varying < _ORDINARY[1])))
 
     def products(
-        self, parts: Sequence[int], columns: Indices, means: Sequence[Array],
-        factors: Sequence[float],
-    ) -> Array:  # fmt: skip
+        self, classes: Sequence[_ClassParts], factors: Sequence[float], columns: Indices
+    ) -> Array:
         """Σ w (x_c − mean_c)(x − mean) over several parts, of shape (q, d).
 
         Those of each class are multiplied by its factor, and added up.
         """
         if missing := set(columns.tolist()) - self._rows.place.keys():
             raise NotGathered(rows=missing)
-        return self._summed(self._rows, parts, columns, _EVERYWHERE, means, factors)
+        return _add_up(self._rows, classes, factors, columns, _EVERYWHERE)
 
     def block(
-        self, parts: Sequence[int], columns: Indices, others: Indices, means: Sequence[Array],
-        factors: Sequence[float],
+        self, classes: Sequence[_ClassParts], factors: Sequence[float], columns: Indices,
+        others: Indices,
     ) -> Array:  # fmt: skip
         """The same for some columns with others, of shape (columns, others)."""
         missing = {*columns.tolist(), *others.tolist()} - self._block.place.keys()
         if missing and not (self._rows.double and self._rows.has(columns)):
             raise NotGathered(block=missing)
         gathered = self._rows if missing else self._block
-        return self._summed(gathered, parts, columns, others, means, factors)
+        return _add_up(gathered, classes, factors, columns, others)
 
-    def _summed(
-        self, gathered: _GatheredRows | _GatheredBlock, parts: Sequence[int], columns: Indices,
-        others: Any, means: Sequence[Array], factors: Sequence[float],
-    ) -> Array:  # fmt: skip
-        counted = []
-        left, right = [], []
-        for number in parts:
-            sides = self.parts[number].positive, self.parts[number].negative
-            for side, (part, mean, factor) in enumerate(zip(sides, means, factors, strict=True)):
-                if part.weight > 0 and factor > 0:
-                    counted.append((number, side, factor))
-                    gap = part.mean - mean
-                    if gap.any():
-                        left.append(part.weight * factor * gap[columns])
-                        right.append(gap[others])
-        if not counted:
-            return np.zeros((columns.size, means[0][others].size))
-        total = gathered.sum_over(counted, columns, others)
-        if left:
-            total += np.array(left).T @ np.array(right)
-        return total
+
+class _ClassParts(NamedTuple):
+    """Parts with rows of a class, what these weigh, and their means less that of all of them."""
+
+    numbers: list[int]
+    weights: Array
+    gaps: Array
+
+    @classmethod
+    def from_parts(cls, sides: dict[int, ClassPart], mean: Array) -> _ClassParts:
+        """Leave out parts without rows."""
+        sides = {number: side for number, side in sides.items() if side.weight > 0}
+        weights = np.array([side.weight for side in sides.values()])
+        gaps = np.array([side.mean - mean for side in sides.values()])
+        return cls(list(sides), weights, gaps.reshape(-1, mean.size))
+
+
+def _add_up(
+    gathered: _GatheredRows | _GatheredBlock, classes: Sequence[_ClassParts],
+    factors: Sequence[float], columns: Indices, others: Any,
+) -> Array:  # fmt: skip
+    """Sums over parts and classes of products about the mean of all parts."""
+    counted = [
+        (number, side, factor)
+        for side, (parts, factor) in enumerate(zip(classes, factors, strict=True))
+        for number in parts.numbers
+        if factor > 0
+    ]
+    if not counted:
+        return np.zeros((columns.size, classes[0].gaps[:, others].shape[1]))
+    total = gathered.sum_over(counted, columns, others)
+    for (_, weights, gaps), factor in zip(classes, factors, strict=True):
+        if factor > 0:
+            total += (factor * weights[:, None] * gaps[:, columns]).T @ gaps[:, others]
+    return total
 
 
 class _GatheredRows:
@@ -350,16 +363,23 @@ class ChunkedMoments(Moments):
 
     def _cross(self, index: Indices) -> tuple[Array, Array]:
         positive, negative = (
-            self.gathered.products(self._parts, index, self.means, factors)
+            self.gathered.products(self._classes, factors, index)
             for factors in ((1.0, 0.0), (0.0, 1.0))
         )
         return positive, negative
 
     def _covariances(self, index: Indices) -> Array:
         """Rows of S₊ + S₋, of shape (q, d), of both classes at once."""
-        return self._gathered(
-            lambda: self.gathered.products(self._parts, index, self.means, self._factors)
+        return self._gathered(lambda: self.gathered.products(self._classes, self._factors, index))
+
+    @cached_property
+    def _classes(self) -> list[_ClassParts]:
+        parts = {number: self.gathered.parts[number] for number in self._parts}
+        sides = (
+            {number: part.positive for number, part in parts.items()},
+            {number: part.negative for number, part in parts.items()},
         )
+        return [_ClassParts.from_parts(*each) for each in zip(sides, self.means, strict=True)]
 
     @property
     def _factors(self) -> list[float]:
@@ -368,7 +388,7 @@ class ChunkedMoments(Moments):
     def within(self, columns: Indices, others: Indices) -> Array:
         """S₊ + S₋ of some columns with others, from a pass where not gathered before."""
         return self._gathered(
-            lambda: self.gathered.block(self._parts, columns, others, self.means, self._factors)
+            lambda: self.gathered.block(self._classes, self._factors, columns, others)
         )
 
     def _gathered(self, answer: Callable[[], Answer]) -> Answer:

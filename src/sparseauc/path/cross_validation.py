@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from ..chunks import Chunks, KeptColumns, chunks_in_memory
+from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
 from ..moments import Moments, class_moments
 from ..moments.base import NotGathered
 from ..moments.chunked import GatheredMoments, chunked_moments, fits_whole
@@ -124,7 +124,9 @@ def cross_validate(
         kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
         if table is chunks and KeptColumns.fit(chunks, kept.size):
             chunks = KeptColumns(chunks, kept)
-        found, error = validate(chunks, positive, plan, models)
+        # Rows that lie elsewhere are judged there.
+        n_threads = run.n_jobs if isinstance(chunks, SequentialChunks) else 1
+        found, error = validate(chunks, positive, plan, models, n_threads)
         shape = len(training), alphas.size, ks.size
         aucs = np.reshape(found, shape)
         # From the largest ridge down, so that it is the largest of equals.
@@ -144,7 +146,7 @@ def cross_validate(
                 )
                 for split, moments in enumerate(training)
             )  # fmt: skip
-            found = validate(chunks, positive, plan, refitted)[0]
+            found = validate(chunks, positive, plan, refitted, n_threads)[0]
             by_ridge = np.reshape(found, (len(training), _LOGISTIC_RIDGES.size, ks.size))
             best_ridges = np.argmax(by_ridge.mean(axis=0), axis=0)
             logistic_aucs = by_ridge[:, best_ridges, np.arange(ks.size)]

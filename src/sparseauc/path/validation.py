@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils.parallel import Parallel, delayed
 
 from .._jit import inlined_kernel, kernel
 from ..chunks import Chunks, Pass
@@ -108,10 +109,12 @@ def validate(
     positive: Mask,
     plan: SplitPlan,
     models: Sequence[Models],
+    n_threads: int = 1,
 ) -> tuple[list[Array], float]:
     """AUC of all models of each split, and how far it may be off.
 
     With strata it is the mean of the AUCs within strata, each judged like a split of its own.
+    Splits are judged in several threads.
     """
     weight = plan.weight
     rounds, splits = plan.judged(positive)
@@ -139,9 +142,9 @@ def validate(
         dividers.append(scores)
     weighted = weight is not None
     work = (
-        _Exact(narrowed, dividers, weighted, before)
+        _Exact(narrowed, dividers, weighted, n_threads, before)
         if exactly
-        else _Divided(narrowed, dividers, weighted)
+        else _Divided(narrowed, dividers, weighted, n_threads)
     )
     known = [positive, rarer, *([] if weight is None else [weight]), *rounds]
     counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
@@ -190,10 +193,13 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
     (ties once), by model; or weight by model, class and cell. Without weights every row counts one.
     """
 
-    def __init__(self, models: Sequence[Models], dividers: Sequence[Array], weighted: bool) -> None:
+    def __init__(
+        self, models: Sequence[Models], dividers: Sequence[Array], weighted: bool, n_threads: int
+    ) -> None:
         self._models = models
         self._dividers = dividers
         self._weighted = weighted
+        self._n_threads = n_threads
 
     def add(
         self,
@@ -208,16 +214,20 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
         weight = rounds.pop(0) if self._weighted else None
         if state is None:
             state = [self._nothing(number) for number in range(len(self._models))]
-        for validated in rounds:
-            for number, rows in rows_by_number(validated):
-                model = self._models[number]
-                size = max(64, _TILE_NUMBERS // len(model))
-                for low in range(0, rows.size, size):
-                    part = rows[low : low + size]
-                    scores = model.scores(X[part])
-                    counted = np.empty(0) if weight is None else weight[part]
-                    self._count(number, scores, positive[part], rarer[part], counted, state[number])
-        return state
+        counts = state
+
+        def count(number: int, rows: Indices) -> None:
+            model = self._models[number]
+            size = max(64, _TILE_NUMBERS // len(model))
+            for low in range(0, rows.size, size):
+                part = rows[low : low + size]
+                scores = model.scores(X[part])
+                counted = np.empty(0) if weight is None else weight[part]
+                self._count(number, scores, positive[part], rarer[part], counted, counts[number])
+
+        judged = [each for validated in rounds for each in rows_by_number(validated)]
+        Parallel(self._n_threads, prefer="threads")(delayed(count)(*each) for each in judged)
+        return counts
 
     def merge(
         self, first: list[npt.NDArray[Any]], second: list[npt.NDArray[Any]]
@@ -250,9 +260,10 @@ class _Exact(_Count):
         models: Sequence[Models],
         dividers: Sequence[Array],
         weighted: bool,
+        n_threads: int,
         before: Sequence[Array],
     ) -> None:
-        super().__init__(models, dividers, weighted)
+        super().__init__(models, dividers, weighted, n_threads)
         self._before = before
 
     def _nothing(self, number: int) -> npt.NDArray[Any]:

@@ -770,11 +770,13 @@ class _Search:
         delta, diagonal, place = self._gram.delta, self._gram.diagonal, self._place
         restrictions = self._restrictions
         equals: dict[int, Indices] = {}
+        by_size = np.argsort(np.abs(delta))
+        sizes = np.abs(delta)[by_size]
         for column in np.unique(np.concatenate(supports)).tolist():
-            alike = np.abs(np.abs(delta) - abs(delta[column])) <= EQUAL
-            alike &= np.abs(diagonal - diagonal[column]) <= EQUAL
-            alike &= self._usable
-            twins = np.flatnonzero(alike)
+            ends = abs(delta[column]) - EQUAL, abs(delta[column]) + EQUAL
+            twins = np.sort(by_size[slice(*np.searchsorted(sizes, ends))])
+            twins = twins[np.abs(diagonal[twins] - diagonal[column]) <= EQUAL]
+            twins = twins[self._usable[twins]]
             if twins.size > 1 and not self._fixed[column]:
                 if (place[twins] >= 0).all():
                     row = self._H[place[column], place[twins]]
