@@ -21,6 +21,7 @@ from sparseauc.path.rules import best
 from sparseauc.plotting import AUCPathDisplay, CoefficientPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.stability import stability_selection
+from sparseauc.solvers import working_set
 from sparseauc.solvers.logistic import logistic_regression
 from sparseauc.solvers.restrictions import Prices, Restrictions
 from sparseauc.solvers.signed import minimise_signed
@@ -141,6 +142,7 @@ def test_every_home_gives_the_same(limit):
 def test_wide_tables_in_chunks(limit, monkeypatch):
     """Of which neither H nor all columns are at hand at first."""
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    monkeypatch.setattr(working_set, "_PER_CEILING", 0)
     for search in (PathSearch.__init__, path_of_moments):
         monkeypatch.setattr(search, "__kwdefaults__", {**search.__kwdefaults__, "first": 20})
     d = 120

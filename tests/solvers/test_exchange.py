@@ -368,9 +368,11 @@ def test_equal_columns_outside_the_working_set(monkeypatch, kept):
         assert_array_equal(solution.support, sorted(first))
 
 
-def test_stages_settle_every_length_once_below_their_ceilings():
+@pytest.mark.parametrize("thorough", [True, False])
+def test_stages_settle_every_length_once_below_their_ceilings(thorough):
     for k_max in (0, 1, 7, 50, 150, 1000):
-        lengths = [k for sizes, ceiling in stages(k_max) for k in sizes if k <= ceiling]
+        found = stages(k_max, thorough=thorough)
+        lengths = [k for sizes, ceiling in found for k in sizes if k <= ceiling]
         assert lengths == list(range(len(lengths)))
         assert lengths[-1] >= k_max
 

@@ -751,7 +751,8 @@ def search(s, found, changed, top, stops):  # type: ignore[no-untyped-def]
         _visit(s, found, s.support[: s.counts[0]], lowest, _NONE, _NONE)
     for k in range(changed, found.explained.size):
         if found.explained[k] > -np.inf:
-            found.grow[k] = found.shrink[k] = True
+            # What was settled last has one column less, and needs fewer exchanges.
+            _visit(s, found, s.support[: s.counts[0]].copy(), k, _NONE, _NONE)
             _visit(s, found, known_support(found, k), k, _NONE, _NONE)
     turn = 0
     while True:

@@ -8,7 +8,9 @@ restricted to some columns, and some rows of H.
 
 Lists of all lengths are searched in stages. A stage has a *ceiling*, well above the lengths it
 settles: what is best at more columns leads down to lists that growing does not find. The stages
-are the same whatever lengths are asked for, so the list of k columns does not depend on them.
+are the same whatever lengths are asked for, so the list of k columns does not depend on them. In a
+thorough search the first stage settles all lists that people read, and tries to do without each of
+their columns in turn.
 
 Most columns outside W are ruled out at little cost. Let a = |g_j| be half the gradient, h = H_jj +
 alpha, q what the support leaves of column j, and l² = w_i²/M_ii the cost of doing without i. With
@@ -56,11 +58,9 @@ FIRST, _PER_CEILING = 300, 3
 _MOST_ADDED, _LEAST_ADDED = 100, 40
 # Columns are forced into lists of so many columns at most.
 _LONGEST_FORCED = 16
-# The first ceiling; each is half as much again as the one before.
-_FIRST_CEILING = 6
-# Up to this ceiling a stage settles the lower half of its lengths, and members are kicked out in
-# turn; above it, three quarters.
-_HIGH = 48
+# The first ceiling of a thorough search, and of a quick one; each is half as much again as the one
+# before.
+_THOROUGH_CEILING, _QUICK_CEILING = 48, 21
 # Columns above which a rough bound is worth its while, and columns checked at a time.
 TILE, _STRIP = 8192, 512
 # Columns that differ by no more than this, on the standardised scale, are equal.
@@ -77,13 +77,15 @@ _LEAST_LOSS = 1e-150
 _KEPT_NUMBERS = 2**23
 
 
-def stages(k_max: int) -> Iterator[tuple[range, int]]:
+def stages(k_max: int, *, thorough: bool = True) -> Iterator[tuple[range, int]]:
     """Lengths of lists, and the ceiling of the sweeps that settle them, until k_max is reached."""
-    first, ceiling = 0, _FIRST_CEILING
-    while first <= k_max:
-        last = ceiling // 2 if ceiling <= _HIGH else 3 * ceiling // 4
+    ceiling = _THOROUGH_CEILING if thorough else _QUICK_CEILING
+    first, last = 0, ceiling // 2 if thorough else 3 * ceiling // 4
+    yield range(first, last + 1), ceiling
+    while last < k_max:
+        ceiling = -(-3 * ceiling // 2)
+        first, last = last + 1, 3 * ceiling // 4
         yield range(first, last + 1), ceiling
-        first, ceiling = last + 1, -(-3 * ceiling // 2)
 
 
 class KnownH:
@@ -288,7 +290,7 @@ def exchange_path(
     if search is None:
         search = _Search(gram, alpha, restrictions, known, money, first, thorough)
     known.begin(search)
-    for sizes, ceiling in stages(k_max):
+    for sizes, ceiling in stages(k_max, thorough=thorough):
         if sizes[-1] > search.last:
             search.settle(sizes, ceiling)
     if known.missing:
@@ -604,7 +606,7 @@ class _Search:
             supports = [self._W[_support(found, k)] for k in within]
             if self._take_in_helpful(found, supports):
                 self._sweep(ceiling, sizes)
-            elif self._finished or not self._escape(ceiling):
+            elif self._finished or not self._escape(ceiling, sizes):
                 break
             else:
                 self._finished = True
@@ -669,16 +671,14 @@ class _Search:
         self._state, self._found = state, found
         return found
 
-    def _escape(self, ceiling: int) -> bool:
+    def _escape(self, ceiling: int, sizes: range) -> bool:
         """Search further from where single exchanges end; say whether anything was bettered."""
         state, found = self._state, self._found
         assert state is not None
         assert found is not None
         top = min(ceiling, self._W.size)
         before = found.explained.copy()
-        stops = [0, 2 * ceiling // 3, ceiling // 2, 2 * ceiling // 5]
-        if ceiling > _HIGH:
-            stops = stops[:1]
+        stops = [0, *sizes[1:]] if sizes[0] == 0 else [0]
         search(state, found, top + 1, top, np.array(stops))
         return bool((found.explained > before).any())
 
