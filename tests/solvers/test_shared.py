@@ -140,3 +140,11 @@ def test_a_shorter_list_is_the_head_of_a_longer(k):
     classes = ManyClasses(chunks_in_memory(X), label, 4)
     long, short = (shared_list(classes, size, 5.0, Restrictions()) for size in (6, k))
     assert_array_equal(short, long[:k])
+
+
+def test_copies_of_columns_are_not_taken_for_news_next_to_no_ridge():
+    X, label, _ = problem(7)
+    X = np.delete(X, CONSTANT, axis=1)
+    classes = ManyClasses(chunks_in_memory(np.hstack([X, X, 2 * X])), label, 4)
+    found = shared_list(classes, 24, 1e-200, Restrictions())
+    assert sorted(found % 8) == list(range(8))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from .._jit import kernel
 from ..moments.many_classes import ManyClasses
+from .exchange import dependence_tolerance
 from .restrictions import Restrictions
 
 Array = npt.NDArray[np.float64]
@@ -51,6 +52,7 @@ def shared_list(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
     usable = ~(fixed | excluded)
     # The ridge draws the covariance towards the identity: (S + αI) / (1 + α).
     left = (classes.variances + alpha) / (1.0 + alpha)
+    floor = dependence_tolerance(float(np.finfo(np.float64).eps)) * left
     noise = classes.variances / left
     error = _ERRORS * np.add.outer(1.0 / classes.weights, 1.0 / classes.weights)
     gaps = np.ascontiguousarray(classes.means.T)
@@ -71,11 +73,13 @@ def shared_list(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
         row = classes.covariances(column) / (1.0 + alpha)
         row[column] += alpha / (1.0 + alpha)
         row -= factors[:, column] @ factors
-        row /= np.sqrt(row[column])
-        on_column = gaps[column] / row[column]
+        row /= np.sqrt(left[column])
+        on_column = gaps[column] / np.sqrt(left[column])
         distances[...] += np.subtract.outer(on_column, on_column) ** 2
         gaps[...] -= np.outer(row, on_column)
-        left[...] = np.maximum(left - row**2, alpha / (1.0 + alpha))
+        # Columns of which nothing but rounding is left are dependent on the list.
+        usable[left - row**2 <= floor] = False
+        left[...] = np.maximum(left - row**2, floor)
         factors = np.concatenate([factors, row[None]])
 
     for column in restrictions.fixed.tolist():
