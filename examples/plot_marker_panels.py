@@ -162,8 +162,8 @@ else:
 # What came out
 # -------------
 #
-# A panel begins with the gene of the highest AUC, which is also the first of Wilcoxon's ranking: its
-# statistic *is* the AUC of a gene. So with one gene both are equal, or nearly, with two and three
-# genes level, and with five panels are slightly ahead. Single types differ more than the means, in
-# both directions: try both, and compare them on cells left out, as above.
+# A panel begins with the gene of the highest AUC, which is also the first of Wilcoxon's ranking:
+# its statistic *is* the AUC of a gene. So with one gene both are equal. With two and three genes
+# they are level, and with five panels are slightly ahead. Single types differ more than the means,
+# in both directions: try both, and compare them on cells left out, as above.
 # ``benchmarks/marker_panels.py`` has the results of several repeats.
