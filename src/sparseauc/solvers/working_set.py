@@ -163,6 +163,7 @@ class KnownH:
             lacking = np.isin(wanted, list(missing.rows))
             self.fetch(wanted[~lacking])
             new = np.array(sorted(set(wanted[lacking].tolist()) - self._estimated), np.int64)
+            self.rows[self.positions(new)] = 0.0
             self.rows[self.positions(new)] = self._estimate(new, slice(None))
             self._estimated |= set(new.tolist())
             return False
@@ -184,7 +185,6 @@ class KnownH:
             rows[: self._n_rows] = self.rows[: self._n_rows]
             self.rows = rows
         self._position[new] = np.arange(self._n_rows, self._n_rows + new.size)
-        self.rows[self._n_rows : self._n_rows + new.size] = 0.0
         self._n_rows += new.size
 
     def positions(self, columns: Indices) -> Indices:
