@@ -87,7 +87,7 @@ def judge_table(name, seed, methods, cache):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--repeats", type=int, default=3, help="of five folds, tables of few positives"
+        "--repeats", type=int, default=4, help="of five folds, tables of few positives"
     )
     parser.add_argument("--gene-repeats", type=int, default=1)
     parser.add_argument("--draws", type=int, default=1, help="of each simulation")
