@@ -294,7 +294,8 @@ def exchange_path(
         if sizes[-1] > search.last:
             search.settle(sizes, ceiling)
     if known.missing:
-        raise known.missing
+        # What nearly helped may help next, and takes little more time in the same pass.
+        raise known.missing | NotGathered(block=search.near)
     supports = search.replace_by_first_of_equals(search.supports[: k_max + 1 - search.lowest])
     path = [search.solve(support) for support in supports]
     if known.missing:
@@ -530,6 +531,8 @@ class _Search:
     ----------
     supports : list of ndarrays of int64
         The best supports of the sizes that are settled, from the smallest on.
+    near : set of int
+        Columns that nearly helped.
     last : float
         The largest size that is settled; infinity where columns run out.
     lowest : int
@@ -567,6 +570,7 @@ class _Search:
         self._H = np.empty((0, 0))
         self._place = np.full(gram.n_features, -1, np.int64)
         self.supports: list[Indices] = []
+        self.near: set[int] = set()
         self.last, self._ceiling, self._finished = -1.0, 0, False
         self._state: State | None = None
         self._found: Found | None = None
@@ -582,7 +586,7 @@ class _Search:
         """The search as it is, to go on from here."""
         other = copy.copy(self)
         shared = {id(self._H): self._H}
-        for name in ("_place", "_checked", "_found", "_state", "supports"):
+        for name in ("_place", "_checked", "_found", "_state", "supports", "near"):
             setattr(other, name, copy.deepcopy(getattr(self, name), shared))
         return other
 
@@ -760,6 +764,7 @@ class _Search:
             return np.empty(0, np.int64)
         near = np.flatnonzero(worth > -np.inf)
         order = near[np.argsort(-worth[near], kind="stable")]
+        self.near |= set(order[:_MOST_ADDED].tolist())
         return order[: min(max(helpful, min(near.size, _LEAST_ADDED)), _MOST_ADDED)]
 
     def replace_by_first_of_equals(self, supports: list[Indices]) -> list[Indices]:
