@@ -1,9 +1,8 @@
 """SparseAUCClassifierCV with moments computed on a GPU, beside the same on all CPU cores.
 
 Columns are chosen on the CPU in both; what the GPU does is the readings of X: means and variances,
-rows of H for all folds at once, scores of validation rows. Their rate is set against the card's
-own: bytes against a reduction of a large tensor, products against a product of double-precision
-matrices, as rows of H are summed in double precision.
+rows of H for all folds at once, scores of validation rows. Their rate is set against that of a
+reduction of a large tensor.
 """
 
 from common import report  # isort: skip
@@ -25,7 +24,7 @@ SIZES = (50_000, 20_000), (20_000, 50_000)
 
 
 class TimedChunks(DeviceChunks):
-    """Counts the time of the readings and the numbers they multiply."""
+    """Counts the readings and their time."""
 
     seconds = 0.0
     whole = 0
@@ -37,21 +36,10 @@ class TimedChunks(DeviceChunks):
         torch.cuda.synchronize()
         self.seconds += time.perf_counter() - start
         self.whole += columns is None
-        gathered = getattr(work, "_columns", None)
-        if columns is None and gathered is not None:
-            self.products = getattr(self, "products", 0) + 2 * gathered.size * np.prod(self.shape)
         return state
 
 
-def double_precision_rate():
-    """Floating-point operations a second of a product like those of a reading."""
-    a = torch.randn(160, 20_000, dtype=torch.float64, device="cuda")
-    b = torch.randn(20_000, 20_000, dtype=torch.float64, device="cuda")
-    best = min(seconds(lambda: a @ b)[0] for _ in range(5))
-    return 2 * 160 * 20_000**2 / best
-
-
-def compare(n, d, bandwidth, rate):
+def compare(n, d, bandwidth):
     """Cross-validate one table on the GPU and on the CPU; return rows of the report."""
     cores = os.cpu_count()
     torch.cuda.empty_cache()
@@ -86,9 +74,6 @@ def compare(n, d, bandwidth, rate):
          f"{chunks.whole} and {chunks.n_passes - chunks.whole}, {chunks.seconds:.2f} s together"),
         ("  bytes read by them against a reduction",
          f"{chunks.whole * size / chunks.seconds / 1e12:.2f} of {bandwidth / 1e12:.2f} TB/s"),
-        ("  products of double precision against a product alone",
-         f"{getattr(chunks, 'products', 0) / chunks.seconds / 1e12:.1f} of {rate / 1e12:.1f} "
-         "TFLOP/s"),
         ("choosing columns, on the CPU", f"{on_gpu - chunks.seconds:.1f} s"),
         ("chosen",
          f"k = {model.k_}, ridge {model.alpha_:g}, validation AUC {model.best_score_:.4f}"),
@@ -99,8 +84,8 @@ def main():
     if not torch.cuda.is_available():
         print("not measured: torch finds no GPU")
         return
-    limits = read_bandwidth(), double_precision_rate()
-    rows = [row for n, d in SIZES for row in compare(n, d, *limits)]
+    bandwidth = read_bandwidth()
+    rows = [row for n, d in SIZES for row in compare(n, d, bandwidth)]
     report(
         "gpu_cv",
         f"Cross-validation on one {torch.cuda.get_device_name()}, torch {torch.__version__}",
