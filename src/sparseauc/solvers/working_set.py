@@ -783,21 +783,24 @@ class _Search:
             twins = twins[np.abs(diagonal[twins] - diagonal[column]) <= EQUAL]
             twins = twins[self._usable[twins]]
             if twins.size > 1 and not self._fixed[column]:
-                if (place[twins] >= 0).all():
-                    row = self._H[place[column], place[twins]]
-                else:
-                    self._known.fetch(np.array([column]))
-                    row = self._known.part(np.array([column]), twins)[0]
-                # What is turned round serves as well, where its sign is turned round too.
-                same = np.abs(row) >= diagonal[column] - EQUAL
-                signs, families = (
-                    of(twins) for of in (restrictions.signs_of, restrictions.families_of)
-                )
-                own = twins == column
-                same &= signs * np.sign(row) == signs[own]
-                # Not one of another family, of which there may be enough.
-                same &= families == families[own]
-                equals[column] = twins[same]
+                equals[column] = twins
+        outside = [column for column, twins in equals.items() if (place[twins] < 0).any()]
+        self._known.fetch(np.array(outside, np.int64))
+        for column, twins in equals.items():
+            if column in outside:
+                row = self._known.part(np.array([column]), twins)[0]
+            else:
+                row = self._H[place[column], place[twins]]
+            # What is turned round serves as well, where its sign is turned round too.
+            same = np.abs(row) >= diagonal[column] - EQUAL
+            signs, families = (
+                of(twins) for of in (restrictions.signs_of, restrictions.families_of)
+            )
+            own = twins == column
+            same &= signs * np.sign(row) == signs[own]
+            # Not one of another family, of which there may be enough.
+            same &= families == families[own]
+            equals[column] = twins[same]
         tidied = []
         for support in supports:
             chosen = support.tolist()
