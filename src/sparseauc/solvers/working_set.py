@@ -104,7 +104,7 @@ class KnownH:
 
     Attributes
     ----------
-    rows : ndarray of shape (room, d)
+    rows : ndarray of shape (n, d)
         Rows of H, in their ``positions``.
     missing : NotGathered
         What was estimated since ``begin``: an answer is none while there is any.
@@ -180,12 +180,12 @@ class KnownH:
             self._position[:] = -1
             self._is_exact[:] = False
             self._estimated, self._inverse, self._n_rows, new = set(), None, 0, columns
-        if room > self.rows.shape[0]:
-            rows = np.empty((room, d))
-            rows[: self._n_rows] = self.rows[: self._n_rows]
-            self.rows = rows
-        self._position[new] = np.arange(self._n_rows, self._n_rows + new.size)
-        self._n_rows += new.size
+        needed = self._n_rows + new.size
+        if needed > self.rows.shape[0]:
+            # In place: a copy would take as much memory again.
+            self.rows.resize((min(room, needed + needed // 4), d), refcheck=False)
+        self._position[new] = np.arange(self._n_rows, needed)
+        self._n_rows = needed
 
     def positions(self, columns: Indices) -> Indices:
         """Where the rows of columns that were fetched are."""
