@@ -121,6 +121,7 @@ def in_own_process(name, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=float, default=20.0, help="GB of the file")
+    parser.add_argument("--columns", type=int, nargs="+", default=[500, 20_000])
     parser.add_argument("--folder", type=Path, default=None, help="where to make it")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -128,7 +129,7 @@ def main():
         measure(arguments.measure, arguments.folder)
         return
     table = []
-    for d in (500, 20_000):
+    for d in arguments.columns:
         n = int(arguments.size * 1e9 / (4 * d))
         with tempfile.TemporaryDirectory(dir=arguments.folder) as name_of_folder:
             folder = Path(name_of_folder)

@@ -183,7 +183,7 @@ class KnownH:
         needed = self._n_rows + new.size
         if needed > self.rows.shape[0]:
             # In place: a copy would take as much memory again.
-            self.rows.resize((min(room, needed + needed // 4), d), refcheck=False)
+            self.rows.resize((needed, d), refcheck=False)
         self._position[new] = np.arange(self._n_rows, needed)
         self._n_rows = needed
 
@@ -193,7 +193,10 @@ class KnownH:
 
     def part(self, columns: Indices, others: Indices) -> Array:
         """Rows of columns that were fetched, restricted to some other columns."""
-        return self.rows[self.positions(columns)[:, None], others]
+        part = np.empty((columns.size, others.size))
+        for row, position in zip(part, self.positions(columns).tolist(), strict=True):
+            np.take(self.rows[position], others, out=row, mode="clip")  # without a buffer
+        return part
 
     def block(self, columns: Indices, others: Indices | None = None) -> Array:
         """H of some columns among themselves, or with others that were asked for before."""
@@ -740,16 +743,22 @@ class _Search:
         # A support that explains everything is not bettered.
         solved.reach[1.0 - solved.explained < tolerance] = -1.0
         outside = self._usable & (self._place < 0)
-        rows, at, h = self._known.rows, self._known.positions(union), gram.diagonal + alpha
+        known, h = self._known, gram.diagonal + alpha
         gradients = np.tile(gram.delta, (len(supports), 1))
         possible = np.zeros(gradients.shape, np.bool_)
-        _screen(rows, at, h, outside, factor, smallest, solved, joins, gradients, possible)
+        _screen(
+            known.rows, known.positions(union), h, outside, factor, smallest, solved, joins,
+            gradients, possible,
+        )  # fmt: skip
+        # Rows of these columns alone: of all columns they would be far apart in memory.
+        looked_at = np.flatnonzero(possible.any(axis=0))
+        rows = known.part(union, looked_at)
         worth = np.full(outside.size, -np.inf)
         for number in np.flatnonzero(possible.any(axis=1)).tolist():
             k = int(solved.sizes[number])
             place, M = solved.places[number, :k], solved.M[number, :k, :k]
-            chosen = np.flatnonzero(possible[number])
-            some, support = rows[at[place][:, None], chosen], union[place]
+            at = np.flatnonzero(possible[number, looked_at])
+            some, support, chosen = rows[place].take(at, axis=1), union[place], looked_at[at]
             gains = exchange_gains(
                 M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
                 solved.w[number, :k], M, np.flatnonzero(~fixed[place]),
