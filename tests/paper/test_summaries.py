@@ -128,6 +128,7 @@ def test_half_width():
     assert isnan(mean_of({(0, 0): 1.0}).half_width(0.05))
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_tables_show_every_method_and_count_failures():
     outcomes = invented(REQUEST)
     tasks = plan.table_tasks(REQUEST, "corrected")
@@ -165,6 +166,7 @@ def test_truncation_is_read_off_the_same_fits():
     assert set(table1(request, "corrected", outcomes).cells["mean"]) == {0.8}
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_best_k_on_test_is_read_off_the_same_fits():
     request = Request(TINY, "published", ("sht-auc", "mean-difference"), seed=0)
     tasks = plan.real_tasks(request, "published")
@@ -189,6 +191,7 @@ def test_best_k_on_test_is_read_off_the_same_fits():
     assert frame.loc[frame["method"] == "SHT-AUC", "failed"].tolist() == [1, 0]
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_figures_hold_every_method_and_ratio():
     outcomes = invented(REQUEST)
     figure = figure2(REQUEST, outcomes)
@@ -220,6 +223,7 @@ def names(report):
     }
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_report_has_everything_and_no_empty_task():
     outcomes = invented(REQUEST)
     wanted = tuple(name for name in EXPERIMENTS if name != "theory")
@@ -268,6 +272,7 @@ def test_order_of_the_methods_is_compared_with_the_printed_one():
     assert isnan(correlation_with_paper(request, "published", same))
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_effects_are_differences_of_pairs():
     request = Request(TINY, "corrected", tuple(METHODS), seed=0)
     outcomes = {}
