@@ -21,6 +21,7 @@ from scipy.stats import mannwhitneyu
 
 from ._optional import import_optional
 from ._text import listed
+from ._types import Array, Indices
 from .chunks import SequentialChunks, first_not_finite
 from .estimators import SharedListClassifier
 from .metrics import fast_auc
@@ -32,8 +33,6 @@ from .solvers.restrictions import Restrictions
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 # Numbers read at a time of a dense table, and, zeros counted, of a sparse one; but rows at least.
 _DENSE_CHUNK, _SPARSE_CHUNK, _LEAST_ROWS = 2**23, 2**26, 256

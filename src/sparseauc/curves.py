@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import beta, binom
 
+from ._types import Array, Indices, Mask
 from .solvers.logistic import logistic_regression
 
 __all__ = [
@@ -26,10 +27,6 @@ __all__ = [
     "roc_band",
     "score_bins",
 ]
-
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def binomial_limits(
@@ -150,8 +147,8 @@ class CalibrationBins:
     """
 
     predicted: Array
-    rows: Counts
-    positives: Counts
+    rows: Indices
+    positives: Indices
     low: Array
     high: Array
 

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ._types import Array
 from .curves import binomial_limits
 from .metrics import _check_labels, _check_scores
 
 __all__ = ["OperatingPoint", "Rate", "judge_threshold", "operating_points"]
-
-Array = npt.NDArray[np.float64]
 
 
 class Rate(NamedTuple):

@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ._jit import kernel, reordering_kernel
+from ._types import Floats, Indices
 
 # Below this many entries a sample costs more than it saves (Floyd and Rivest's own constant).
 _SAMPLE_ABOVE = 600
-
-Floats = npt.NDArray[np.floating]
-Indices = npt.NDArray[np.int64]
 
 
 @kernel

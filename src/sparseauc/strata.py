@@ -15,10 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._text import listed
+from ._types import Array, Indices, Mask
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Weighting = Literal["pairs", "equal"]
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Indices
 from ._base import (
     CHUNK_BYTES,
     Chunks,
     Gather,
-    Indices,
     Pass,
     SequentialChunks,
     State,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._base import CHUNK_BYTES, FLOATS, Indices, SequentialChunks
+from .._types import Indices
+from ._base import CHUNK_BYTES, FLOATS, SequentialChunks
 
 
 class ArrowChunks(SequentialChunks):

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._arrays import is_tensor
+from .._types import Indices
 
-Indices = npt.NDArray[np.int64]
 State = TypeVar("State")
 
 # Bytes of a chunk where the source leaves the choice: large enough for quick matrix products, small

@@ -19,7 +19,8 @@ from .._arrays import (
     usable_bytes,
 )
 from .._streaming import DeviceStream, copy_rows
-from ._base import FLOATS, Indices, Pass, SequentialChunks, State, equal_sizes
+from .._types import Indices
+from ._base import FLOATS, Pass, SequentialChunks, State, equal_sizes
 
 # Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;
 # larger ones save launches and transfers of what came of them.

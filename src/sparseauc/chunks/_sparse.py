@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ._base import CHUNK_BYTES, Indices, SequentialChunks, float_dtype
+from .._types import Indices
+from ._base import CHUNK_BYTES, SequentialChunks, float_dtype
 
 
 class CSRChunks(SequentialChunks):

@@ -6,10 +6,11 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from .._types import Array, Mask
 from ..curves import fit_calibration
 from ..moments import Moments
 from ..moments.gram import StandardisedGram
-from ..solvers.points import Array, Mask, points_range, possible_points, raise_auc, whole_points
+from ..solvers.points import points_range, possible_points, raise_auc, whole_points
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import explain_out_of_memory, import_torch, to_host
-from .base import Array, ClassPart, Indices
+from .._types import Array, Indices
+from .base import ClassPart
 
 # Numbers centred at a time: a tile of double precision takes eight times as many bytes.
 _TILE_NUMBERS = {"cuda": 2**28, "cpu": 2**21}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Array, Mask
 from ..chunks import first_not_finite
 from ..rows import read_only
 from ..strata import Strata, stratum_shares
@@ -15,8 +16,6 @@ from ..strata import Strata, stratum_shares
 if TYPE_CHECKING:
     from .base import Quadratic
 
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 # Exponents of weights that are taken as they are: their sums, and squares of these, are numbers.
 _ORDINARY = 200

@@ -25,14 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._files import write_atomically
+from .._types import Array, Indices, Mask
 from ._units import Cells
 
 if TYPE_CHECKING:
     from .chunked import GatheredMoments
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 # Version of the file layout written by ``ClassMoments.save``.
 _FORMAT = 1

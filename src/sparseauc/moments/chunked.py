@@ -20,11 +20,12 @@ from scipy.linalg.blas import dgemm, dsyrk, sgemm
 
 from .._arrays import is_tensor, to_host
 from .._jit import kernel
+from .._types import Array, Indices, Mask
 from ..chunks import Chunks, NotFiniteError, Pass, first_not_finite
 from ..rows import read_only
 from ..strata import Strata
 from . import _tensors
-from .base import Array, ClassMoments, ClassPart, Indices, Mask, Moments, NotGathered
+from .base import ClassMoments, ClassPart, Moments, NotGathered
 from .sparse import SparseMoments
 from .stratified import StratifiedMoments
 

@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._jit import kernel
+from .._types import Array, Indices, Mask
 from ..rows import read_only
 from ..strata import Strata
 from ._units import Cells, check_finite, unit_of
-from .base import Array, Indices, Mask, TableMoments
+from .base import TableMoments
 
 # Rows whose sums are added up among themselves first: rounding grows with the number of terms in a
 # row of additions, and n rows are then n/1024 + 1024 of them. Not so in very many cells, which have

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._types import Array, Indices
 from ._units import check_deviations
-from .base import Array, Indices, Quadratic
+from .base import Quadratic
 
 # Rows of H computed at a time where many are needed.
 BATCH = 16

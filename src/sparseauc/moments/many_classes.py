@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._types import Array, Indices
 from ..chunks import Chunks
 from ._units import check_deviations
-from .base import Array, Indices, NotGathered
+from .base import NotGathered
 from .chunked import GatheredMoments, Partition
 
 

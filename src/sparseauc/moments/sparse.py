@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._jit import kernel
+from .._types import Array, Indices, Mask
 from ..rows import CSR, as_table, read_only
 from ..strata import Strata
 from ._units import Cells, check_finite, unit_of
-from .base import Array, Indices, Mask, TableMoments
+from .base import TableMoments
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
 _NEAR = 32.0

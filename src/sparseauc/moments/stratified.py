@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Array, Indices, Mask
 from ..strata import Weighting, stratum_shares
-from .base import Array, Indices, Mask, Moments
+from .base import Moments
 
 
 class StratifiedMoments(Moments):

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._protocol import Array, Floats, Indices, Mask
+from .._types import Array, Floats, Indices, Mask
 
 Loss = Literal["auc", "logistic"]
 

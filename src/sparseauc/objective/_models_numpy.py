@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit import kernel, reordering_kernel
+from .._types import Array, Floats, Indices, Mask
 from ..blocks import RowBlocks
 from ..rows import read_only
 from ._models import GridPoint, Loss, Models, row_scales
 from ._multipliers import auc_multipliers, logistic_multipliers
-from ._protocol import Array, Floats, Indices, Mask
 from .arrays import AUCObjective
 from .thresholding import Iterate, threshold_step
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import as_tensor, explain_out_of_memory, import_torch, to_host
+from .._types import Array, Floats, Indices, Mask
 from ..blocks import RowBlocks
 from ._models import GridPoint, Loss, Models, row_scales
 from ._multipliers import auc_multipliers, logistic_multipliers
-from ._protocol import Array, Floats, Indices, Mask, Point, SparseVector
+from ._protocol import Point, SparseVector
 from .device import DeviceObjective
 
 # A number picked from a row costs as much memory traffic as eight in sequence.

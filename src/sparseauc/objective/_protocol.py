@@ -8,12 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._jit import kernel
+from .._types import Array, Floats, Indices, Mask
 from ..moments import ColumnError, Moments
-
-Array = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.floating]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class SparseVector(NamedTuple):

@@ -10,9 +10,10 @@ from numba import types
 from numba.extending import overload
 
 from .._jit import FAST, kernel
+from .._types import Array, Floats, Indices, Mask
 from ..moments import DenseMoments, SparseMoments, class_moments
 from ..rows import CSR, Table, add_rows, as_table, compute_scores, score_rows
-from ._protocol import Array, Floats, Indices, Mask, Objective
+from ._protocol import Objective
 from .thresholding import ArrayDescent, Iterate, Rows, deal_blocks, descend_block
 
 

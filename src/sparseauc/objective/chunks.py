@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Array, Floats, Indices, Mask
 from ..chunks import Chunks, Pass, score_chunks
 from ..moments.chunked import chunked_moments
 from ..rows import as_table, read_only
-from ._protocol import Array, Floats, Indices, Mask, Objective, Point, SparseVector
+from ._protocol import Objective, Point, SparseVector
 from .arrays import PairwiseLoss, compute_descent
 from .thresholding import Iterate, Rows, threshold_step
 

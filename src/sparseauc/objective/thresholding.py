@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit import kernel
+from .._types import Array, Floats, Indices, Mask
 from ..blocks import RowBlocks
 from ..projections import largest_magnitudes, top_k
 from ..rows import Table
-from ._protocol import Array, Floats, Indices, Mask, Point, SparseVector
+from ._protocol import Point, SparseVector
 
 
 class Rows(NamedTuple):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from .._types import Array, Indices, Mask
 from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
 from ..moments import Moments, class_moments
 from ..moments.base import NotGathered
@@ -28,9 +29,6 @@ from .folds import SplitPlan
 from .path import PathSearch, SparseAUCPath
 from .validation import Models, OutOfFold, narrow, validate
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Result = TypeVar("Result")
 
 # Tables in memory with more columns than this are wide: H of every fold would fill the memory.

@@ -13,12 +13,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 
+from .._types import Array, Indices, Mask
 from ..moments.chunked import Partition
 from ..strata import Strata
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 

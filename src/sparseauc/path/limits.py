@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._text import did_you_mean
+from .._types import Array, Indices
 from ..solvers.restrictions import Prices, Restrictions
 from ..strata import is_missing
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Names = npt.NDArray[Any] | None
 
 # Budgets tried up to the one that is given.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Array, Indices
 from ..moments import class_moments
 from ..moments.base import NotGathered, Quadratic
 from ..moments.gram import StandardisedGram
@@ -17,9 +18,6 @@ from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import FIRST, KnownH, exchange_path
 from ..strata import Weighting
 from .limits import with_limits
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 # Ridges tried by default where there are more rows than columns, on the standardised scale, where
 # the diagonal of H is about 2: from next to none to so much that the largest differences of means

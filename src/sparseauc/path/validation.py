@@ -19,15 +19,12 @@ import scipy.sparse as sp
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._jit import inlined_kernel, kernel
+from .._types import Array, Indices, Mask
 from ..chunks import Chunks, Pass
 from ..moments import Moments
 from ..strata import stratum_shares
 from .folds import SplitPlan, rows_by_number
 from .path import SparseAUCPath
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 # Rows of a fold that divide the scores of a model where the rarer class is too large to be kept.
 _DIVIDERS = 512

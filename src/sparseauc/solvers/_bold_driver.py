@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
+from .._types import Array, Mask
+
 Where = TypeVar("Where")
 
 # Compared on the designs of benchmarks/sht_auc_step.py: a larger start or a faster growth wastes

@@ -26,15 +26,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from .._jit import kernel
+from .._types import Array, Indices
 from ..projections import select_largest
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 EPS = float(np.finfo(np.float64).eps)
 # Rounds of improving D, and the share of the gap one must close for another to follow.

@@ -52,19 +52,9 @@ import numpy.typing as npt
 import scipy.linalg
 from scipy.optimize import minimize_scalar
 
+from .._types import Array, Indices, Mask
 from ..moments.gram import BATCH, StandardisedGram
-from ._perspective import (
-    EPS,
-    Array,
-    Indices,
-    Mask,
-    Relaxed,
-    ascend,
-    cholesky,
-    enumerate_supports,
-    prove,
-    relax,
-)
+from ._perspective import EPS, Relaxed, ascend, cholesky, enumerate_supports, prove, relax
 from .exchange import Solution
 from .restrictions import Restrictions
 from .signed import minimise_signed

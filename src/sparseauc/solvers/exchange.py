@@ -26,16 +26,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from .._jit import inlined_kernel, kernel
+from .._types import Array, Indices, Mask
 from ..moments.gram import Gram
 from .restrictions import Limits, no_limits
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 # A change must add more than this share of what is explained; less is rounding. So is what a
 # standardised difference of means of 1e-12 would explain.

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Array, Indices
 from ..moments.base import NotGathered
 from ..moments.gram import Gram, StandardisedGram
 from .exchange import (
     LEAST_PRICE,
     MIN_RELATIVE_GAIN,
-    Indices,
     Solution,
     State,
     explained,
@@ -32,8 +32,6 @@ from .exchange import (
     solve_on,
 )
 from .restrictions import Restrictions
-
-Array = npt.NDArray[np.float64]
 
 # Of the eigenvalues of what is left of a group, those below this share of the largest are rounding.
 _DEPENDENT = 1e-9

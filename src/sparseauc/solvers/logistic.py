@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dposv
 from scipy.special import expit, logit
 
+from .._types import Array
 from .signed import minimise_signed
-
-Array = npt.NDArray[np.float64]
 
 _MOST_STEPS = 100
 # Newton's decrement, relative to the loss, at which the last step is taken.

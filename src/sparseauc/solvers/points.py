@@ -17,12 +17,10 @@ from numbers import Integral
 import numpy as np
 import numpy.typing as npt
 
+from .._types import Array, Indices, Mask
 from ..metrics import fast_auc
 from ..strata import Strata
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Range = tuple[int, int]
 
 # By how much the points of a column change at a time, at most.

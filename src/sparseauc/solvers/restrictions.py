@@ -6,11 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from .._types import Array, Indices, Mask
 
 # Share of a budget by which rounding may let a sum of prices exceed it.
 _ROUNDING = 1e-9

@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from sparseauc._types import Array, Indices
 from sparseauc.blocks import RowBlocks, visiting_order
-from sparseauc.moments.base import Array, Indices
 from sparseauc.objective import AUCObjective
 from sparseauc.projections import hard_threshold
 from sparseauc.rows import CSR

@@ -26,7 +26,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..._text import printable
-from ...curves import Array
+from ..._types import Array
 from ...plotting._axes import COLOURS, QUIET, TEXT
 from .elements import Display, Figure, Panel, Series
 from .palette import LIGHT, all_series, look

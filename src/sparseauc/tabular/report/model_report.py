@@ -12,7 +12,8 @@ import pandas as pd
 from scipy.special import logit
 from sklearn.metrics import average_precision_score, brier_score_loss, precision_recall_curve
 
-from ...curves import Array, cross_fitted_probabilities, net_benefit, score_bins
+from ..._types import Array
+from ...curves import cross_fitted_probabilities, net_benefit, score_bins
 from ...plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
 from ...selection.confidence import NestedScores, PermutationResult
 from ..cautions import as_sentence, missing_share

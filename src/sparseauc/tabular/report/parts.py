@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ...curves import Array, calibration_bins
+from ..._types import Array
+from ...curves import calibration_bins
 from ...metrics import AUCInterval
 from ...operating_points import OperatingPoint
 from ..cautions import as_sentence
