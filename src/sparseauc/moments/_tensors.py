@@ -37,9 +37,22 @@ def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassP
     return ClassPart(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
 
 
-def index_of(index: Indices, X: Any) -> Any:
-    """Numbers, where X lies."""
-    return import_torch().from_numpy(index).to(X.device)
+def sum_products(
+    products: Any, counted: Sequence[tuple[int, int, float]], index: Indices, others: Any
+) -> Array:
+    """Add up products by part and class, each times its factor: some rows of them, some columns.
+
+    All in a few operations: solvers in other threads would delay each of many.
+    """
+    torch = import_torch()
+    factors = torch.zeros(products.shape[:2], dtype=torch.float64)
+    for number, side, factor in counted:
+        factors[number, side] = factor
+    where = torch.from_numpy(index).to(products.device)
+    if not isinstance(others, slice):
+        where, others = where[:, None], torch.from_numpy(others).to(products.device)
+    chosen = products.flatten(0, 1)[:, where, others]
+    return to_host(torch.tensordot(factors.flatten().to(products.device), chosen, 1))
 
 
 def no_products(X: Any, shape: tuple[int, ...]) -> Any:

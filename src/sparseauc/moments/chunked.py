@@ -277,12 +277,12 @@ class _GatheredRows:
         summed = np.empty((columns.size, self._passes[0][0][0][:0, others].shape[1]))
         for at in np.unique(places[:, 0]).tolist():
             chosen = places[:, 0] == at
-            index: Any = places[chosen, 1]
-            if not isinstance(others, slice):
-                index = index[:, None]
-            if is_tensor(self._passes[at]):
-                index = _tensors.index_of(index, self._passes[at])
-            summed[chosen] = to_host(_sum(self._passes[at], counted, (index, others)))
+            index, found = places[chosen, 1], self._passes[at]
+            if is_tensor(found):
+                summed[chosen] = _tensors.sum_products(found, counted, index, others)
+            else:
+                where = (index, others) if isinstance(others, slice) else (index[:, None], others)
+                summed[chosen] = _sum(found, counted, where)
         return summed
 
 

@@ -63,6 +63,8 @@ _LONGEST_FORCED = 16
 _THOROUGH_CEILING, _QUICK_CEILING = 48, 21
 # Columns above which a rough bound is worth its while, and columns checked at a time.
 TILE, _STRIP = 8192, 512
+# Of columns that join the working set, those whose rows are gathered along with their block.
+_PROMISING = 20
 # Columns that differ by no more than this, on the standardised scale, are equal.
 EQUAL = 1e-12
 # What is explained is taken for this at least, where gains are compared with it.
@@ -198,8 +200,13 @@ class KnownH:
             np.take(self.rows[position], others, out=row, mode="clip")  # without a buffer
         return part
 
-    def block(self, columns: Indices, others: Indices | None = None) -> Array:
-        """H of some columns among themselves, or with others that were asked for before."""
+    def block(
+        self, columns: Indices, others: Indices | None = None, promising: Indices | None = None
+    ) -> Array:
+        """H of some columns among themselves, or with others that were asked for before.
+
+        Rows of promising columns are gathered along, if a pass takes next to no time.
+        """
         new = columns[self._place[columns] < 0]
         if new.size:
             old = self._columns.size
@@ -209,6 +216,8 @@ class KnownH:
             try:
                 block[old:] = self._gram.block(new, every)
             except NotGathered as missing:
+                if promising is not None and not self._estimates:
+                    missing |= NotGathered(rows=promising.tolist())
                 self._lack(missing)
                 exact = False
                 block[old:] = self._estimate(new, every)
@@ -633,7 +642,7 @@ class _Search:
             return False
         helpful = self._find_helpful(unchecked)
         if helpful.size:
-            self._add(helpful)
+            self._add(helpful, helpful[:_PROMISING])
         else:
             self._checked |= {A.tobytes() for A in unchecked}
         return helpful.size > 0
@@ -697,11 +706,11 @@ class _Search:
             outside = self._by_worth[self._place[self._by_worth] < 0]
             self._add(outside[:more])
 
-    def _add(self, columns: Indices) -> None:
+    def _add(self, columns: Indices, promising: Indices | None = None) -> None:
         # At the end: places of earlier columns stay what they are.
         new, old = np.sort(columns), self._W.size
         W = np.concatenate([self._W, new])
-        rows = self._known.block(new, W)
+        rows = self._known.block(new, W, promising)
         H = np.empty((W.size, W.size))
         H[:old, :old], H[old:], H[:old, old:] = self._H, rows, rows[:, :old].T
         self._W, self._H = W, H
