@@ -78,12 +78,17 @@ def share_in_cache(path):
     return int(found) / path.stat().st_size
 
 
+def compile_kernels(name, folder):
+    """Fit a few rows, in a process of its own: a compiler takes memory that a fit does not."""
+    if name != READ:
+        few = np.array(np.load(folder / "X.npy", mmap_mode="r")[:2000])
+        labels = np.load(folder / "y.npy")[:2000]
+        MODELS[name]().set_params(**small(name)).fit(rows(name, few), labels)
+
+
 def measure(name, folder):
     """Measure one line in this process, and print what was found."""
     path, y = folder / "X.npy", np.load(folder / "y.npy")
-    if name != READ:
-        few = np.array(np.load(path, mmap_mode="r")[:2000])
-        MODELS[name]().set_params(**small(name)).fit(rows(name, few), y[:2000])  # compiles
     put_out_of_cache(path)
     before = share_in_cache(path)
     found = {}
@@ -112,10 +117,10 @@ def rows(name, few):
     return few if "SHT" in name else ArrayChunks(few)
 
 
-def in_own_process(name, folder):
-    command = [sys.executable, __file__, "--measure", name, "--folder", str(folder)]
+def in_own_process(what, name, folder):
+    command = [sys.executable, __file__, what, name, "--folder", str(folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1]) if what == "--measure" else None
 
 
 def main():
@@ -123,8 +128,12 @@ def main():
     parser.add_argument("--size", type=float, default=20.0, help="GB of the file")
     parser.add_argument("--columns", type=int, nargs="+", default=[500, 20_000])
     parser.add_argument("--folder", type=Path, default=None, help="where to make it")
+    parser.add_argument("--compile", help=argparse.SUPPRESS)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.compile:
+        compile_kernels(arguments.compile, arguments.folder)
+        return
     if arguments.measure:
         measure(arguments.measure, arguments.folder)
         return
@@ -137,7 +146,8 @@ def main():
             once = None
             # With many columns an epoch of SHT-AUC is no different.
             for name in (READ, *list(MODELS)[: 3 if d == 500 else 2]):
-                found = in_own_process(name, folder)
+                in_own_process("--compile", name, folder)
+                found = in_own_process("--measure", name, folder)
                 once = found["s"] if name == READ else once
                 peak = found["peak"] / 1e9
                 table.append(
