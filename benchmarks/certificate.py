@@ -13,7 +13,8 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.solvers import certificate, exchange_path
-from sparseauc.solvers.certificate import branch_and_bound, lower_bound
+from sparseauc.solvers.certificate import bound_all, certify
+from sparseauc.solvers.restrictions import Restrictions
 
 SECONDS = 10.0
 
@@ -29,10 +30,14 @@ def gram_of(*arguments, **options):
     return StandardisedGram(class_moments(X, y))
 
 
+def lower_bound(gram, k, alpha, upper=np.inf):
+    return min(bound_all(gram, k, alpha, Restrictions(), upper)[1].bound, upper)
+
+
 def row(name, gram, k, alpha):
     solution, exchanging = timed(lambda: exchange_path(gram, k, alpha)[-1])
     bound, bounding = timed(lower_bound, gram, k, alpha, upper=solution.objective)
-    result, searching = timed(branch_and_bound, gram, k, alpha, start=solution, time_limit=SECONDS)
+    result, searching = timed(certify, gram, solution, k, alpha, time_limit=SECONDS)
     best = result.solution.objective
     closed = result.status == "optimal"
     return (
@@ -62,9 +67,7 @@ def small(name, alpha, enumerable):
             bound, seconds = timed(lower_bound, gram, k, alpha)
             bounding.append(seconds)
             gaps.append(1 - bound / solution.objective)
-            result, seconds = timed(
-                branch_and_bound, gram, k, alpha, start=solution, time_limit=SECONDS
-            )
+            result, seconds = timed(certify, gram, solution, k, alpha, time_limit=SECONDS)
             searching.append(seconds)
             nodes.append(result.nodes)
             closed.append(result.status == "optimal")
@@ -86,7 +89,7 @@ def small(name, alpha, enumerable):
 
 def main():
     warm = gram_of(200, 50, 5, random_state=0)
-    branch_and_bound(warm, 5, 0.1, start=exchange_path(warm, 5, 0.1)[-1])
+    certify(warm, exchange_path(warm, 5, 0.1)[-1], 5, 0.1)
     rows = []
     for correlation in (0.0, 0.6, 0.9):
         for r in (0.05, 0.3):

@@ -20,9 +20,10 @@ import scipy.sparse as sp
 from scipy.stats import mannwhitneyu
 
 from ._optional import import_optional
-from ._text import listed
+from ._text import quoted
 from ._types import Array, Indices
 from .chunks import SequentialChunks, first_not_finite
+from .chunks._base import plain_chunk
 from .estimators import SharedListClassifier
 from .metrics import fast_auc
 from .moments import class_moments
@@ -213,14 +214,14 @@ def marker_panel(
     if short := [f"{n} ({size})" for n, size in zip(names, sizes, strict=True) if size < k]:
         which = "higher in the type " if direction == "up" else ""
         warnings.warn(
-            f"panels of fewer than {k} genes for {_listed(short)}: no other gene {which}adds to "
+            f"panels of fewer than {k} genes for {quoted(short)}: no other gene {which}adds to "
             "them",
             stacklevel=2,
         )
     if cv is not None and np.isnan(panel_auc).any():
         unjudged = [n for n, row in zip(names, panel_auc, strict=True) if np.isnan(row[0])]
         warnings.warn(
-            f"no AUC on cells left out for {_listed(unjudged)}: their cells are all in one fold",
+            f"no AUC on cells left out for {quoted(unjudged)}: their cells are all in one fold",
             stacklevel=2,
         )
     adata.uns[key_added] = {
@@ -375,15 +376,8 @@ def _propose(
 class _Search:
     """Panels of a type: first the gene of the highest AUC, then those that add to it.
 
-    Parameters
-    ----------
-    expression : ndarray of shape (n, q)
-        Values of the genes proposed.
-    positive : bool ndarray of shape (n,)
-        Cells of the type.
-    k : int
-    upward : bool
-        Whether genes must be higher in the type.
+    ``expression`` are the values of the genes proposed; if ``upward``, genes must be higher in the
+    type.
     """
 
     def __init__(
@@ -474,14 +468,7 @@ class _Reader(SequentialChunks):
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
         """Give the chunks in turn."""
         for first in range(0, self._table.shape[0], self._step):
-            chunk: Any = self._table[first : first + self._step]
-            chunk = chunk.tocsr() if _is_sparse(chunk) else np.asarray(chunk)
-            if chunk.dtype not in (np.float32, np.float64):
-                chunk = chunk.astype(np.float64)
-            if _is_sparse(chunk) and not chunk.has_canonical_format:
-                # Not in place: a chunk of all rows may be the caller's table itself.
-                chunk = chunk.copy()
-                chunk.sum_duplicates()
+            chunk = plain_chunk(self._table[first : first + self._step])
             if (bad := first_not_finite(chunk)) is not None:
                 row, column, value = bad
                 raise ValueError(
@@ -606,7 +593,7 @@ def _table_of(
     if use_raw and adata.raw is None:
         raise ValueError("use_raw=True, but adata.raw is empty")
     if layer is not None and layer not in adata.layers:
-        there = _listed(list(adata.layers)) or "none"
+        there = quoted(list(adata.layers)) or "none"
         raise ValueError(f"layer {layer!r} is not in adata.layers; there is {there}")
     source = adata.raw if use_raw else adata
     table = source.X if layer is None else adata.layers[layer]
@@ -629,7 +616,7 @@ def _types_of(adata: Any, column: str, parameter: str) -> tuple[Indices, list[st
     import pandas as pd
 
     if column not in adata.obs.columns:
-        there = _listed(list(adata.obs.columns)) or "none"
+        there = quoted(list(adata.obs.columns)) or "none"
         raise ValueError(f"{parameter}={column!r} is no column of adata.obs; there is {there}")
     values = adata.obs[column]
     if not isinstance(values.dtype, pd.CategoricalDtype):
@@ -667,7 +654,7 @@ def _targets(
         chosen = [number for number, name in enumerate(types) if name not in few]
         if few:
             warnings.warn(
-                f"no panel for {_listed(sorted(few))}: fewer than min_cells={min_cells} cells",
+                f"no panel for {quoted(sorted(few))}: fewer than min_cells={min_cells} cells",
                 stacklevel=3,
             )
         if not chosen:
@@ -682,7 +669,7 @@ def _targets(
         if name not in types:
             raise ValueError(
                 f"groups names {name!r}, of which adata.obs[{groupby!r}] has no cells; there is "
-                f"{_listed(types)}"
+                f"{quoted(types)}"
             )
         if name in few:
             raise ValueError(
@@ -741,7 +728,3 @@ def _check_number(name: str, value: Any, kind: type, least: int) -> None:
 
 def _is_sparse(table: Any) -> bool:
     return hasattr(table, "tocsr")
-
-
-def _listed(names: list[str]) -> str:
-    return listed([repr(name) for name in names])

@@ -26,20 +26,11 @@ class StrataWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Strata:
-    """The stratum of each row, and how much strata count.
+    """The stratum of each row, and how much strata count."""
 
-    Attributes
-    ----------
-    code : int64 ndarray of shape (n,)
-        Number of each row's stratum, −1 for rows that count nothing.
-    names : list of length n_strata
-    weighting : {"pairs", "equal"}
-        Whether strata count by their number of pairs, or all the same.
-    """
-
-    code: Indices
+    code: Indices  # number of each row's stratum, −1 for rows that count nothing
     names: list[Any]
-    weighting: Weighting = "pairs"
+    weighting: Weighting = "pairs"  # by their number of pairs, or all the same
 
     @classmethod
     def from_labels(
@@ -51,14 +42,7 @@ class Strata:
     ) -> Self:
         """Number the strata; warn of those with one class only, which count nothing.
 
-        Parameters
-        ----------
-        labels : array-like of shape (n,)
-            Anything but missing values.
-        positive : bool ndarray of shape (n,)
-        weight : float64 ndarray of shape (n,), optional
-            Rows of weight 0 count nothing.
-        weighting : {"pairs", "equal"}, default="pairs"
+        Labels are anything but missing values; rows of weight 0 count nothing.
         """
         values = np.asarray(labels)
         if values.shape != positive.shape:

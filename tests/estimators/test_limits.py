@@ -16,7 +16,6 @@ from sparseauc.metrics import auc_by_k
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.path.limits import budgets_to_try, with_limits
-from sparseauc.path.path import PathSearch, path_of_moments
 from sparseauc.path.rules import best
 from sparseauc.plotting import AUCPathDisplay, CoefficientPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements
@@ -143,8 +142,8 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
     """Of which neither H nor all columns are at hand at first."""
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     monkeypatch.setattr(working_set, "_PER_CEILING", 0)
-    for search in (PathSearch.__init__, path_of_moments):
-        monkeypatch.setattr(search, "__kwdefaults__", {**search.__kwdefaults__, "first": 20})
+    search = working_set.exchange_path
+    monkeypatch.setattr(search, "__kwdefaults__", {**search.__kwdefaults__, "first": 20})
     d = 120
     X, y = make_outbreak(n=150, d=d, k=20, mu=0.5, r=0.3, correlation=0.5, random_state=0)
     rng = np.random.default_rng(0)

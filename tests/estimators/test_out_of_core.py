@@ -380,13 +380,13 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
         auc, error = validation._auc_of_cells(counts)
         expected = roc_auc_score(positive, scores, sample_weight=counted if counted.size else None)
         assert abs(auc[0] - expected) <= error + 1e-12
-    ascending, below = np.sort(scores[positive])[None], np.zeros(1, np.int64)
-    validation._add_below(ascending, scores[None], ~positive, below)
+    ascending, below, nothing = np.sort(scores[positive])[None], np.zeros(1), np.empty((0, 0))
+    validation._add_below(ascending, nothing, scores[None], ~positive, np.empty(0), below)
     pairs = 2 * positive.sum() * (~positive).sum()
     assert 1 - below[0] / pairs == pytest.approx(roc_auc_score(positive, scores))
     order = np.argsort(scores[positive], kind="stable")
     before, below = validation._weight_before(weight[positive][None, order]), np.zeros(1)
-    validation._add_weight_below(ascending, before, scores[None], ~positive, weight, below)
+    validation._add_below(ascending, before, scores[None], ~positive, weight, below)
     pairs = 2 * weight[positive].sum() * weight[~positive].sum()
     expected = roc_auc_score(positive, scores, sample_weight=weight)
     assert 1 - below[0] / pairs == pytest.approx(expected)
@@ -399,8 +399,9 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
 def test_looking_up_in_buckets_is_searching(ascending, scores):
     ascending, scores = np.sort(ascending), np.array(scores)
     expected = np.searchsorted(ascending, scores) + np.searchsorted(ascending, scores, "right")
-    found = np.zeros(1, np.int64)
-    validation._add_below(ascending[None], scores[None], np.ones(scores.size, np.bool_), found)
+    found, every = np.zeros(1), np.ones(scores.size, np.bool_)
+    nothing = np.empty((0, 0)), np.empty(0)
+    validation._add_below(ascending[None], nothing[0], scores[None], every, nothing[1], found)
     assert found[0] == expected.sum()
 
 

@@ -29,7 +29,7 @@ from sparseauc.chunks import (
 )
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.base import NotGathered
-from sparseauc.moments.chunked import GatheredMoments, Partition, SolverMoments, chunked_moments
+from sparseauc.moments.chunked import GatheredMoments, Partition, chunked_moments
 
 EPS = np.finfo(np.float64).eps
 
@@ -168,7 +168,7 @@ def test_solvers_are_told_what_is_missing_of_h(monkeypatch, sparse):
     parts = (np.arange(100) % 2).astype(np.int16)
     chunks = chunks_in_memory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
     gathered = GatheredMoments(chunks, positive, [Partition(parts, 2)])
-    moments, expected = SolverMoments(gathered, [0, 1]), class_moments(X, positive)
+    moments, expected = gathered.merged([0, 1], solver=True), class_moments(X, positive)
     some, others = np.array([2, 7, 5]), np.array([5, 11])
     with pytest.raises(NotGathered) as asked:
         moments.block(some, others)

@@ -12,12 +12,18 @@ from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.solvers import certificate
 from sparseauc.solvers._perspective import enumerate_supports, prove
-from sparseauc.solvers.certificate import branch_and_bound, certify, lower_bound
+from sparseauc.solvers.certificate import bound_all, certify
 from sparseauc.solvers.exchange import Solution
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.working_set import exchange_path
 
 pytestmark = pytest.mark.slow
+
+
+def lower_bound(gram, k, alpha=0.0, *, fixed=(), excluded=(), upper=np.inf):
+    columns = (np.unique(np.asarray(some, np.int64)) for some in (fixed, excluded))
+    return min(bound_all(gram, k, alpha, Restrictions(*columns), upper)[1].bound, upper)
+
 
 # ------------------------------------------------------- the oracle: all supports, from all pairs
 
@@ -118,9 +124,11 @@ def test_bound_never_exceeds_the_optimum(problem, whole):
             patch.setattr(certificate, "_ENUMERABLE", limit)
             if not whole:  # as if the columns were too many to form H
                 patch.setattr(certificate, "_WHOLE", 3)
-            for effort in ({}, {"max_iterations": 3}):
-                bound = lower_bound(gram_of(X, y), k, alpha, **columns, **effort)
+            for effort in (400, 3):
+                patch.setattr(certificate, "_MAX_ITERATIONS", effort)
+                bound = lower_bound(gram_of(X, y), k, alpha, **columns)
                 assert 0 <= bound <= optimum + slack(optimum)
+            patch.setattr(certificate, "_MAX_ITERATIONS", 400)
             for upper in (optimum, 1.1 * optimum + 1e-3):
                 bound = lower_bound(gram_of(X, y), k, alpha, **columns, upper=upper)
                 assert bound <= optimum + slack(optimum)
@@ -136,10 +144,10 @@ def test_search_finds_the_optimum_and_says_so(problem):
     with pytest.MonkeyPatch.context() as patch:
         for limit in (1e8, 0):
             patch.setattr(certificate, "_ENUMERABLE", limit)
-            found = branch_and_bound(
-                gram_of(X, y), k, alpha,
+            found = certify(
+                gram_of(X, y), nothing_known(), k, alpha,
                 restrictions=Restrictions(np.array(fixed, np.int64), np.array(excluded, np.int64)),
-                start=nothing_known(), time_limit=60.0,
+                time_limit=60.0,
             )  # fmt: skip
             assert found.lower_bound <= optimum + slack(optimum)
             if alpha == 0 and holds_copies(X):
@@ -212,15 +220,15 @@ def test_without_time_the_bound_is_valid_and_with_time_it_closes(alpha, monkeypa
     monkeypatch.setattr(certificate, "_ENUMERABLE", 0)
     gram = gram_of(*outbreak(d=40))
     start = exchange_path(gram, 4, alpha)[-1]
-    hasty = branch_and_bound(gram, 4, alpha, start=start, time_limit=0.0)
-    patient = branch_and_bound(gram, 4, alpha, start=start, time_limit=60.0)
+    hasty = certify(gram, start, 4, alpha, time_limit=0.0)
+    patient = certify(gram, start, 4, alpha, time_limit=60.0)
     assert patient.status == "optimal"
     assert hasty.nodes == 1
     assert hasty.lower_bound <= patient.solution.objective
     if hasty.status == "time_limit":
         assert hasty.lower_bound < start.objective
     monkeypatch.undo()
-    enumerated = branch_and_bound(gram, 4, alpha, start=start, time_limit=0.0)
+    enumerated = certify(gram, start, 4, alpha, time_limit=0.0)
     assert enumerated.status == "optimal"
     assert enumerated.solution.objective == pytest.approx(patient.solution.objective, rel=2e-6)
 

@@ -109,48 +109,56 @@ def open_table(
     """
     if isinstance(source, Chunks):
         raise ValueError("this table is open already")
-    if _is_arrow(source):
-        return _arrow_chunks(source, target, leave_out, chunk_bytes)
-    named = isinstance(target, str)
+    given = source
     if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: there is no such file or folder")
-        if path.is_dir() and not all((path / name).exists() for name in _CSR):
-            kinds = sorted({file.suffix.lower() for file in path.iterdir()} & set(_COLUMNAR))
-            if len({_COLUMNAR[kind] for kind in kinds}) == 1:
-                dataset = _dataset(path, _COLUMNAR[kinds[0]])
-                return _arrow_chunks(dataset, target, leave_out, chunk_bytes)
-            raise ValueError(
-                f"{path} holds neither {', '.join(_CSR)} nor files of one kind among "
-                f"{', '.join(_COLUMNAR)}"
-            )
-        if path.suffix.lower() in _COLUMNAR:
-            dataset = _dataset(path, _COLUMNAR[path.suffix.lower()])
-            return _arrow_chunks(dataset, target, leave_out, chunk_bytes)
-    if named or leave_out:
+        source = _open_path(Path(source))
+    if _is_arrow(source):
+        if target is not None and not isinstance(target, str):
+            raise ValueError("name the column with the labels, or give the labels to fit")
+        return ArrowChunks(source, target, tuple(leave_out), chunk_bytes)
+    if isinstance(target, str) or leave_out:
         raise ValueError(
-            f"{source} has no column names: give the labels themselves, and all columns as features"
+            f"{given} has no column names: give the labels themselves, and all columns as features"
         )
     y = None if target is None else np.asarray(target)
-    if isinstance(source, str | os.PathLike):
-        if path.is_dir():
-            data, indices, indptr = (np.load(path / name, mmap_mode="r") for name in _CSR)
-            shape = path / "shape.npy"
-            width = int(np.load(shape)[1]) if shape.exists() else None
-            return CSRChunks(data, indices, indptr, width, y, chunk_bytes)
-        if path.suffix.lower() == ".npz":
-            return CSRFiles([path], y)
-        if path.suffix.lower() != ".npy":
-            raise ValueError(
-                f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder"
-            )
-        return ArrayChunks(np.load(path, mmap_mode="r"), y, chunk_bytes)
+    if isinstance(source, Path):
+        data, indices, indptr = (np.load(source / name, mmap_mode="r") for name in _CSR)
+        shape = source / "shape.npy"
+        width = int(np.load(shape)[1]) if shape.exists() else None
+        return CSRChunks(data, indices, indptr, width, y, chunk_bytes)
     if isinstance(source, list | tuple):
         return CSRFiles(source, y)
     if not all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
         raise ValueError(f"cannot read rows from {type(source).__name__}")
     return ArrayChunks(source, y, chunk_bytes)
+
+
+def _open_path(path: Path) -> Any:
+    """An Arrow dataset, a folder with a CSR matrix, a list of files or a memory map."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file or folder")
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        if all((path / name).exists() for name in _CSR):
+            return path
+        suffixes = {file.suffix.lower() for file in path.iterdir()} & set(_COLUMNAR)
+        if len({_COLUMNAR[one] for one in suffixes}) != 1:
+            raise ValueError(
+                f"{path} holds neither {', '.join(_CSR)} nor files of one kind among "
+                f"{', '.join(_COLUMNAR)}"
+            )
+        suffix = suffixes.pop()
+    if suffix in _COLUMNAR:
+        import pyarrow.dataset as ds
+
+        files = sorted(path.glob("*")) if path.is_dir() else [path]
+        names = [str(file) for file in files if file.suffix.lower() in _COLUMNAR]
+        return ds.dataset(names, format=_COLUMNAR[suffix])
+    if suffix == ".npz":
+        return [path]
+    if suffix == ".npy":
+        return np.load(path, mmap_mode="r")
+    raise ValueError(f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder")
 
 
 def as_chunks(X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
@@ -228,20 +236,3 @@ def _is_arrow(source: Any) -> bool:
         kind.__module__.split(".")[0] == "pyarrow" and kind.__name__ == "Dataset"
         for kind in type(source).__mro__
     )
-
-
-def _dataset(path: Path, kind: str) -> Any:
-    import pyarrow.dataset as ds
-
-    files = sorted(path.glob("*")) if path.is_dir() else [path]
-    return ds.dataset(
-        [str(file) for file in files if file.suffix.lower() in _COLUMNAR], format=kind
-    )
-
-
-def _arrow_chunks(
-    dataset: Any, target: Any, leave_out: Sequence[str], chunk_bytes: int
-) -> ArrowChunks:
-    if target is not None and not isinstance(target, str):
-        raise ValueError("name the column with the labels, or give the labels to fit")
-    return ArrowChunks(dataset, target, tuple(leave_out), chunk_bytes)

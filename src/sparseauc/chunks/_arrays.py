@@ -14,7 +14,7 @@ from .._types import Indices
 from ._base import (
     CHUNK_BYTES,
     Chunks,
-    Gather,
+    GatherRows,
     Pass,
     SequentialChunks,
     State,
@@ -91,7 +91,7 @@ class KeptColumns(ArrayChunks):
     """
 
     def __init__(self, chunks: Chunks, columns: Indices) -> None:
-        super().__init__(np.concatenate(chunks.run(_Rows(), columns=columns)))
+        super().__init__(np.concatenate(chunks.run(GatherRows(), columns=columns)))
         self._place = np.full(chunks.shape[1], -1, np.int64)
         self._place[columns] = np.arange(columns.size)
         self._chunks = chunks
@@ -123,14 +123,6 @@ def _read_ahead(pieces: Iterator[Any]) -> Iterator[Any]:
         while (piece := following.result()) is not None:
             following = reader.submit(next, pieces, None)
             yield piece
-
-
-class _Rows(Gather):
-    """All rows as they are."""
-
-    def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
-        dense: npt.NDArray[Any] = X.toarray() if hasattr(X, "tocsr") else X
-        return dense
 
 
 def mapped_by(array: Any) -> np.memmap[Any, Any] | None:

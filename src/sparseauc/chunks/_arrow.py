@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._text import quoted
 from .._types import Indices
 from ._base import CHUNK_BYTES, FLOATS, SequentialChunks
 
@@ -38,7 +39,7 @@ class ArrowChunks(SequentialChunks):
         names = list(dataset.schema.names)
         for name in (*(() if target is None else (target,)), *leave_out):
             if name not in names:
-                raise ValueError(f"there is no column {name!r}; there are {_some(names)}")
+                raise ValueError(f"there is no column {name!r}; there are {quoted(names, 8)}")
         apart = {target, *leave_out}
         self._names = [name for name in names if name not in apart]
         if not self._names:
@@ -73,7 +74,7 @@ class ArrowChunks(SequentialChunks):
             )
         if values not in self._dataset.schema.names:
             raise ValueError(
-                f"there is no column {values!r}; there are {_some(self._dataset.schema.names)}"
+                f"there is no column {values!r}; there are {quoted(self._dataset.schema.names, 8)}"
             )
         column = self._dataset.to_table(columns=[values]).column(0)
         return np.array(column.to_pylist(), dtype=object)
@@ -153,8 +154,3 @@ def _float_of(field: Any) -> np.dtype[Any]:
         f"column {field.name!r} holds {kind}, not numbers: encode it as numbers first, or leave it "
         "out"
     )
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:8])
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

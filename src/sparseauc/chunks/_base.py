@@ -122,7 +122,8 @@ class Chunks(ABC):
         """Some rows, ascending, of some columns, as a dense float64 array."""
         wanted = np.zeros(self.shape[0], np.bool_)
         wanted[rows] = True
-        return np.concatenate(self.run(_Take(), wanted, columns=columns))
+        taken = np.concatenate(self.run(GatherRows(), wanted, columns=columns))
+        return taken.astype(np.float64, copy=False)
 
 
 def equal_sizes(n: int, rows: int) -> tuple[int, ...]:
@@ -235,11 +236,7 @@ class Gather(Pass[list[npt.NDArray[Any]]]):
         """Compute the array of a chunk; see :meth:`Pass.add`."""
 
     def add(
-        self,
-        state: list[npt.NDArray[Any]] | None,
-        X: Any,
-        start: int,
-        *known: npt.NDArray[Any],
+        self, state: list[npt.NDArray[Any]] | None, X: Any, start: int, *known: npt.NDArray[Any]
     ) -> list[npt.NDArray[Any]]:
         """Append the array of a chunk."""
         return [*(state or ()), self.give(X, start, *known)]
@@ -251,10 +248,10 @@ class Gather(Pass[list[npt.NDArray[Any]]]):
         return first + second
 
 
-class _Take(Gather):
-    """Rows that are marked."""
+class GatherRows(Gather):
+    """Dense rows: all, or those that are marked."""
 
     def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
-        rows = X[np.flatnonzero(known[0])]
+        rows = X[np.flatnonzero(known[0])] if known else X
         dense: npt.NDArray[Any] = rows.toarray() if hasattr(rows, "tocsr") else rows
-        return dense.astype(np.float64)
+        return dense

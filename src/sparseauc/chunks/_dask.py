@@ -127,11 +127,8 @@ class DaskChunks(Chunks):
         """Do ``work`` on one chunk, where it is."""
         from dask.delayed import delayed
 
-        start, parts = self._slices(number, known)
-        block = self._blocks[number]
-        state: State | None = compute([delayed(_add)(work, block, self.dtype, start, parts, None)])[
-            0
-        ]
+        task = delayed(_add)(work, self._blocks[number], self.dtype, *self._slices(number, known))
+        state: State | None = compute([task])[0]
         return state
 
     def _run(
@@ -234,13 +231,9 @@ def _chunk_of(block: Any, dtype: Any, columns: Indices | None) -> Any:
 
 
 def _add(
-    work: Pass[State],
-    block: Any,
-    dtype: Any,
-    start: int,
-    known: Sequence[npt.NDArray[Any]],
-    columns: Indices | None,
-) -> State | None:
+    work: Pass[State], block: Any, dtype: Any, start: int, known: Sequence[npt.NDArray[Any]],
+    columns: Indices | None = None,
+) -> State | None:  # fmt: skip
     return add_chunk(work, None, _chunk_of(_made(block), dtype, columns), start, known)
 
 

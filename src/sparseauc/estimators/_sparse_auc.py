@@ -474,26 +474,24 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     def _restrictions(self, missing: Indices = _NONE) -> tuple[int, Restrictions]:
         """Number of columns, and which must, may not and go together; ``missing`` may not."""
-        given = self._given_restrictions()
-        fixed, excluded, labels = given.fixed, given.excluded, given.groups
+        fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
         self._check_lists(fixed, excluded)
         for column in np.intersect1d(fixed, missing)[:1]:
             raise ValueError(
                 f"always_include names column {column}, whose column of H the moments do not carry"
             )
         d = self.n_features_in_
-        excluded = np.union1d(excluded, missing)
-        if excluded.size == d:
+        if np.union1d(excluded, missing).size == d:
             raise ValueError(
                 "the moments carry no column of H to choose from: name some in "
                 "class_moments(X, y).summary(columns)"
             )
-        if missing.size and labels is not None:
+        if missing.size and self.groups is not None:
             raise ValueError("groups need moments that carry all columns of H")
-        if self.certify and labels is not None:
+        if self.certify and self.groups is not None:
             raise ValueError("certify is about choices of single columns: leave groups out")
         budgets = None if self.budget is None else [self.budget]
-        restrictions = self._with_limits(replace(given, excluded=excluded), budgets)
+        restrictions = self._obeyed(budgets, missing)
         most = restrictions.most_columns(d)
         # That money runs out is what a budget is for.
         k = self._columns_to_keep(self.k, most) if budgets is None else min(self.k, most)
@@ -502,18 +500,14 @@ class SparseAUCClassifier(SparseLinearClassifier):
     def _list_restrictions(self) -> Restrictions:
         """What the list of this model obeys."""
         budget = getattr(self, "budget_", self.budget)
-        return self._with_limits(self._given_restrictions(), None if budget is None else [budget])
+        return self._obeyed(None if budget is None else [budget])
 
-    def _given_restrictions(self) -> Restrictions:
-        """Columns that must and must not be chosen, and groups."""
+    def _obeyed(self, budgets: Any, missing: Indices = _NONE) -> Restrictions:
+        """What lists must obey, with budgets of the path; ``missing`` columns may not be chosen."""
         fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
-        return Restrictions(fixed, excluded, self._column_groups())
-
-    def _with_limits(self, restrictions: Restrictions, budgets: Any) -> Restrictions:
-        """Restrictions, with families, signs, costs and budgets of the path where there are any."""
-        names = getattr(self, "feature_names_in_", None)
+        given = Restrictions(fixed, np.union1d(excluded, missing), self._column_groups())
         return with_limits(
-            restrictions, self.n_features_in_, names,
+            given, self.n_features_in_, getattr(self, "feature_names_in_", None),
             families=self.families, max_per_family=self.max_per_family, signs=self.signs,
             costs=self.costs, bundles=self.bundles, budgets=budgets,
         )  # fmt: skip

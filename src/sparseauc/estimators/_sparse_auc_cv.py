@@ -238,7 +238,6 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
         divided = self._check_strata(strata, X, positive, weight)
-        given_lists = self._given_restrictions()
         d = X.shape[1]
         given = self.alphas
         if given is None:
@@ -246,7 +245,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
-        ks, restrictions = self._points(X.shape[0], d, given_lists)
+        ks, restrictions = self._points(X.shape[0], d)
         tries_logistic = self.coefficients == "logistic" or (
             self.coefficients == "auto" and d < X.shape[0] <= _SMALL // d
         )
@@ -317,13 +316,13 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
                 stacklevel=5,
             )
 
-    def _points(self, n: int, d: int, given: Restrictions) -> tuple[Indices, Restrictions]:
+    def _points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
         """Values of k to try, and restrictions with a budget for each if there are any."""
         if self.budget is None:
-            restrictions = self._with_limits(given, None)
+            restrictions = self._obeyed(None)
             return self._sizes_to_try(n, d, restrictions), restrictions
         budgets = np.unique(np.asarray(self.budget, np.float64))
-        restrictions = self._with_limits(given, budgets)
+        restrictions = self._obeyed(budgets)
         ks = self._sizes_to_try(n, d, restrictions)
         if budgets.size == 1 and self.ks is None:
             budgets = budgets_to_try(float(budgets[0]), restrictions, d)

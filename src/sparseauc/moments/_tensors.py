@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._arrays import explain_out_of_memory, import_torch, to_host
 from .._types import Array, Indices
@@ -32,27 +33,30 @@ def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassP
     scatter, left, cross = _centred_sums(X, rows, weight, mean, columns)
     # What rounding left of the deviations' sum, which is zero in exact arithmetic.
     scatter -= left**2 / total
-    index = torch.from_numpy(columns).to(X.device)
-    cross -= torch.outer(left[index] / total, left)
+    cross -= torch.outer(left[beside(columns, X)] / total, left)
     return ClassPart(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
 
 
 def sum_products(
-    products: Any, counted: Sequence[tuple[int, int, float]], index: Indices, others: Any
+    products: Any, numbers: Sequence[tuple[int, int]], factors: Array, index: Indices, others: Any
 ) -> Array:
     """Add up products by part and class, each times its factor: some rows of them, some columns.
 
     All in a few operations: solvers in other threads would delay each of many.
     """
     torch = import_torch()
-    factors = torch.zeros(products.shape[:2], dtype=torch.float64)
-    for number, side, factor in counted:
-        factors[number, side] = factor
-    where = torch.from_numpy(index).to(products.device)
+    by_cell = np.zeros(products.shape[:2])
+    by_cell[tuple(np.transpose(numbers))] = factors
+    where = beside(index, products)
     if not isinstance(others, slice):
-        where, others = where[:, None], torch.from_numpy(others).to(products.device)
+        where, others = where[:, None], beside(others, products)
     chosen = products.flatten(0, 1)[:, where, others]
-    return to_host(torch.tensordot(factors.flatten().to(products.device), chosen, 1))
+    return to_host(torch.tensordot(beside(by_cell.ravel(), products), chosen, 1))
+
+
+def beside(numbers: npt.NDArray[Any], X: Any) -> Any:
+    """Numbers, where X lies."""
+    return import_torch().from_numpy(np.ascontiguousarray(numbers)).to(X.device)
 
 
 def no_products(X: Any, shape: tuple[int, ...]) -> Any:
@@ -67,12 +71,8 @@ def add_products(
     wanted: Sequence[tuple[Indices, Indices | None]], totals: Sequence[Any],
 ) -> None:  # fmt: skip
     """Add Σ w (x_c − mean_c)(x − mean) to totals, which lie where X does."""
-    torch = import_torch()
-    about = torch.from_numpy(mean).to(X.device)
-    indices = [
-        [None if index is None else torch.from_numpy(index).to(X.device) for index in pair]
-        for pair in wanted
-    ]
+    about = beside(mean, X)
+    indices = [[None if index is None else beside(index, X) for index in pair] for pair in wanted]
     for part, w in _tiles(X, rows, weight):
         part -= about
         if w is not None:
@@ -88,7 +88,7 @@ def _centred_sums(
 ) -> tuple[Any, Any, Any]:
     """Σ w (x − mean)², Σ w (x − mean) and Σ w (x_c − mean_c)(x − mean), on the device."""
     torch = import_torch()
-    index = torch.from_numpy(columns).to(X.device)
+    index = beside(columns, X)
     scatter, drift = torch.zeros_like(mean), torch.zeros_like(mean)
     cross = no_products(X, (columns.size, X.shape[1]))
     for part, w in _tiles(X, rows, weight):
@@ -108,9 +108,6 @@ def _tiles(X: Any, rows: Indices, weight: Array) -> Iterator[tuple[Any, Any]]:
     size = max(1, _TILE_NUMBERS.get(X.device.type, 2**21) // X.shape[1])
     for low in range(0, rows.size, size):
         chosen = rows[low : low + size]
-        index = torch.from_numpy(np.ascontiguousarray(chosen)).to(X.device)
-        w = None
-        if weight.size:
-            w = torch.from_numpy(np.ascontiguousarray(weight[low : low + size])).to(X.device)
-        part = X.index_select(0, index)
+        w = beside(weight[low : low + size], X) if weight.size else None
+        part = X.index_select(0, beside(chosen, X))
         yield (part.double() if part.dtype != torch.float64 else part), w

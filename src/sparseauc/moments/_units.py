@@ -44,26 +44,14 @@ class Cells:
     """Rows by stratum and class: cell 2s holds the positives of stratum s, 2s + 1 its negatives.
 
     Without strata there is one.
-
-    Attributes
-    ----------
-    cell : int32 ndarray of shape (n,)
-    share : float64 ndarray of shape (n,), or (0,) where every row counts once
-        Share of each row in its cell.
-    sums : ndarray of shape (n_cells,)
-        What the shares of a cell sum to: 1, 0 in an empty cell, and without weights the number of
-        its rows.
-    weights : tuple of two floats
-        Total weight of each class.
-    strata : ndarray of shape (n_strata,)
-        What each stratum counts, 1 in all.
     """
 
     cell: npt.NDArray[np.int32]
-    share: Array
+    share: Array  # of each row in its cell; of size 0 where every row counts once
+    # What the shares of a cell sum to: 1, 0 in an empty cell, without weights its number of rows.
     sums: Array
-    weights: tuple[float, float]
-    strata: Array
+    weights: tuple[float, float]  # total of each class
+    strata: Array  # what each stratum counts, 1 in all
 
     @classmethod
     def from_rows(cls, positive: Mask, weight: Array | None, strata: Strata | None) -> Cells:

@@ -15,6 +15,8 @@ gathered from chunks, workers, folds or hospitals without gathering rows.
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -26,6 +28,8 @@ import numpy.typing as npt
 
 from .._files import write_atomically
 from .._types import Array, Indices, Mask
+from ..rows import read_only
+from ..strata import Strata
 from ._units import Cells
 
 if TYPE_CHECKING:
@@ -45,12 +49,8 @@ _TILE_NUMBERS = 2**21
 class NotGathered(Exception):
     """A solver asks for parts of H that another pass over the rows must gather first.
 
-    Parameters
-    ----------
-    rows : iterable of int
-        Columns whose whole rows of H are asked for.
-    block : iterable of int
-        Columns of which H is asked for among themselves and those gathered before.
+    These are the rows of H of some columns, and a block: H of some columns among themselves and
+    those gathered before.
     """
 
     def __init__(self, rows: Iterable[int] = (), block: Iterable[int] = ()) -> None:
@@ -329,11 +329,46 @@ class TableMoments(Moments):
     row_weight : float64 ndarray of shape (n,), or (0,) where every row counts once
     """
 
-    positive: Mask
-    row_weight: Array
-    # Units of the columns, and rows by stratum and class.
+    # Units of the columns, and which of them vary.
     _unit: Array
-    _cells: Cells
+    _varies: Mask
+
+    def __init__(self, positive: Mask, sample_weight: Array | None, strata: Strata | None) -> None:
+        self.positive = read_only(positive)
+        self.row_weight = read_only(np.empty(0) if sample_weight is None else sample_weight)
+        self._cells = Cells.from_rows(positive, sample_weight, strata)
+
+    @property
+    @abstractmethod
+    def _cell_means(self) -> Array:
+        """Means of the cells: the classes of each stratum."""
+
+    @property
+    @abstractmethod
+    def _cell_variances(self) -> Array:
+        """Variances within the cells; infinite where they are no numbers."""
+
+    @abstractmethod
+    def _products(self, index: Indices, on_positive: float, on_negative: float) -> Array:
+        """Covariances of columns with all, of both classes times their factors, (q, d)."""
+
+    @abstractmethod
+    def _centred_rows(self, rows: slice, columns: Indices) -> Array:
+        """Some rows of some columns less the means of their cells, in units of the columns."""
+
+    @abstractmethod
+    def _remainders(self, columns: Indices) -> Array:
+        """What rounding leaves of the means of such rows, of shape (n_cells, q)."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._unit.size
+
+    @property
+    def varies(self) -> Mask:
+        """False for columns that hold one value in every row that counts."""
+        return self._varies
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -350,13 +385,49 @@ class TableMoments(Moments):
         """δ, the mean of the strata's."""
         return self.shares @ self.differences
 
-    @abstractmethod
-    def _centred_rows(self, rows: slice, columns: Indices) -> Array:
-        """Some rows of some columns less the means of their cells, in units of the columns."""
+    @property
+    def means(self) -> tuple[Array, Array]:
+        """Mean of each class."""
+        positive, negative = self._cells.by_class(self._cell_means)
+        return positive, negative
 
-    @abstractmethod
-    def _remainders(self, columns: Indices) -> Array:
-        """What rounding leaves of the means of such rows, of shape (n_cells, q)."""
+    @property
+    def magnitudes(self) -> Array:
+        """The largest mean of any cell, without its sign."""
+        magnitudes: Array = np.abs(self._cell_means).max(axis=0)
+        return magnitudes
+
+    @property
+    def variances(self) -> tuple[Array, Array]:
+        """Variances of the columns within each class."""
+        self.check_both_classes()
+        positive, negative = self._cells.by_class(self._cell_variances)
+        return positive, negative
+
+    @property
+    def scatters(self) -> tuple[Array, Array]:
+        """Σ w (x − mean)² of each class."""
+        positive, negative = self._cells.by_class(self._cell_variances)
+        return positive * self.weights[0], negative * self.weights[1]
+
+    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
+        """Σ w (x_c − mean_c)(x − mean) of each class, of shape (q, d)."""
+        index = self._check_columns(columns)
+        positive, negative = self._products(index, 1.0, 0.0), self._products(index, 0.0, 1.0)
+        return positive * self.weights[0], negative * self.weights[1]
+
+    def _covariances(self, index: Indices) -> Array:
+        """Rows of S₊ + S₋, of shape (q, d), from one pass for both classes."""
+        return self._products(index, 1.0, 1.0)
+
+    def _rounding(self, terms: int, magnitudes: Array) -> tuple[float, Array]:
+        """``rounding``, given the numbers added up for a moment and magnitudes by stratum."""
+        if self.shares.size == 1:
+            return (4.0 * terms + 32.0) * self.precision, 1.01 * magnitudes[0]
+        # Sums over strata of products are at most the root of both sums of squares, and what
+        # strata count is rounded itself.
+        unit = (8.0 * (terms + self.shares.size) + 64.0) * self.precision
+        return unit, 1.01 * np.sqrt(self.shares @ magnitudes**2)
 
     def within(self, columns: Indices, others: Indices) -> Array:
         """S₊ + S₋ of some columns with others, in double precision."""
@@ -428,8 +499,30 @@ class ClassPart:
         return ClassPart(weight, mean, np.maximum(scatter, 0.0), cross)
 
 
+class MergedMoments(Moments):
+    """Moments whose classes are each known by their additive moments."""
+
+    positive: ClassPart
+    negative: ClassPart
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Total sample weight of each class."""
+        return self.positive.weight, self.negative.weight
+
+    @property
+    def means(self) -> tuple[Array, Array]:
+        """Mean of each class."""
+        return self.positive.mean, self.negative.mean
+
+    @property
+    def scatters(self) -> tuple[Array, Array]:
+        """Σ w (x − mean)² of each class."""
+        return self.positive.scatter, self.negative.scatter
+
+
 @dataclass(frozen=True)
-class ClassMoments(Moments):
+class ClassMoments(MergedMoments):
     """Moments of both classes as plain numbers: merge, subtract, save, load.
 
     Attributes
@@ -458,14 +551,10 @@ class ClassMoments(Moments):
     @classmethod
     def merge(cls, parts: Iterable[ClassMoments]) -> ClassMoments:
         """Sum of several summaries over the same columns."""
-        iterator = iter(parts)
-        try:
-            total = next(iterator)
-        except StopIteration:
-            raise ValueError("nothing to merge: give at least one summary") from None
-        for part in iterator:
-            total = total + part
-        return total
+        every = list(parts)
+        if not every:
+            raise ValueError("nothing to merge: give at least one summary")
+        return functools.reduce(operator.add, every)
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
         return self._combine(other, 1)
@@ -491,21 +580,6 @@ class ClassMoments(Moments):
             self.negative.combine(other.negative, self.column_index, sign),
             self.column_index,
         )
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        """Total sample weight of each class."""
-        return self.positive.weight, self.negative.weight
-
-    @property
-    def means(self) -> tuple[Array, Array]:
-        """Mean of each class."""
-        return self.positive.mean, self.negative.mean
-
-    @property
-    def scatters(self) -> tuple[Array, Array]:
-        """Σ w (x − mean)² of each class."""
-        return self.positive.scatter, self.negative.scatter
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Σ w (x_c − mean_c)(x − mean) of each class, for columns c that were taken along."""

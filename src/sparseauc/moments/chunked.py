@@ -8,10 +8,10 @@ further ones the rows of H that solvers ask for, each time for all training sets
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from ..chunks import Chunks, NotFiniteError, Pass, first_not_finite
 from ..rows import read_only
 from ..strata import Strata
 from . import _tensors
-from .base import ClassMoments, ClassPart, Moments, NotGathered
+from .base import ClassMoments, ClassPart, MergedMoments, Moments, NotGathered
 from .sparse import SparseMoments
 from .stratified import StratifiedMoments
 
@@ -37,27 +37,13 @@ _MOST_BYTES = 2**31
 _ORDINARY = 1e-20, 1e20
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
-_EVERYWHERE = slice(None)
-
-Answer = TypeVar("Answer")
-# A part, a class (0 positive, 1 negative), and what its products are multiplied by.
-_Counted = tuple[int, int, float]
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Rows divided into parts whose moments are wanted.
+    """Rows divided into parts whose moments are wanted."""
 
-    Attributes
-    ----------
-    part : ndarray of int of shape (n,)
-        Number of each row's part, −1 for rows that are left out.
-    n_parts : int
-    weight : float64 ndarray of shape (n,) or None
-        Weights of 0 or more.
-    """
-
-    part: npt.NDArray[np.integer[Any]]
+    part: npt.NDArray[np.integer[Any]]  # number of each row's part, −1 for rows left out
     n_parts: int
     weight: Array | None = None
 
@@ -76,27 +62,12 @@ def fits_whole(n_features: int, n_parts: int) -> bool:
 class GatheredMoments:
     """Moments of every part of the rows, and as much of H as passes over the rows have gathered.
 
-    With few columns the first pass gathers all of H. With many, solvers ask for H among some
-    columns, and for some of its rows; what all of them lack is gathered in one further pass.
+    With few columns the first pass gathers all of H (``whole``), if its ``products`` will be asked
+    for. With many, solvers ask for H among some columns, and for some of its rows; what all of them
+    lack is gathered in one further pass, which is ``quick`` in the memory of a GPU.
 
-    Parameters
-    ----------
-    chunks : Chunks
-    positive : bool ndarray of shape (n,)
-    partitions : sequence of Partition
-        Their parts are numbered through, those of the first partition first.
-    products : bool, default=True
-        Whether H will be asked for: where columns are few, all of it is gathered at once.
-    strata : Strata, optional
-        Where there are any, parts are divided by stratum, and only pairs of one stratum count.
-
-    Attributes
-    ----------
-    parts : list of ClassMoments
-    whole : bool
-        Whether all of H is gathered.
-    quick : bool
-        Whether further passes take next to no time.
+    The parts of several partitions are numbered through. Where there are strata, all are divided by
+    stratum.
     """
 
     def __init__(
@@ -118,15 +89,17 @@ class GatheredMoments:
             self._known.append(partition.part)
             if partition.weight is not None:
                 self._known.append(partition.weight)
-        self._cells = _Cells(
+        self._division = _Division(
             [partition.n_parts for partition in partitions],
             [partition.weight is not None for partition in partitions],
         )
         d = chunks.shape[1]
         self.n_features = d
-        self.whole = products and fits_whole(d, self._cells.n_parts)
+        self.whole = products and fits_whole(d, self._division.n_parts)
         held = np.arange(d) if self.whole else np.empty(0, np.int64)
-        self.parts: list[ClassMoments] = chunks.run(_Summaries(self._cells, held, d), *self._known)
+        self.parts: list[ClassMoments] = chunks.run(
+            _Summaries(self._division, held, d), *self._known
+        )
         # Products of some columns with all, and of some columns among themselves.
         self._rows = _GatheredRows()
         self._rows.add(held, [[p.positive.cross, p.negative.cross] for p in self.parts])
@@ -139,11 +112,11 @@ class GatheredMoments:
 
     def merged(self, parts: Sequence[int], *, solver: bool = False) -> Moments:
         """Moments of several parts together; those for a solver raise ``NotGathered``."""
-        kind = SolverMoments if solver else ChunkedMoments
         if self._strata is None:
-            return kind(self, list(parts))
+            return ChunkedMoments(self, list(parts), solver)
         size = len(self._strata)
-        strata = [kind(self, [size * part + number for part in parts]) for number in range(size)]
+        numbers = ([size * part + stratum for part in parts] for stratum in range(size))
+        strata = [ChunkedMoments(self, some, solver) for some in numbers]
         return StratifiedMoments(strata, self._strata.weighting)
 
     def gather(self, missing: NotGathered, *, single: bool = False) -> None:
@@ -157,7 +130,7 @@ class GatheredMoments:
         if rows.size + block.size == 0:
             return
         n_rows, n_block = len(self._rows.place) + rows.size, self._block.columns.size + block.size
-        numbers = 2 * self._cells.n_parts * (n_rows * self.n_features + n_block**2)
+        numbers = 2 * self._division.n_parts * (n_rows * self.n_features + n_block**2)
         if 8 * numbers > _MOST_BYTES:
             raise ValueError(
                 f"products of {max(n_rows, n_block)} of {self.n_features} columns in "
@@ -168,7 +141,7 @@ class GatheredMoments:
         single = single and self._chunks.dtype == np.float32 and self._ordinary
         together = np.concatenate([self._block.columns, block])
         wanted = [(rows, None), (block, together)]
-        work = _Products(self._cells, wanted, means, single=single)
+        work = _Products(self._division, wanted, means, single)
         found = self._chunks.run(work, *self._known)
         if rows.size:
             self._rows.add(rows, found[0])
@@ -184,81 +157,47 @@ class GatheredMoments:
         varying = variances[variances > 0]
         return bool(np.all((varying > _ORDINARY[0]) & (varying < _ORDINARY[1])))
 
-    def products(
-        self, classes: Sequence[_ClassParts], factors: Sequence[float], columns: Indices
+    def sums(
+        self, cells: _Cells, factors: Array, columns: Indices, others: Indices | None
     ) -> Array:
-        """Σ w (x_c − mean_c)(x − mean) over several parts, of shape (q, d).
+        """Σ factor w (x_c − mean_c)(x − mean) over cells, for columns c and others, or all."""
+        gathered: _GatheredRows | _GatheredBlock = self._rows
+        where: Any = slice(None) if others is None else others
+        wanted = set(columns.tolist())
+        rows_missing = wanted - self._rows.place.keys()
+        if others is not None:
+            missing = (wanted | set(others.tolist())) - self._block.place.keys()
+            if not missing:
+                gathered = self._block
+            elif rows_missing or not self._rows.double:
+                raise NotGathered(block=missing)
+        elif rows_missing:
+            raise NotGathered(rows=rows_missing)
+        gaps = cells.gaps[:, where]
+        if not factors.any():
+            return np.zeros((columns.size, gaps.shape[1]))
+        total = gathered.sum_over(cells, factors, columns, where)
+        total += ((factors * cells.weights)[:, None] * cells.gaps[:, columns]).T @ gaps
+        return total
 
-        Those of each class are multiplied by its factor, and added up.
-        """
-        if missing := set(columns.tolist()) - self._rows.place.keys():
-            raise NotGathered(rows=missing)
-        return _add_up(self._rows, classes, factors, columns, _EVERYWHERE)
 
-    def block(
-        self, classes: Sequence[_ClassParts], factors: Sequence[float], columns: Indices,
-        others: Indices,
-    ) -> Array:  # fmt: skip
-        """The same for some columns with others, of shape (columns, others)."""
-        missing = {*columns.tolist(), *others.tolist()} - self._block.place.keys()
-        if missing and not (self._rows.double and self._rows.has(columns)):
-            raise NotGathered(block=missing)
-        gathered = self._rows if missing else self._block
-        return _add_up(gathered, classes, factors, columns, others)
+class _Cells(NamedTuple):
+    """The classes of parts that have rows: what they weigh, and their means less that of all."""
 
-
-class _ClassParts(NamedTuple):
-    """Parts with rows of a class, what these weigh, and their means less that of all of them."""
-
-    numbers: list[int]
+    numbers: list[tuple[int, int]]  # part and class, 0 positive, 1 negative
     weights: Array
     gaps: Array
-
-    @classmethod
-    def from_parts(cls, sides: dict[int, ClassPart], mean: Array) -> _ClassParts:
-        """Leave out parts without rows."""
-        sides = {number: side for number, side in sides.items() if side.weight > 0}
-        weights = np.array([side.weight for side in sides.values()])
-        gaps = np.array([side.mean - mean for side in sides.values()])
-        return cls(list(sides), weights, gaps.reshape(-1, mean.size))
-
-
-def _add_up(
-    gathered: _GatheredRows | _GatheredBlock, classes: Sequence[_ClassParts],
-    factors: Sequence[float], columns: Indices, others: Any,
-) -> Array:  # fmt: skip
-    """Sums over parts and classes of products about the mean of all parts."""
-    counted = [
-        (number, side, factor)
-        for side, (parts, factor) in enumerate(zip(classes, factors, strict=True))
-        for number in parts.numbers
-        if factor > 0
-    ]
-    if not counted:
-        return np.zeros((columns.size, classes[0].gaps[:, others].shape[1]))
-    total = gathered.sum_over(counted, columns, others)
-    for (_, weights, gaps), factor in zip(classes, factors, strict=True):
-        if factor > 0:
-            total += (factor * weights[:, None] * gaps[:, columns]).T @ gaps[:, others]
-    return total
 
 
 class _GatheredRows:
     """Products of some columns with all, in each class (positive, negative) of every part.
 
     Those of tensors stay on their device: only sums are copied from it.
-
-    Attributes
-    ----------
-    place : dict
-        Of each column, the pass that gathered it and its number there.
-    double : bool
-        Whether all are of double precision.
     """
 
     def __init__(self) -> None:
-        self.place: dict[int, tuple[int, int]] = {}
-        self.double = True
+        self.place: dict[int, tuple[int, int]] = {}  # of each column, its pass and number there
+        self.double = True  # whether all are of double precision
         self._passes: list[Any] = []
 
     def add(self, columns: Indices, products: Any) -> None:
@@ -267,11 +206,7 @@ class _GatheredRows:
         self.place |= {column: (number, i) for i, column in enumerate(columns.tolist())}
         self._passes.append(products)
 
-    def has(self, columns: Indices) -> bool:
-        """Whether all these columns were gathered."""
-        return all(column in self.place for column in columns.tolist())
-
-    def sum_over(self, counted: list[_Counted], columns: Indices, others: Any) -> Array:
+    def sum_over(self, cells: _Cells, factors: Array, columns: Indices, others: Any) -> Array:
         """Products of some columns with others, added up."""
         places = np.array([self.place[column] for column in columns.tolist()]).reshape(-1, 2)
         summed = np.empty((columns.size, self._passes[0][0][0][:0, others].shape[1]))
@@ -279,10 +214,10 @@ class _GatheredRows:
             chosen = places[:, 0] == at
             index, found = places[chosen, 1], self._passes[at]
             if is_tensor(found):
-                summed[chosen] = _tensors.sum_products(found, counted, index, others)
+                summed[chosen] = _tensors.sum_products(found, cells.numbers, factors, index, others)
             else:
                 where = (index, others) if isinstance(others, slice) else (index[:, None], others)
-                summed[chosen] = _sum(found, counted, where)
+                summed[chosen] = _sum(found, cells, factors, where)
         return summed
 
 
@@ -307,50 +242,40 @@ class _GatheredBlock:
         self.columns = np.concatenate([self.columns, columns])
         self.place |= {column: old + i for i, column in enumerate(columns.tolist())}
 
-    def sum_over(self, counted: list[_Counted], columns: Indices, others: Indices) -> Array:
+    def sum_over(self, cells: _Cells, factors: Array, columns: Indices, others: Indices) -> Array:
         """Products of some columns with others, added up."""
         first, second = ([self.place[j] for j in some.tolist()] for some in (columns, others))
-        return np.asarray(_sum(self._products, counted, np.ix_(first, second)))
+        return np.asarray(_sum(self._products, cells, factors, np.ix_(first, second)))
 
 
-def _sum(products: Any, counted: list[_Counted], where: tuple[Any, ...]) -> Any:
-    """Add up parts of arrays or tensors, each times its factor."""
+def _sum(products: Any, cells: _Cells, factors: Array, where: tuple[Any, ...]) -> Any:
+    """Add up products of arrays or tensors over cells, each times its factor."""
     total = None
-    for number, side, factor in counted:
-        part = products[number][side][where] * np.float64(factor)
-        if total is None:
-            total = part
-        else:
-            total += part
+    for (number, side), factor in zip(cells.numbers, factors, strict=True):
+        if factor > 0:
+            part = products[number][side][where] * factor
+            if total is None:
+                total = part
+            else:
+                total += part
     return total
 
 
-class ChunkedMoments(Moments):
-    """Moments of some parts of rows that are read in chunks; see ``GatheredMoments``."""
+class ChunkedMoments(MergedMoments):
+    """Moments of some parts of rows that are read in chunks; see ``GatheredMoments``.
+
+    What was not gathered before takes another pass; for a solver it raises ``NotGathered``.
+    """
 
     gathered: GatheredMoments
 
-    def __init__(self, gathered: GatheredMoments, parts: list[int]) -> None:
+    def __init__(self, gathered: GatheredMoments, parts: list[int], solver: bool = False) -> None:
         self.gathered = gathered
-        self._parts = parts
+        self._parts, self._solver = parts, solver
         bare = (_without_products(gathered.parts[number]) for number in parts)
         # Merged, none subtracted: a column that varies elsewhere only has no variance here.
-        self._merged = ClassMoments.merge(bare)
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        """Total sample weight of each class."""
-        return self._merged.weights
-
-    @property
-    def means(self) -> tuple[Array, Array]:
-        """Mean of each class."""
-        return self._merged.means
-
-    @property
-    def scatters(self) -> tuple[Array, Array]:
-        """Σ w (x − mean)² of each class."""
-        return self._merged.scatters
+        merged = ClassMoments.merge(bare)
+        self.positive, self.negative = merged.positive, merged.negative
 
     @property
     def _terms(self) -> int:
@@ -358,54 +283,48 @@ class ChunkedMoments(Moments):
         return 4 * self.gathered.n_rows
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Σ w (x_c − mean_c)(x − mean) of each class, from a pass where not gathered before."""
+        """Σ w (x_c − mean_c)(x − mean) of each class, of shape (q, d)."""
         index = self._check_columns(columns)
-        return self._gathered(lambda: self._cross(index))
-
-    def _cross(self, index: Indices) -> tuple[Array, Array]:
-        positive, negative = (
-            self.gathered.products(self._classes, factors, index)
-            for factors in ((1.0, 0.0), (0.0, 1.0))
-        )
-        return positive, negative
+        return self._sums((1.0, 0.0), index), self._sums((0.0, 1.0), index)
 
     def _covariances(self, index: Indices) -> Array:
         """Rows of S₊ + S₋, of shape (q, d), of both classes at once."""
-        return self._gathered(lambda: self.gathered.products(self._classes, self._factors, index))
-
-    @cached_property
-    def _classes(self) -> list[_ClassParts]:
-        parts = {number: self.gathered.parts[number] for number in self._parts}
-        sides = (
-            {number: part.positive for number, part in parts.items()},
-            {number: part.negative for number, part in parts.items()},
-        )
-        return [_ClassParts.from_parts(*each) for each in zip(sides, self.means, strict=True)]
-
-    @property
-    def _factors(self) -> list[float]:
-        return [1.0 / weight if weight > 0 else 0.0 for weight in self.weights]
+        return self._sums(self._inverse_weights, index)
 
     def within(self, columns: Indices, others: Indices) -> Array:
-        """S₊ + S₋ of some columns with others, from a pass where not gathered before."""
-        return self._gathered(
-            lambda: self.gathered.block(self._classes, self._factors, columns, others)
-        )
+        """S₊ + S₋ of some columns with others, of shape (columns, others)."""
+        return self._sums(self._inverse_weights, columns, others)
 
-    def _gathered(self, answer: Callable[[], Answer]) -> Answer:
-        """Give an answer, after another pass where something was not gathered before."""
+    @property
+    def _inverse_weights(self) -> tuple[float, float]:
+        positive, negative = (1.0 / weight if weight > 0 else 0.0 for weight in self.weights)
+        return positive, negative
+
+    @cached_property
+    def _cells(self) -> _Cells:
+        parts = [self.gathered.parts[number] for number in self._parts]
+        sides = [part.positive for part in parts], [part.negative for part in parts]
+        found = [
+            ((number, side), part.weight, part.mean - self.means[side])
+            for side in (0, 1)
+            for number, part in zip(self._parts, sides[side], strict=True)
+            if part.weight > 0
+        ]
+        gaps = np.array([gap for _, _, gap in found]).reshape(-1, self.n_features)
+        return _Cells([cell for cell, _, _ in found], np.array([w for _, w, _ in found]), gaps)
+
+    def _sums(
+        self, by_class: tuple[float, float], columns: Indices, others: Indices | None = None
+    ) -> Array:
+        """Products of columns with others, or all, of both classes times their factors."""
+        factors = np.array([by_class[side] for _, side in self._cells.numbers])
         try:
-            return answer()
+            return self.gathered.sums(self._cells, factors, columns, others)
         except NotGathered as missing:
+            if self._solver:
+                raise
             self.gathered.gather(missing)
-            return answer()
-
-
-class SolverMoments(ChunkedMoments):
-    """The same for solvers: what is not gathered raises ``NotGathered`` instead of a pass."""
-
-    def _gathered(self, answer: Callable[[], Answer]) -> Answer:
-        return answer()
+            return self.gathered.sums(self._cells, factors, columns, others)
 
 
 def _without_products(moments: ClassMoments) -> ClassMoments:
@@ -433,7 +352,7 @@ def chunked_moments(
 
 
 @dataclass(frozen=True)
-class _Cells:
+class _Division:
     """How what is known of rows divides them by part and class."""
 
     counts: list[int]
@@ -469,8 +388,8 @@ class _Cells:
 class _Summaries(Pass[list[ClassMoments]]):
     """Moments of every part, with the cross products of some columns."""
 
-    def __init__(self, cells: _Cells, columns: Indices, n_features: int) -> None:
-        self._cells = cells
+    def __init__(self, division: _Division, columns: Indices, n_features: int) -> None:
+        self._division = division
         self._columns = columns
         nothing = np.zeros(n_features)
         self._empty = ClassPart(0.0, nothing, nothing, np.zeros((columns.size, n_features)))
@@ -483,9 +402,9 @@ class _Summaries(Pass[list[ClassMoments]]):
             row, column, value = bad
             raise NotFiniteError(start + row, column, value)
         if state is None:
-            state = [ClassMoments(self._empty, self._empty, self._columns)] * self._cells.n_parts
+            state = [ClassMoments(self._empty, self._empty, self._columns)] * self._division.n_parts
         positive, *others = known
-        for number, side, rows, weight in self._cells.split(positive, others):
+        for number, side, rows, weight in self._division.split(positive, others):
             cell = _moments_of(X, rows, weight, self._columns)
             sides = (cell, self._empty) if side == 0 else (self._empty, cell)
             state[number] = state[number] + ClassMoments(*sides, self._columns)
@@ -499,59 +418,45 @@ class _Summaries(Pass[list[ClassMoments]]):
 class _Products(Pass[list[Any]]):
     """Products of some columns with others in each class of every part, about known means.
 
-    Parameters
-    ----------
-    cells : _Cells
-    wanted : sequence of pairs of ndarrays
-        Columns, and the others to multiply them with; None for all.
-    means : sequence of pairs of ndarrays
-        Of the positives and negatives of each part.
-    single : bool, default=False
-        Whether products with all columns are of single precision.
+    ``wanted`` are columns and the others to multiply them with, None for all; where they are all,
+    products may be of ``single`` precision.
     """
 
     def __init__(
-        self,
-        cells: _Cells,
-        wanted: Sequence[tuple[Indices, Indices | None]],
-        means: Sequence[tuple[Array, Array]],
-        *,
-        single: bool = False,
-    ) -> None:
-        self._cells = cells
-        self.wanted = wanted
-        self._means = means
-        self._single = single
+        self, division: _Division, wanted: Sequence[tuple[Indices, Indices | None]],
+        means: Sequence[tuple[Array, Array]], single: bool,
+    ) -> None:  # fmt: skip
+        self._division, self._means = division, means
+        self.wanted, self._single = wanted, single
 
     def add(
-        self,
-        state: list[Any] | None,
-        X: Any,
-        start: int,  # noqa: ARG002
-        *known: npt.NDArray[Any],
+        self, state: list[Any] | None, X: Any, start: int, *known: npt.NDArray[Any]
     ) -> list[Any]:
         """Add the products of a chunk, to arrays of shape (n_parts, 2, columns, others)."""
+        del start
         state = state or self._nothing(X)
         positive, *others = known
-        for number, side, rows, weight in self._cells.split(positive, others):
+        for number, side, rows, weight in self._division.split(positive, others):
             mean, totals = self._means[number][side], [total[number, side] for total in state]
             if is_tensor(X):
                 _tensors.add_products(X, rows, weight, mean, self.wanted, totals)
-            elif sp.issparse(X):
-                members: Any = X
-                _add_sparse(members[rows], weight, mean, self.wanted, totals)
-            else:
-                for (columns, across), total in zip(self.wanted, totals, strict=True):
-                    if columns.size and across is None:
-                        _add_rows(X, rows, weight, mean, columns, total)
-                    elif columns.size and across is not None:
-                        _add_block(X, rows, weight, mean, columns, across, total)
+                continue
+            for (columns, across), total in zip(self.wanted, totals, strict=True):
+                if columns.size and across is not None:
+                    _add_block(X, rows, weight, mean, columns, across, total)
+                elif columns.size and sp.issparse(X):
+                    part = _sparse_moments(X, rows, weight, columns)
+                    total += part.cross
+                    gap = part.mean - mean
+                    total += np.outer(part.weight * gap[columns], gap)
+                elif columns.size:
+                    _add_rows(X, rows, weight, mean, columns, total)
         return state
 
     def _nothing(self, X: Any) -> list[Any]:
         """Zeros to add to; those of a tensor lie on its device."""
         shapes = [
-            (self._cells.n_parts, 2, columns.size, X.shape[1] if others is None else others.size)
+            (self._division.n_parts, 2, columns.size, X.shape[1] if others is None else others.size)
             for columns, others in self.wanted
         ]
         if is_tensor(X):
@@ -603,29 +508,6 @@ def _sparse_moments(X: Any, rows: Indices, weight: Array, columns: Indices) -> C
     return moments.summary(columns).positive
 
 
-def _add_sparse(
-    X: Any, weight: Array, mean: Array, wanted: Sequence[tuple[Indices, Indices | None]],
-    totals: Sequence[Array],
-) -> None:  # fmt: skip
-    """Add Σ w (x_c − mean_c)(x − mean) to each total."""
-    everyone = np.ones(X.shape[0], np.bool_)
-    moments = SparseMoments(X, everyone, weight if weight.size else None)
-    total_weight, gap = moments.weights[0], moments.means[0] - mean
-    for (columns, others), total in zip(wanted, totals, strict=True):
-        if columns.size == 0:
-            continue
-        if others is None:
-            total += moments.cross(columns)[0]
-            total += np.outer(total_weight * gap[columns], gap)
-        else:
-            index = np.unique(np.concatenate([columns, others]))
-            part = X[:, index].toarray().astype(np.float64) - mean[index]
-            left = part[:, np.searchsorted(index, columns)]
-            if weight.size:
-                left *= weight[:, None]
-            total += left.T @ part[:, np.searchsorted(index, others)]
-
-
 def _add_rows(
     X: npt.NDArray[Any], rows: Indices, weight: Array, mean: Array, columns: Indices,
     total: npt.NDArray[Any],
@@ -653,11 +535,12 @@ def _add_rows(
 
 
 def _add_block(
-    X: npt.NDArray[Any], rows: Indices, weight: Array, mean: Array, columns: Indices,
-    others: Indices, total: Array,
+    X: Any, rows: Indices, weight: Array, mean: Array, columns: Indices, others: Indices,
+    total: Array,
 ) -> None:  # fmt: skip
     """Add Σ w (x_c − mean_c)(x_o − mean_o) to a total; the columns are the last of the others."""
-    part = X[rows[:, None], others] - mean[others]
+    sparse = sp.issparse(X)
+    part = (X[rows][:, others].toarray() if sparse else X[rows[:, None], others]) - mean[others]
     if weight.size:
         part *= np.sqrt(weight)[:, None]
     # NumPy multiplies an array by its own transpose at half the cost.

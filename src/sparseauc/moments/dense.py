@@ -21,7 +21,7 @@ from .._jit import kernel
 from .._types import Array, Indices, Mask
 from ..rows import read_only
 from ..strata import Strata
-from ._units import Cells, check_finite, unit_of
+from ._units import check_finite, unit_of
 from .base import TableMoments
 
 # Rows whose sums are added up among themselves first: rounding grows with the number of terms in a
@@ -138,11 +138,6 @@ class DenseMoments(TableMoments):
     sample_weight : float64 ndarray of shape (n,) or None
     strata : Strata or None
         Where there are any, only pairs of one stratum count.
-
-    Attributes
-    ----------
-    positive : bool ndarray of shape (n,)
-    row_weight : float64 ndarray of shape (n,), or (0,) where every row counts once
     """
 
     def __init__(
@@ -152,10 +147,8 @@ class DenseMoments(TableMoments):
         sample_weight: Array | None = None,
         strata: Strata | None = None,
     ) -> None:
-        self._X = read_only(X)
-        self.positive = read_only(positive)
-        self.row_weight = read_only(np.empty(0) if sample_weight is None else sample_weight)
-        self._cells = cells = Cells.from_rows(positive, sample_weight, strata)
+        super().__init__(positive, sample_weight, strata)
+        self._X, cells = read_only(X), self._cells
         totals, reach = np.zeros((cells.sums.size, X.shape[1])), np.zeros(X.shape[1])
         sweep = _totals_by_row if X.flags.c_contiguous else _totals_by_column
         # Sums are taken about the first row of the stratum that counts: a column of one value then
@@ -167,26 +160,13 @@ class DenseMoments(TableMoments):
             totals[number] /= cells.sums[number]
             totals[number] += origin[number // 2]
         self._means = totals
-        self._varies: Mask = reach > 0
+        self._varies = reach > 0
         self._unit = unit_of(reach)
         self._always_centred = False
 
     @property
-    def varies(self) -> Mask:
-        """False for columns that hold one value in every row that counts."""
-        return self._varies
-
-    @property
-    def means(self) -> tuple[Array, Array]:
-        """Mean of each class."""
-        positive, negative = self._cells.by_class(self._means)
-        return positive, negative
-
-    @property
-    def magnitudes(self) -> Array:
-        """The largest mean of any cell, without its sign."""
-        magnitudes: Array = np.abs(self._means).max(axis=0)
-        return magnitudes
+    def _cell_means(self) -> Array:
+        return self._means
 
     @property
     def precision(self) -> float:
@@ -200,19 +180,6 @@ class DenseMoments(TableMoments):
         left, means = self._second_pass[1], self._means
         between: Array = means[1::2] - means[::2] + (left[1::2] - left[::2]) * self._unit
         return between
-
-    @property
-    def variances(self) -> tuple[Array, Array]:
-        """Variances of the columns within each class, from a second pass."""
-        self.check_both_classes()
-        positive, negative = self._cells.by_class(self._variances)
-        return positive, negative
-
-    @property
-    def scatters(self) -> tuple[Array, Array]:
-        """Σ w (x − mean)² of each class, from a second pass."""
-        positive, negative = self._cells.by_class(self._variances)
-        return positive * self.weights[0], negative * self.weights[1]
 
     def carefully(self) -> Self:
         """Give the same moments with all products taken about the means, in tiles of rows."""
@@ -230,25 +197,8 @@ class DenseMoments(TableMoments):
         # What is multiplied: deviations from the means as they were rounded, or X itself.
         about = np.abs(left) * self._unit + (0.0 if centred else np.abs(self._means))
         magnitudes = np.sqrt(squares) * self._unit + about
-        magnitude = magnitudes[::2] + magnitudes[1::2] + np.abs(self.differences)
-        if self.shares.size == 1:
-            return (4.0 * terms + 32.0) * self.precision, 1.01 * magnitude[0]
-        # Sums over strata of products are at most the root of both sums of squares, and what
-        # strata count is rounded itself.
-        unit = (8.0 * (terms + self.shares.size) + 64.0) * self.precision
-        return unit, 1.01 * np.sqrt(self.shares @ magnitude**2)
-
-    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Σ w (x_c − mean_c)(x − mean) of each class, of shape (q, d)."""
-        index = self._check_columns(columns)
-        positive, negative = (
-            self._products(index, *factors) for factors in ((1.0, 0.0), (0.0, 1.0))
-        )
-        return positive * self.weights[0], negative * self.weights[1]
-
-    def _covariances(self, index: Indices) -> Array:
-        """Rows of S₊ + S₋, of shape (q, d), from one pass for both classes."""
-        return self._products(index, 1.0, 1.0)
+        by_stratum = magnitudes[::2] + magnitudes[1::2] + np.abs(self.differences)
+        return self._rounding(terms, by_stratum)
 
     def _centred_rows(self, rows: slice, columns: Indices) -> Array:
         part = self._X[rows][:, columns].astype(np.float64)
@@ -272,8 +222,7 @@ class DenseMoments(TableMoments):
         return squares, left
 
     @cached_property
-    def _variances(self) -> Array:
-        """Variances within the classes; infinite where they are no numbers."""
+    def _cell_variances(self) -> Array:  # type: ignore[override]
         squares, left = self._second_pass
         with np.errstate(over="ignore"):
             variances: Array = np.maximum(squares - left**2, 0.0) * self._unit * self._unit
@@ -292,10 +241,7 @@ class DenseMoments(TableMoments):
     def _centred(self) -> bool:
         return self._always_centred or self._far
 
-    def _products(
-        self, index: npt.NDArray[np.int64], on_positive: float, on_negative: float
-    ) -> Array:
-        """Σ w (x_c − mean_c)(x − mean) of each class times its factor, of shape (q, d)."""
+    def _products(self, index: Indices, on_positive: float, on_negative: float) -> Array:
         cells, factors = self._cells, self._cells.factors(on_positive, on_negative)
         part = self._centred_rows(slice(None), index)
         share = factors[cells.cell]

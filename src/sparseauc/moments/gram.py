@@ -15,39 +15,19 @@ BATCH = 16
 
 
 class Gram(NamedTuple):
-    """H and δ of some columns, whole.
-
-    Attributes
-    ----------
-    delta : ndarray of shape (d,)
-    H : ndarray of shape (d, d)
-    precision : float
-        Relative precision of H.
-    """
+    """H and δ of some columns, whole."""
 
     delta: Array
     H: Array
-    precision: float
+    precision: float  # relative, of H
 
 
 class StandardisedGram:
     """H and δ of columns divided by their standard deviations, without dividing the columns.
 
     A column whose deviation is nothing but rounding beside its mean, as of a constant, is divided
-    by one and has no difference and no variance: it is never worth choosing.
-
-    Parameters
-    ----------
-    quadratic : Quadratic
-        Of the columns as they are.
-
-    Attributes
-    ----------
-    scale : ndarray of shape (d,)
-        The standard deviations divided by.
-    delta, diagonal : ndarrays of shape (d,)
-    precision : float
-        Relative precision of the rows.
+    by one and has no difference and no variance: it is never worth choosing. ``scale`` are the
+    deviations divided by.
     """
 
     def __init__(self, quadratic: Quadratic) -> None:

@@ -6,13 +6,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._jit import kernel
 from .._types import Array, Indices, Mask
 from ..rows import CSR, as_table, read_only
 from ..strata import Strata
-from ._units import Cells, check_finite, unit_of
+from ._units import check_finite, unit_of
 from .base import TableMoments
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
@@ -114,11 +113,6 @@ class SparseMoments(TableMoments):
     sample_weight : float64 ndarray of shape (n,) or None
     strata : Strata or None
         Where there are any, only pairs of one stratum count.
-
-    Attributes
-    ----------
-    positive : bool ndarray of shape (n,)
-    row_weight : float64 ndarray of shape (n,), or (0,) where every row counts once
     """
 
     def __init__(
@@ -130,10 +124,8 @@ class SparseMoments(TableMoments):
     ) -> None:
         table = as_table(X)
         assert isinstance(table, CSR)
-        self.positive = read_only(positive)
-        self.row_weight = read_only(np.empty(0) if sample_weight is None else sample_weight)
-        self._cells = cells = Cells.from_rows(positive, sample_weight, strata)
-        n, d = X.shape
+        super().__init__(positive, sample_weight, strata)
+        (n, d), cells = X.shape, self._cells
         counts = np.zeros((cells.sums.size, d), np.int32 if n < 2**31 else np.int64)
         first, reach, spread = _look(table, cells.cell, cells.share, d, counts)
         counted = cells.cell if cells.share.size == 0 else cells.cell[cells.share > 0]
@@ -142,7 +134,7 @@ class SparseMoments(TableMoments):
         full = self._full[::2] & self._full[1::2]  # by stratum
         # A column with a gap also holds zeros: one stored value other than zero makes it vary.
         one_value = (spread == 0) & (full | (first == 0))
-        self._varies: Mask = ~one_value.all(axis=0)
+        self._varies = ~one_value.all(axis=0)
         # A column without gaps may lie far from zero: its entries are then taken less the first.
         # One with gaps deviates about as far as its values go, and its zeros stay free.
         widest = (spread + np.abs(first - first[0])).max(axis=0)
@@ -150,7 +142,7 @@ class SparseMoments(TableMoments):
         self._origin = np.where(far, first[0], 0.0)
         unit = unit_of(np.where(far, widest, reach))
         odd = (unit < _ORDINARY[0]) | (unit > _ORDINARY[1])
-        self._unit: Array = np.where(odd, unit, 1.0)
+        self._unit = np.where(odd, unit, 1.0)
         if far.any() or odd.any():
             data = table.data.astype(np.float64)
             data -= self._origin[table.indices]
@@ -165,19 +157,10 @@ class SparseMoments(TableMoments):
             mean /= cells.sums[number]
             mean[same] = ((first[number // 2] - self._origin) / self._unit)[same]
 
-    @property
-    def varies(self) -> Mask:
-        """False for columns that hold one value in every row that counts."""
-        return self._varies
-
     @cached_property
-    def means(self) -> tuple[Array, Array]:  # type: ignore[override]
-        """Mean of each class."""
-        positive, negative = (
-            mean * self._unit + self._origin * (weight > 0)
-            for mean, weight in zip(self._cells.by_class(self._near), self.weights, strict=True)
-        )
-        return positive, negative
+    def _cell_means(self) -> Array:  # type: ignore[override]
+        means: Array = self._near * self._unit + self._origin * (self._cells.sums > 0)[:, None]
+        return means
 
     @property
     def differences(self) -> Array:
@@ -187,24 +170,8 @@ class SparseMoments(TableMoments):
         return between
 
     @property
-    def magnitudes(self) -> Array:
-        """The largest mean of any cell, without its sign."""
-        means = self._near * self._unit + self._origin * (self._cells.sums > 0)[:, None]
-        magnitudes: Array = np.abs(means).max(axis=0)
-        return magnitudes
-
-    @property
-    def variances(self) -> tuple[Array, Array]:
-        """Variances of the columns within each class."""
-        self.check_both_classes()
-        positive, negative = self._cells.by_class(self._spreads) * self._unit * self._unit
-        return positive, negative
-
-    @property
-    def scatters(self) -> tuple[Array, Array]:
-        """Σ w (x − mean)² of each class."""
-        positive, negative = self._cells.by_class(self._spreads) * self._unit * self._unit
-        return positive * self.weights[0], negative * self.weights[1]
+    def _cell_variances(self) -> Array:
+        return self._spreads * self._unit * self._unit
 
     @cached_property
     def _spreads(self) -> Array:
@@ -222,25 +189,7 @@ class SparseMoments(TableMoments):
     def rounding(self) -> tuple[float, Array]:
         """How far δ and H may be from those of X in exact arithmetic; see ``Moments.rounding``."""
         magnitudes = (np.sqrt(self._spreads) + np.abs(self._near)) * self._unit
-        magnitude: Array = magnitudes[::2] + magnitudes[1::2]
-        if self.shares.size == 1:
-            return (4.0 * self._most + 32.0) * self.precision, 1.01 * magnitude[0]
-        # Sums over strata of products are at most the root of both sums of squares, and what
-        # strata count is rounded itself.
-        unit = (8.0 * (self._most + self.shares.size) + 64.0) * self.precision
-        return unit, 1.01 * np.sqrt(self.shares @ magnitude**2)
-
-    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Σ w (x_c − mean_c)(x − mean) of each class, of shape (q, d)."""
-        index = self._check_columns(columns)
-        positive, negative = (
-            self._centred_products(index, *factors) for factors in ((1.0, 0.0), (0.0, 1.0))
-        )
-        return positive * self.weights[0], negative * self.weights[1]
-
-    def _covariances(self, index: Indices) -> Array:
-        """Rows of S₊ + S₋, of shape (q, d), from one pass for both classes."""
-        return self._centred_products(index, 1.0, 1.0)
+        return self._rounding(self._most, magnitudes[::2] + magnitudes[1::2])
 
     def _centred_rows(self, rows: slice, columns: Indices) -> Array:
         place = np.full(self.n_features, -1, np.int64)
@@ -254,8 +203,7 @@ class SparseMoments(TableMoments):
     def _remainders(self, columns: Indices) -> Array:
         return np.zeros((self._cells.sums.size, columns.size))
 
-    def _centred_products(self, index: Indices, on_positive: float, on_negative: float) -> Array:
-        """Σ w (x_c − mean_c)(x − mean) of each class times its factor, of shape (q, d)."""
+    def _products(self, index: Indices, on_positive: float, on_negative: float) -> Array:
         unique, inverse = np.unique(index, return_inverse=True)
         place = np.full(self.n_features, -1, np.int64)
         place[unique] = np.arange(unique.size)

@@ -123,12 +123,12 @@ class StratifiedMoments(Moments):
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Within the strata, times the weight of each class."""
-        positive, negative = 0.0, 0.0
-        for share, part in zip(self.shares.tolist(), self.parts, strict=True):
-            first, second = part.cross(columns)
-            positive = positive + first * (share * self.weights[0] / part.weights[0])
-            negative = negative + second * (share * self.weights[1] / part.weights[1])
-        return np.asarray(positive), np.asarray(negative)
+        weights = np.array([part.weights for part in self.parts])
+        factors = self.shares[:, None] * self.weights / weights
+        total = np.zeros((2, np.size(columns), self.n_features))
+        for part, factor in zip(self.parts, factors, strict=True):
+            total += np.array(part.cross(columns)) * factor[:, None, None]
+        return total[0], total[1]
 
     def within(self, columns: Indices, others: Indices) -> Array:
         """S₊ + S₋ of some columns with others, of shape (columns, others)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,51 +29,35 @@ from .folds import SplitPlan
 from .path import PathSearch, SparseAUCPath
 from .validation import Models, OutOfFold, narrow, validate
 
-Result = TypeVar("Result")
-
 # Tables in memory with more columns than this are wide: H of every fold would fill the memory.
 _WIDE = 1500
 # Ridges of logistic coefficients: enough for a list that is long for the rows, to next to none.
-_LOGISTIC_RIDGES = np.array([0.05, 0.005, 0.0005, 0.00005])
+_LOGISTIC_RIDGES = (0.05, 0.005, 0.0005, 0.00005)
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
 
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What cross-validation found.
+    """What cross-validation found."""
 
-    Attributes
-    ----------
-    aucs : ndarray of shape (n_splits, n_alphas, n_ks)
-        Validation AUC of every model.
-    logistic_aucs : ndarray of shape (n_splits, n_ks), optional
-        Validation AUC of logistic coefficients on the lists of each k, at its best ridge.
-    logistic_ridges : ndarray of shape (n_ks,), optional
-        The ridge of the logistic regression with the highest mean AUC at each k.
-    best_alphas : ndarray of shape (n_ks,)
-        Index of the ridge with the highest mean AUC at each k, the largest of equals.
-    auc_error : float
-        The most by which a validation AUC may be off, 0 where all are exact.
-    moments : Moments
-        Of all rows.
-    path_at : callable
-        The path on all rows at one of the ridges, by its index.
-    out_of_fold : callable
-        The scores of all rows by the model at ``(alpha, k)``, by their indices, or at ``(None, k)``
-        by that with logistic coefficients: each row by the models fitted without it.
-    logistic_coef : callable
-        Logistic coefficients on some columns, with a ridge, fitted to all rows.
-    """
-
+    # Validation AUC of every model, of shape (n_splits, n_alphas, n_ks).
     aucs: Array
+    # The same of logistic coefficients on the lists of each k, (n_splits, n_ks), and their ridges.
     logistic_aucs: Array | None
     logistic_ridges: Array | None
+    # Index of the ridge with the highest mean AUC at each k, the largest of equals.
     best_alphas: Indices
+    # The most by which a validation AUC may be off, 0 where all are exact.
     auc_error: float
+    # Of all rows.
     moments: Moments
+    # The path on all rows at one of the ridges, by its index.
     path_at: Callable[[int], SparseAUCPath]
+    # Scores of all rows, each by the models at an index of alpha (None for logistic coefficients)
+    # and of k that were fitted without it.
     out_of_fold: Callable[[int | None, int], Array]
+    # Logistic coefficients on some columns, with a ridge, fitted to all rows.
     logistic_coef: Callable[[Indices, float], Array]
 
 
@@ -91,21 +75,9 @@ def cross_validate(
 ) -> CrossValidation:
     """Fit all models of every split, and judge them on its validation rows.
 
-    Parameters
-    ----------
-    table : ndarray, CSR matrix or Chunks
-    positive : bool ndarray of shape (n,)
-    plan : SplitPlan
-    ks, alphas : ndarrays, ascending
-        ``ks`` may be one and the same where budgets ascend.
-    restrictions : Restrictions
-        With as many budgets as there are ks, if any.
-    logistic : bool, default=False
-        Whether to try logistic coefficients too; the columns used must fit into memory.
-    n_jobs : int, optional
-        Training sets at the same time, in threads. The answer does not depend on it.
-    verbose : int, default=0
-        Above 0, joblib's progress.
+    ``ks`` and ``alphas`` ascend; ``ks`` may be one and the same where budgets ascend. Logistic
+    coefficients may be tried too, if the columns used fit into memory. ``n_jobs`` training sets are
+    searched at the same time, in threads; the answer does not depend on it.
     """
     chunks = table if isinstance(table, Chunks) else chunks_in_memory(table)
     training, everything = training_moments(table, chunks, positive, plan)
@@ -145,10 +117,10 @@ def cross_validate(
                 for split, moments in enumerate(training)
             )  # fmt: skip
             found = validate(chunks, positive, plan, refitted, n_threads)[0]
-            by_ridge = np.reshape(found, (len(training), _LOGISTIC_RIDGES.size, ks.size))
+            by_ridge = np.reshape(found, (len(training), len(_LOGISTIC_RIDGES), ks.size))
             best_ridges = np.argmax(by_ridge.mean(axis=0), axis=0)
             logistic_aucs = by_ridge[:, best_ridges, np.arange(ks.size)]
-            logistic_ridges = _LOGISTIC_RIDGES[best_ridges]
+            logistic_ridges = np.array(_LOGISTIC_RIDGES)[best_ridges]
 
     def path_at(at_alpha: int) -> SparseAUCPath:
         if read_again:
@@ -168,11 +140,10 @@ def cross_validate(
     def logistic_coef(columns: Indices, ridge: float) -> Array:
         values = chunks.take(np.arange(positive.size), columns)
         weight = np.ones(positive.size) if plan.weight is None else plan.weight
-        rows, counts, code = _compared(positive, weight, plan.strata)
-        return logistic_regression(
-            values[rows], positive[rows], counts, ridge=ridge, signs=restrictions.signs_of(columns),
-            strata=code,
-        )[0]  # fmt: skip
+        return _with_logistic_coefficients(
+            values, columns, positive, weight, plan.strata, [columns], everything, restrictions,
+            [ridge],
+        ).values  # fmt: skip
 
     return CrossValidation(
         aucs, logistic_aucs, logistic_ridges, best_alphas, error, everything, path_at, out_of_fold,
@@ -189,6 +160,7 @@ def _with_logistic_coefficients(
     lists: Sequence[Indices],
     moments: Moments,
     restrictions: Restrictions,
+    ridges: Sequence[float] = _LOGISTIC_RIDGES,
 ) -> Models:
     """Models with logistic coefficients on given columns, fitted to the rows of weight above 0.
 
@@ -197,7 +169,7 @@ def _with_logistic_coefficients(
     rows, counts, code = _compared(positive, weight, strata)
     training, target = values[rows], positive[rows]
     coefs: list[Array] = []
-    for ridge in _LOGISTIC_RIDGES.tolist():
+    for ridge in ridges:
         # A list differs little from the one before it, and so do its coefficients.
         last, intercept = np.zeros(used.size), 0.0
         for number, columns in enumerate(lists):
@@ -212,7 +184,7 @@ def _with_logistic_coefficients(
             last[:] = 0.0
             last[place] = coef
             coefs.append(coef)
-    return Models.from_lists([*lists] * _LOGISTIC_RIDGES.size, coefs, moments)
+    return Models.from_lists([*lists] * len(ridges), coefs, moments)
 
 
 def _compared(

@@ -22,28 +22,15 @@ Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """Which parts of the rows train and which rows validate each split.
+    """Which parts of the rows train and which rows validate each split."""
 
-    Attributes
-    ----------
-    partitions : list of Partition
-        Parts whose moments are gathered.
-    training : list of list of int
-        The parts that make up the training rows of each split.
-    everything : list of int
-        The parts that make up all rows.
-    rounds : list of int16 ndarrays of shape (n,)
-        Number of the split that validates a row, −1 for none: a row is validated once a round.
-    weight : float64 ndarray of shape (n,) or None
-        What rows count in training and validation, once each by default.
-    strata : Strata or None
-        Where there are any, only pairs of one stratum count.
-    """
-
+    # Parts whose moments are gathered, those of the training rows of each split, and of all rows.
     partitions: list[Partition]
     training: list[list[int]]
     everything: list[int]
+    # Number of the split that validates a row, −1 for none: a row is validated once a round.
     rounds: list[npt.NDArray[np.int16]]
+    # What rows count in training and validation, once each by default.
     weight: Array | None
     strata: Strata | None = None
 
@@ -69,15 +56,11 @@ class SplitPlan:
                 everything = everything or parts
                 training += [[other for other in parts if other != own] for own in parts]
             else:
-                times = np.bincount(run[0][0], minlength=n)
-                # A row drawn twice, as bootstrap splits draw, counts twice.
-                repeated = None if times.max() <= 1 else times.astype(np.float64)
-                weights = weight if repeated is None else repeated
-                if repeated is not None and weight is not None:
-                    weights = repeated * weight
-                partitions.append(
-                    Partition(np.where(times > 0, 0, -1).astype(np.int16), 1, weights)
-                )
+                times, weights = np.bincount(run[0][0], minlength=n), weight
+                if times.max() > 1:  # as bootstrap splits draw rows
+                    weights = times * (np.ones(n) if weight is None else weight)
+                drawn = np.where(times > 0, 0, -1).astype(np.int16)
+                partitions.append(Partition(drawn, 1, weights))
                 training.append([first])
             first += partitions[-1].n_parts
         if not everything:
@@ -100,14 +83,10 @@ class SplitPlan:
         if self.strata is None:
             return [*self.rounds], np.arange(n_splits)
         size = len(self.strata)
-        inside = [(validated >= 0) & (self.strata.code >= 0) for validated in self.rounds]
-        numbers = [
-            np.where(rows, validated * np.int64(size) + self.strata.code, -1)
-            for validated, rows in zip(self.rounds, inside, strict=True)
-        ]
+        numbers = [Partition(one, n_splits).within(self.strata).part for one in self.rounds]
         judged = np.zeros(n_splits * size, np.bool_)
         for number in numbers:
-            among = Strata(number, [None] * judged.size)
+            among = Strata(number.astype(np.int64), [None] * judged.size)
             judged |= np.all(among.totals(positive, self.weight) > 0, axis=0)
         place = np.append(np.where(judged, np.cumsum(judged) - 1, -1), -1)
         return [place[number] for number in numbers], np.flatnonzero(judged) // size

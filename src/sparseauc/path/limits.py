@@ -35,17 +35,7 @@ def with_limits(
 ) -> Restrictions:
     """Restrictions with families, signs, costs and a budget for each point of the path.
 
-    Parameters
-    ----------
-    restrictions : Restrictions
-        Without these.
-    d : int
-        Number of columns.
-    names : ndarray of shape (d,), optional
-        Names of the columns, where they have any.
-    families, max_per_family, signs, costs, bundles
-        As for ``SparseAUCClassifier``.
-    budgets : array-like of shape (n_points,), optional
+    As ``SparseAUCClassifier`` takes them, of d columns that may have names.
     """
     if families is not None:
         if restrictions.groups is not None:

@@ -15,7 +15,7 @@ from ..moments.gram import StandardisedGram
 from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
 from ..solvers.restrictions import Restrictions
-from ..solvers.working_set import FIRST, KnownH, exchange_path
+from ..solvers.working_set import KnownH, exchange_path
 from ..strata import Weighting
 from .limits import with_limits
 
@@ -96,29 +96,12 @@ class PathSearch:
     """The search for the path of one set of moments, ridge by ridge.
 
     What was found and what was computed of H is kept: after ``NotGathered`` the search goes on.
-
-    Parameters
-    ----------
-    moments : Quadratic
-    ks : ndarray of int64, ascending
-    restrictions : Restrictions
-    first : int
-        Columns of the working set at first.
-    thorough : bool, default=True
-        As of ``exchange_path``.
     """
 
     def __init__(
-        self,
-        moments: Quadratic,
-        ks: Indices,
-        restrictions: Restrictions,
-        *,
-        first: int = FIRST,
-        thorough: bool = True,
+        self, moments: Quadratic, ks: Indices, restrictions: Restrictions, *, thorough: bool
     ) -> None:
-        self.moments, self._ks, self._restrictions = moments, ks, restrictions
-        self._first, self._thorough = first, thorough
+        self._ks, self._restrictions, self._thorough = ks, restrictions, thorough
         self._gram = StandardisedGram(moments)
         gathered = getattr(moments, "gathered", None)
         self._known = KnownH(self._gram, estimates=gathered is None or not gathered.quick)
@@ -155,7 +138,7 @@ class PathSearch:
         """The lists of all lengths for an amount of money."""
         path = exchange_path(
             self._gram, int(self._ks[-1]), alpha, self._restrictions, self._known, money=money,
-            first=self._first, thorough=self._thorough,
+            thorough=self._thorough,
         )  # fmt: skip
         # The first list has what must be in all, and places for what signs hold at 0 of that.
         fixed = self._restrictions.fixed[self._restrictions.signs_of(self._restrictions.fixed) != 0]
@@ -171,11 +154,10 @@ def path_of_moments(
     alphas: Array,
     restrictions: Restrictions,
     *,
-    first: int = FIRST,
     thorough: bool = False,
 ) -> SparseAUCPath:
     """Compute the path from moments; see ``PathSearch``."""
-    return PathSearch(moments, ks, restrictions, first=first, thorough=thorough).run(alphas)
+    return PathSearch(moments, ks, restrictions, thorough=thorough).run(alphas)
 
 
 def sparse_auc_path(

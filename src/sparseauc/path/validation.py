@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._jit import inlined_kernel, kernel
 from .._types import Array, Indices, Mask
 from ..chunks import Chunks, Pass
+from ..chunks._base import Gather
 from ..moments import Moments
 from ..strata import stratum_shares
 from .folds import SplitPlan, rows_by_number
@@ -37,13 +37,8 @@ _ROWS_AT_A_TIME = 256
 class Models:
     """Coefficients of many models, one below the other, without their zeros.
 
-    Attributes
-    ----------
-    starts : ndarray of shape (n_models + 1,)
-        Where the entries of each model begin.
-    columns, values : ndarrays
-    middle : ndarray of shape (n_models,)
-        Score midway between the class means of the training rows.
+    Those of model m begin at ``starts[m]``; ``middle`` is the score midway between the class means
+    of the training rows.
     """
 
     starts: Indices
@@ -53,11 +48,11 @@ class Models:
 
     @classmethod
     def from_path(cls, path: SparseAUCPath, moments: Moments) -> Models:
-        """All models of a path, with the midpoints of the moments they were found from."""
-        used, coefficients = path.matrix()
-        matrix = sp.csr_array(coefficients.T)
-        middle = np.array(moments.means)[:, used].mean(axis=0) @ coefficients
-        return cls(matrix.indptr.astype(np.int64), used[matrix.indices], matrix.data, middle)
+        """All models of a path, by ridge and then by k, with the midpoints of its moments."""
+        solutions = [solution for row in path.solutions for solution in row]
+        lists = [solution.support for solution in solutions]
+        coefs = [solution.coef / path.scale[solution.support] for solution in solutions]
+        return cls.from_lists(lists, coefs, moments)
 
     @classmethod
     def from_lists(
@@ -117,7 +112,8 @@ def validate(
     rounds, splits = plan.judged(positive)
     used, narrowed = narrow(models)
     narrowed = [narrowed[split] for split in splits]
-    rarer = positive if 2 * np.count_nonzero(positive) <= positive.size else ~positive
+    few_are_positive = bool(2 * np.count_nonzero(positive) <= positive.size)
+    rarer = positive if few_are_positive else ~positive
     validating = [rows for validated in rounds for _, rows in rows_by_number(validated)]
     kept = [rows[rarer[rows]] for rows in validating]
     exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, narrowed, strict=True))
@@ -137,15 +133,10 @@ def validate(
             before.append(_weight_before(weight[rows][order]))
         scores.sort(axis=1)
         dividers.append(scores)
-    weighted = weight is not None
-    work = (
-        _Exact(narrowed, dividers, weighted, n_threads, before)
-        if exactly
-        else _Divided(narrowed, dividers, weighted, n_threads)
-    )
-    known = [positive, rarer, *([] if weight is None else [weight]), *rounds]
+    compared = few_are_positive if exactly else None
+    work = _Count(narrowed, dividers, before, compared, weight is not None, n_threads)
+    known = [positive, *([] if weight is None else [weight]), *rounds]
     counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
-    few_are_positive = rarer is positive
     aucs, totals, errors = [], [], [0.0]
     for counted, rows in zip(counts, validating, strict=True):
         sides = (rows[positive[rows]], rows[~positive[rows]])
@@ -184,47 +175,54 @@ def _dividing_rows(few: Indices, many: Indices) -> Indices:
 
 
 class _Count(Pass[list[npt.NDArray[Any]]]):
-    """Score validation rows and count, for each split.
+    """Score validation rows and count them among the dividers of each model, for each split.
 
-    Counts are, of all rows that are not of the rarer class, twice the weight of rarer rows below
-    (ties once), by model; or weight by model, class and cell. Without weights every row counts one.
+    Where all rows of the rarer class divide, ``few_are_positive`` says which that is. Counts are
+    then, over all other rows, twice the weight of the dividers below, ties once, by model;
+    ``before`` are the sums of the dividers' weights. Otherwise it is None, and counts are weights
+    by model, class and cell. Without weights every row counts one.
     """
 
     def __init__(
-        self, models: Sequence[Models], dividers: Sequence[Array], weighted: bool, n_threads: int
-    ) -> None:
-        self._models = models
-        self._dividers = dividers
-        self._weighted = weighted
-        self._n_threads = n_threads
+        self, models: Sequence[Models], dividers: Sequence[Array], before: Sequence[Array],
+        few_are_positive: bool | None, weighted: bool, n_threads: int,
+    ) -> None:  # fmt: skip
+        self._models, self._dividers, self._before = models, dividers, before
+        self._few_are_positive = few_are_positive
+        self._weighted, self._n_threads = weighted, n_threads
 
     def add(
-        self,
-        state: list[npt.NDArray[Any]] | None,
-        X: Any,
-        start: int,
-        *known: npt.NDArray[Any],
+        self, state: list[npt.NDArray[Any]] | None, X: Any, start: int, *known: npt.NDArray[Any]
     ) -> list[npt.NDArray[Any]]:
         """Score and count the validation rows of a chunk."""
         del start
-        positive, rarer, *rounds = known
+        positive, *rounds = known
         weight = rounds.pop(0) if self._weighted else None
-        if state is None:
-            state = [self._nothing(number) for number in range(len(self._models))]
-        counts = state
+        counts = state or [self._nothing(dividers) for dividers in self._dividers]
 
         def count(number: int, rows: Indices) -> None:
-            model = self._models[number]
+            model, dividers = self._models[number], self._dividers[number]
             size = max(64, _TILE_NUMBERS // len(model))
             for low in range(0, rows.size, size):
                 part = rows[low : low + size]
-                scores = model.scores(X[part])
+                scores, side = model.scores(X[part]), positive[part]
                 counted = np.empty(0) if weight is None else weight[part]
-                self._count(number, scores, positive[part], rarer[part], counted, counts[number])
+                if self._few_are_positive is None:
+                    _count_cells(dividers, scores, side, counted, counts[number])
+                else:
+                    others = side != self._few_are_positive
+                    before = self._before[number] if self._weighted else np.empty((0, 0))
+                    _add_below(dividers, before, scores, others, counted, counts[number])
 
         judged = [each for validated in rounds for each in rows_by_number(validated)]
         Parallel(self._n_threads, prefer="threads")(delayed(count)(*each) for each in judged)
         return counts
+
+    def _nothing(self, dividers: Array) -> npt.NDArray[Any]:
+        n_models, n = dividers.shape
+        if self._few_are_positive is not None:
+            return np.zeros(n_models)
+        return np.zeros((n_models, 2, 2 * n + 1), np.float64 if self._weighted else np.int32)
 
     def merge(
         self, first: list[npt.NDArray[Any]], second: list[npt.NDArray[Any]]
@@ -233,75 +231,6 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
         for one, other in zip(first, second, strict=True):
             one += other
         return first
-
-    def _nothing(self, number: int) -> npt.NDArray[Any]:
-        raise NotImplementedError
-
-    def _count(
-        self,
-        number: int,
-        scores: Array,
-        positive: Mask,
-        rarer: Mask,
-        weight: Array,
-        counts: npt.NDArray[Any],
-    ) -> None:
-        raise NotImplementedError
-
-
-class _Exact(_Count):
-    """All rows of the rarer class are known, and with weights what those before each weigh."""
-
-    def __init__(
-        self,
-        models: Sequence[Models],
-        dividers: Sequence[Array],
-        weighted: bool,
-        n_threads: int,
-        before: Sequence[Array],
-    ) -> None:
-        super().__init__(models, dividers, weighted, n_threads)
-        self._before = before
-
-    def _nothing(self, number: int) -> npt.NDArray[Any]:
-        return np.zeros(len(self._models[number]), np.float64 if self._weighted else np.int64)
-
-    def _count(
-        self,
-        number: int,
-        scores: Array,
-        positive: Mask,
-        rarer: Mask,
-        weight: Array,
-        counts: npt.NDArray[Any],
-    ) -> None:
-        del positive
-        dividers = self._dividers[number]
-        if self._weighted:
-            _add_weight_below(dividers, self._before[number], scores, ~rarer, weight, counts)
-        else:
-            _add_below(dividers, scores, ~rarer, counts)
-
-
-class _Divided(_Count):
-    """Some rows divide the scores into cells."""
-
-    def _nothing(self, number: int) -> npt.NDArray[Any]:
-        models, dividers = self._dividers[number].shape
-        kind = np.float64 if self._weighted else np.int32
-        return np.zeros((models, 2, 2 * dividers + 1), kind)
-
-    def _count(
-        self,
-        number: int,
-        scores: Array,
-        positive: Mask,
-        rarer: Mask,
-        weight: Array,
-        counts: npt.NDArray[Any],
-    ) -> None:
-        del rarer
-        _count_cells(self._dividers[number], scores, positive, weight, counts)
 
 
 def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
@@ -317,19 +246,13 @@ def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
     return aucs, float((together / pairs).max())
 
 
-class OutOfFold(Pass[list[Array]]):
+class OutOfFold(Gather):
     """Score each row by the models of the splits that validate it, NaN where none does."""
 
     def __init__(self, models: Sequence[Models]) -> None:
         self._models = models
 
-    def add(
-        self,
-        state: list[Array] | None,
-        X: Any,
-        start: int,
-        *known: npt.NDArray[Any],
-    ) -> list[Array]:
+    def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> Array:
         """Score the rows of a chunk."""
         del start
         total, times = np.zeros(X.shape[0]), np.zeros(X.shape[0])
@@ -338,11 +261,7 @@ class OutOfFold(Pass[list[Array]]):
                 total[rows] += self._models[number].scores(X[rows])[0]
                 times[rows] += 1
         total[times == 0] = np.nan
-        return [*(state or ()), total / np.maximum(times, 1)]
-
-    def merge(self, first: list[Array], second: list[Array]) -> list[Array]:
-        """Keep the order of the rows."""
-        return first + second
+        return total / np.maximum(times, 1)
 
 
 # --------------------------------------------------------------------------------------- kernels
@@ -372,34 +291,11 @@ def _bucket(score, low, per_unit, buckets):  # type: ignore[no-untyped-def]
 
 
 @inlined_kernel
-def _bucket_starts(ascending, low, per_unit, starts):  # type: ignore[no-untyped-def]
-    """How many of the ascending numbers lie in the buckets before each."""
-    buckets = starts.size - 1
-    starts[:] = 0
-    for number in ascending:
-        starts[_bucket(number, low, per_unit, buckets) + 1] += 1
-    for b in range(buckets):
-        starts[b + 1] += starts[b]
-
-
-@inlined_kernel
-def _below(ascending, first, last, score):  # type: ignore[no-untyped-def]
-    """How many of the ascending numbers are less than the score, from ``first`` to ``last``."""
+def _search(ascending, first, last, score, or_equal):  # type: ignore[no-untyped-def]
+    """How many of the ascending numbers are less than the score, or equal, from first to last."""
     while first < last:
         middle = (first + last) // 2
-        if ascending[middle] < score:
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
-@inlined_kernel
-def _not_above(ascending, first, last, score):  # type: ignore[no-untyped-def]
-    """How many of the ascending numbers are not greater than the score."""
-    while first < last:
-        middle = (first + last) // 2
-        if ascending[middle] <= score:
+        if ascending[middle] < score or (or_equal and ascending[middle] == score):
             first = middle + 1
         else:
             last = middle
@@ -408,47 +304,45 @@ def _not_above(ascending, first, last, score):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def _look_up_table(ascending):  # type: ignore[no-untyped-def]
-    """Buckets that make a search among the ascending numbers short."""
+    """Buckets that make a search among the ascending numbers short: how many lie before each."""
     low = ascending[0]
     width = ascending[-1] - low
-    starts = np.empty(2 * ascending.size + 2, np.int64)
-    per_unit = (starts.size - 1) / width if width > 0 else 0.0
+    starts = np.zeros(2 * ascending.size + 2, np.int64)
+    buckets = starts.size - 1
+    per_unit = buckets / width if width > 0 else 0.0
     if not np.isfinite(per_unit):
         per_unit = 0.0
-    _bucket_starts(ascending, low, per_unit, starts)
+    for number in ascending:
+        starts[_bucket(number, low, per_unit, buckets) + 1] += 1
+    for b in range(buckets):
+        starts[b + 1] += starts[b]
     return low, per_unit, starts
 
 
-@kernel
-def _add_below(dividers, scores, counted, counts):  # type: ignore[no-untyped-def]
-    """Over the counted scores of each model, add twice the number of those below, ties once."""
-    for m in range(dividers.shape[0]):
-        ascending = dividers[m]
-        low, per_unit, starts = _look_up_table(ascending)
-        total = 0
-        for i in range(scores.shape[1]):
-            if counted[i]:
-                score = scores[m, i]
-                b = _bucket(score, low, per_unit, starts.size - 1)
-                less = _below(ascending, starts[b], starts[b + 1], score)
-                total += less + _not_above(ascending, less, starts[b + 1], score)
-        counts[m] += total
+@inlined_kernel
+def _places(ascending, low, per_unit, starts, score):  # type: ignore[no-untyped-def]
+    """How many of the ascending numbers are less than the score, and how many not greater."""
+    b = _bucket(score, low, per_unit, starts.size - 1)
+    less = _search(ascending, starts[b], starts[b + 1], score, False)
+    return less, _search(ascending, less, starts[b + 1], score, True)
 
 
 @kernel
-def _add_weight_below(dividers, before, scores, counted, weight, counts):  # type: ignore[no-untyped-def]
-    """Do the same with weights; ``before`` are the sums of those of the ascending numbers."""
+def _add_below(dividers, before, scores, counted, weight, counts):  # type: ignore[no-untyped-def]
+    """Over the counted scores of each model, add twice the weight of the dividers below, ties once.
+
+    ``before`` are the sums of the dividers' weights; without weights each counts one.
+    """
     for m in range(dividers.shape[0]):
-        ascending = dividers[m]
-        low, per_unit, starts = _look_up_table(ascending)
+        low, per_unit, starts = _look_up_table(dividers[m])
         total = 0.0
         for i in range(scores.shape[1]):
             if counted[i]:
-                score = scores[m, i]
-                b = _bucket(score, low, per_unit, starts.size - 1)
-                less = _below(ascending, starts[b], starts[b + 1], score)
-                upto = _not_above(ascending, less, starts[b + 1], score)
-                total += weight[i] * (before[m, less] + before[m, upto])
+                less, upto = _places(dividers[m], low, per_unit, starts, scores[m, i])
+                if weight.size:
+                    total += weight[i] * (before[m, less] + before[m, upto])
+                else:
+                    total += less + upto
         counts[m] += total
 
 
@@ -456,13 +350,9 @@ def _add_weight_below(dividers, before, scores, counted, weight, counts):  # typ
 def _count_cells(dividers, scores, positive, weight, counts):  # type: ignore[no-untyped-def]
     """Add up the weight of rows of each class by cell: between dividers, or at one."""
     for m in range(dividers.shape[0]):
-        ascending = dividers[m]
-        low, per_unit, starts = _look_up_table(ascending)
+        low, per_unit, starts = _look_up_table(dividers[m])
         for i in range(scores.shape[1]):
-            score = scores[m, i]
-            b = _bucket(score, low, per_unit, starts.size - 1)
-            less = _below(ascending, starts[b], starts[b + 1], score)
-            upto = _not_above(ascending, less, starts[b + 1], score)
+            less, upto = _places(dividers[m], low, per_unit, starts, scores[m, i])
             # Equal dividers share the cell of the first of them.
             cell = 2 * less + (1 if upto > less else 0)
             counts[m, 0 if positive[i] else 1, cell] += weight[i] if weight.size else 1

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import SparseAUCClassifier
-from ..metrics import fast_auc
+from ..metrics import fast_auc_within
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..objective import Array, Indices, Mask
@@ -86,9 +86,7 @@ class FittedList(NamedTuple):
 
     def auc(self, scores: Array) -> float:
         """AUC of scores of the rows, within strata where there are any."""
-        if self.strata is None:
-            return fast_auc(scores, self.positive)
-        return self.strata.auc(scores, self.positive)
+        return fast_auc_within(scores, self.positive, self.strata)
 
     def values(self, columns: Indices) -> Array:
         """Some columns, dense and in double precision."""

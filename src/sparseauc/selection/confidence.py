@@ -186,8 +186,7 @@ def pool_folds(
     fold_aucs = np.full(len(tests), np.nan)
     for number, (part, test) in enumerate(zip(parts, tests, strict=True)):
         scores[test], folds[test] = part, number
-        within = np.zeros(test.size) if strata is None else strata[test]
-        area = auc_within(part, positive[test], within)
+        area = auc_within(part, positive[test], None if strata is None else strata[test])
         fold_aucs[number] = np.nan if area is None else area.auc
     used = () if any(one is None for one in columns) else tuple(columns)
     interval: AUCInterval
@@ -202,11 +201,11 @@ def pool_folds(
 
 
 def auc_within(
-    scores: npt.NDArray[Any], positive: Mask, *strata: npt.NDArray[Any], confidence: float = 0.95
+    scores: npt.NDArray[Any], positive: Mask, *strata: Any, confidence: float = 0.95
 ) -> AUCInterval | None:
     """AUC of pairs that agree in all these strata; None, without a warning, if there are none."""
     code = np.zeros(positive.size, np.int64)
-    for one in strata:
+    for one in [labels for labels in strata if labels is not None]:
         numbers = np.unique(one.astype(np.str_), return_inverse=True)[1]
         code = np.unique(code * (numbers.max(initial=0) + 1) + numbers, return_inverse=True)[1]
     if not len(Strata(code, list(range(int(code.max()) + 1))).with_both_classes(positive)):
@@ -400,8 +399,8 @@ def _mean_auc(
         warnings.simplefilter("ignore", StrataWarning)
         for train, test in splitter.split(X, labels):
             model = fit_rows(clone(estimator), X, labels, train, strata=strata)
-            within = np.zeros(test.size) if strata is None else strata[test]
-            area = auc_within(scores_by(model, _safe_indexing(X, test)), positive[test], within)
+            scores = scores_by(model, _safe_indexing(X, test))
+            area = auc_within(scores, positive[test], None if strata is None else strata[test])
             aucs.append(np.nan if area is None else area.auc)
     return float(np.mean(aucs))
 

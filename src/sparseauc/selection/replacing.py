@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
-from ..metrics import fast_auc, fold_standard_error
+from ..metrics import fast_auc_within, fold_standard_error
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
 from ..objective import Array, Indices
@@ -155,8 +155,5 @@ def validated_aucs(fitted: FittedList, lists: list[Indices], splits: list[Split]
         part = None
         if strata is not None:
             part = replace(strata, code=strata.code[test]).with_both_classes(positive[test])
-        aucs[number] = [
-            fast_auc(score, positive[test]) if part is None else part.auc(score, positive[test])
-            for score in scores.T
-        ]
+        aucs[number] = [fast_auc_within(score, positive[test], part) for score in scores.T]
     return aucs

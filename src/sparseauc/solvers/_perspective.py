@@ -48,26 +48,15 @@ _HOPELESS = 0.005
 class Relaxed(NamedTuple):
     """A bound and the point that proves it.
 
-    Attributes
-    ----------
-    bound : float
-        No w with at most k non-zeros has less.
-    terms : ndarray of shape (m,)
-        t; ``bound + (k-th largest) − t_j`` holds for supports with a column j that is not among the
-        k largest, ``bound + t_j − (k + 1-st largest)`` for supports without one that is.
-    point : ndarray of shape (m,)
-        p.
-    shares : ndarray of shape (m,)
-        z.
-    diagonal : ndarray of shape (m,)
-        D.
+    ``bound + (k-th largest) − t_j`` holds for supports with a column j that is not among the k
+    largest terms, ``bound + t_j − (k + 1-st largest)`` for supports without one that is.
     """
 
     bound: float
-    terms: Array
-    point: Array
-    shares: Array
-    diagonal: Array
+    terms: Array  # t
+    point: Array  # p
+    shares: Array  # z
+    diagonal: Array  # D
 
 
 @kernel
@@ -358,28 +347,10 @@ def relax(
 ) -> Relaxed:
     """Bound c + 2 w·δ + wᵀPw from below over all w with at most k < m non-zeros.
 
-    Parameters
-    ----------
-    P : ndarray of shape (m, m)
-    delta : ndarray of shape (m,)
-    constant : float
-    k : int
-    start : ndarray of shape (m,)
-        First p; the minimiser of a similar problem.
-    diagonal : ndarray of shape (m,)
-        First D, known to leave P − D ⪰ 0.
-    margin : ndarray of shape (m,)
-        What rounding may do to P: no more than to add or take away this diagonal.
-    target : float
-        A bound this large is enough.
-    tol : float
-        Share of the bound by which it may fall short of the relaxation's minimum.
-    max_iterations : int
-        Steps for each D.
-
-    Returns
-    -------
-    Relaxed
+    ``start`` is the first p, such as the minimiser of a similar problem, and ``diagonal`` the first
+    D, known to leave P − D ⪰ 0. Rounding may do no more to P than to add or take away the diagonal
+    ``margin``. A bound as large as ``target`` is enough, and one that falls short of the
+    relaxation's minimum by a share ``tol``; each D is given ``max_iterations`` steps.
     """
 
     def with_diagonal(D: Array, start: Array) -> Relaxed:

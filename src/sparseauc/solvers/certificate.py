@@ -48,7 +48,6 @@ import time
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 from scipy.optimize import minimize_scalar
 
@@ -73,29 +72,10 @@ _RESCREEN = 0.1
 _ENUMERABLE = 1e8
 # F(0) = 1: objectives below this are compared with it rather than with each other.
 _SMALL = 1e-3
+# Share by which the bound may fall short of the relaxation's minimum, and steps to come near it.
 _TOL, _MAX_ITERATIONS = 1e-4, 400
-
-
-class BranchResult(NamedTuple):
-    """What a search over supports found and proved.
-
-    Attributes
-    ----------
-    solution : Solution
-        The best support met.
-    lower_bound : float
-        No support has a smaller objective.
-    status : {"optimal", "time_limit", "too_wide", "not_proven"}
-        "optimal" if nothing is left that could be better by ``gap_tol``; "too_wide" if more columns
-        are left than H is formed for; "not_proven" if rounding forbids a better bound.
-    nodes : int
-        Parts of the problem that were bounded.
-    """
-
-    solution: Solution
-    lower_bound: float
-    status: Status
-    nodes: int
+# Share of the objective below which improvements do not count.
+_GAP_TOL = 1e-6
 
 
 class Certificate(NamedTuple):
@@ -110,13 +90,17 @@ class Certificate(NamedTuple):
     gap : float
         (objective − lower_bound) / max(objective, 0.001); 0 if the solution is proved optimal.
     status : {"optimal", "time_limit", "too_wide", "not_proven"}
-        As of ``BranchResult``.
+        "optimal" if nothing is left that could be better by a millionth; "too_wide" if more columns
+        are left than H is formed for; "not_proven" if rounding forbids a better bound.
+    nodes : int
+        Parts of the problem that were bounded.
     """
 
     solution: Solution
     lower_bound: float
     gap: float
     status: Status
+    nodes: int
 
 
 class _Node(NamedTuple):
@@ -133,24 +117,11 @@ class _Node(NamedTuple):
 
 
 class _Rounding:
-    """What rounding may do to δ, H and whatever is computed from them.
+    """What rounding may do to δ, H and whatever is computed from them, on some columns.
 
-    Parameters
-    ----------
-    gram : StandardisedGram
-    alpha : float
-    columns : ndarray of int64
-        The columns in question.
-    depth : int
-        How many of them are eliminated, or factorised, at most.
-
-    Attributes
-    ----------
-    unit : float
-    magnitude, reserve : ndarrays of shape (columns,)
-        m and r of this module's docstring.
-    ridge : ndarray of shape (columns,)
-        alpha, less what the deviations it refers to may be off by.
+    At most ``depth`` of them are eliminated, or factorised. ``magnitude`` and ``reserve`` are m and
+    r of this module's docstring; ``ridge`` is alpha, less what the deviations it refers to may be
+    off by.
     """
 
     def __init__(self, gram: StandardisedGram, alpha: float, columns: Indices, depth: int) -> None:
@@ -175,36 +146,14 @@ class _Candidate(NamedTuple):
 
 
 class _Problem:
-    """H + ridge on the columns in question, less what rounding may have done to it.
-
-    Parameters
-    ----------
-    gram : StandardisedGram
-    columns : ndarray of int64
-    k : int
-    alpha : float
-    restrictions : Restrictions
-        Families, signs and a budget.
-    tol, max_iterations : float, int
-        Effort spent on each relaxation.
-    """
+    """H + ridge on the columns in question, less what rounding may have done to it."""
 
     def __init__(
-        self,
-        gram: StandardisedGram,
-        columns: Indices,
-        k: int,
-        alpha: float,
+        self, gram: StandardisedGram, columns: Indices, k: int, alpha: float,
         restrictions: Restrictions,
-        tol: float,
-        max_iterations: int,
-    ) -> None:
-        self.columns = columns
-        self.restrictions = restrictions
-        self.k = k
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iterations = max_iterations
+    ) -> None:  # fmt: skip
+        self.columns, self.restrictions = columns, restrictions
+        self.k, self.alpha = k, alpha
         self.delta = gram.delta[columns]
         H = _rows(gram, columns, columns)
         self.H = (H + H.T) / 2
@@ -256,16 +205,8 @@ class _Problem:
         Where P is not definite on the columns of the part, a relaxation with more ridge shows where
         to split it, and proves nothing.
 
-        Parameters
-        ----------
-        included, free : ndarray of int64
-            Positions of columns.
-        start : ndarray of shape (n_free,), optional
-            A point near the relaxation's minimiser; the minimiser over all free columns by default.
-        D : ndarray of shape (n_free,)
-            Leaves P − D ⪰ 0, as every D does that did so for a part containing this one.
-        cutoff : float
-            Supports that reach it are of no interest.
+        ``start`` is near the relaxation's minimiser, by default that over all free columns. ``D``
+        leaves P − D ⪰ 0, as every D does that did so for a part containing this one.
         """
         bound = 0.0  # a mean of squares
         definite = self.definite or self.is_definite(np.concatenate([included, free]))
@@ -286,8 +227,8 @@ class _Problem:
             P, delta, constant = self.eliminate(self.P if definite else self.lifted, included, free)
             relaxed = relax(
                 P, delta, constant, k, start=_minimiser(P, delta) if start is None else start,
-                diagonal=D, margin=self.margin[free], target=cutoff, tol=self.tol,
-                max_iterations=self.max_iterations,
+                diagonal=D, margin=self.margin[free], target=cutoff, tol=_TOL,
+                max_iterations=_MAX_ITERATIONS,
             )  # fmt: skip
             if definite:
                 saved = np.partition(relaxed.terms, free.size - k)[free.size - k :].sum()
@@ -352,114 +293,52 @@ class _Problem:
         )
 
 
-def lower_bound(
+def certify(
     gram: StandardisedGram,
-    k: int,
-    alpha: float = 0.0,
-    *,
-    fixed: npt.ArrayLike = (),
-    excluded: npt.ArrayLike = (),
-    upper: float | None = None,
-    max_iterations: int = _MAX_ITERATIONS,
-    tol: float = _TOL,
-) -> float:
-    """Find a number that F(w) + alpha‖w‖² cannot fall below, for any support of k columns.
-
-    Up to 3000 columns H is formed whole. Beyond, the bound comes from the rows of H on the columns
-    where the relaxation is not zero, without improving the diagonal; where ``upper`` screens out
-    enough columns, the rest is treated as a smaller problem. Without a ridge the bound of so wide
-    a problem is 0.
-
-    Parameters
-    ----------
-    gram : StandardisedGram
-    k : int
-        Number of columns, those fixed among them.
-    alpha : float, default=0.0
-        Ridge, on the standardised scale.
-    fixed, excluded : array-like of int
-        Columns in every support, and in none.
-    upper : float, optional
-        Objective of a solution. Columns that nothing better can have, or do without, are then found
-        and tighten the bound.
-    max_iterations : int, default=400
-        Proximal gradient steps for each diagonal.
-    tol : float, default=1e-4
-        Share by which the bound may fall short of the relaxation's minimum.
-
-    Returns
-    -------
-    float
-        The bound; at most ``upper``, and 0 where rounding forbids to say more.
-
-    Examples
-    --------
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.moments import class_moments
-    >>> from sparseauc.moments.gram import StandardisedGram
-    >>> from sparseauc.solvers import exchange_path
-    >>> X, y = make_outbreak(n=500, d=100, k=5, mu=1.0, random_state=0)
-    >>> gram = StandardisedGram(class_moments(X, y))
-    >>> found = exchange_path(gram, 5, alpha=1.0)[-1].objective
-    >>> lower_bound(gram, 5, alpha=1.0) <= found
-    True
-    """
-    cutoff = np.inf if upper is None else upper
-    included, barred = (np.unique(np.asarray(c, np.int64)) for c in (fixed, excluded))
-    restrictions = Restrictions(included, barred)
-    _, node = _root(gram, k, alpha, restrictions, cutoff, tol, max_iterations)
-    return min(node.bound, cutoff)
-
-
-def branch_and_bound(
-    gram: StandardisedGram,
+    solution: Solution,
     k: int,
     alpha: float = 0.0,
     *,
     restrictions: Restrictions | None = None,
-    start: Solution,
     time_limit: float = 10.0,
-    gap_tol: float = 1e-6,
-) -> BranchResult:
-    """Minimise F(w) + alpha‖w‖² over all supports of k columns, with proof.
+) -> Certificate:
+    """Minimise F(w) + alpha‖w‖² over all supports of k columns, as far as time allows, with proof.
 
     Parameters
     ----------
     gram : StandardisedGram
+    solution : Solution
+        The best one known, as from ``exchange_path`` with the same arguments.
     k : int
         Number of columns, those fixed among them.
     alpha : float, default=0.0
         Ridge, on the standardised scale.
     restrictions : Restrictions, optional
         Without groups.
-    start : Solution
-        The best solution known, as from ``exchange_path``.
     time_limit : float, default=10.0
         Seconds after which no further part of the problem is taken up. The whole problem is bounded
         once however short it is.
-    gap_tol : float, default=1e-6
-        Share of the objective (of 0.001 where it is less) below which improvements do not count.
-
-    Returns
-    -------
-    BranchResult
     """
     end = time.monotonic() + time_limit
-    best = _candidate(gram, start, alpha)
+    best = _candidate(gram, solution, alpha)
 
     def cutoff() -> float:
-        return best.high - gap_tol * max(best.high, _SMALL)
+        return best.high - _GAP_TOL * max(best.high, _SMALL)
 
     def better(other: _Candidate | None) -> _Candidate:
         # Surely better: rounding must not make the model worse.
         return best if other is None or not other.high < best.low else other
 
-    restrictions = restrictions or Restrictions()
-    problem, node = _root(gram, k, alpha, restrictions, cutoff(), _TOL, _MAX_ITERATIONS)
+    def proved(bound: float, nodes: int, otherwise: Status) -> Certificate:
+        if bound >= cutoff():
+            return Certificate(best.solution, max(0.0, cutoff()), 0.0, "optimal", nodes)
+        objective, bound = _candidate(gram, best.solution, alpha).high, max(0.0, bound)
+        gap = (objective - bound) / max(objective, _SMALL)
+        return Certificate(best.solution, bound, gap, otherwise, nodes)
+
+    problem, node = bound_all(gram, k, alpha, restrictions or Restrictions(), cutoff())
     if problem is None:
-        wide: Status = "not_proven" if node.free.size <= _WHOLE else "too_wide"
-        status: Status = "optimal" if node.bound >= cutoff() else wide
-        return BranchResult(best.solution, max(0.0, min(node.bound, cutoff())), status, 1)
+        return proved(node.bound, 1, "not_proven" if node.free.size <= _WHOLE else "too_wide")
     nodes = 1
     solved = np.inf
     # Entries are told apart by number: nodes of equal bound come in the order they were made.
@@ -490,64 +369,19 @@ def branch_and_bound(
                 heapq.heappush(heap, (child.bound, nodes, child))
     # All that was left out reached the cutoff of its time, and cutoffs only fall.
     open_bound = heap[0][0] if heap else np.inf
-    proved = min(open_bound, solved)
-    if proved >= cutoff():
-        status = "optimal"
-    else:
-        status = "time_limit" if open_bound < solved else "not_proven"
-    return BranchResult(best.solution, max(0.0, min(proved, cutoff())), status, nodes)
+    status: Status = "time_limit" if open_bound < solved else "not_proven"
+    return proved(min(open_bound, solved), nodes, status)
 
 
-def certify(
-    gram: StandardisedGram,
-    solution: Solution,
-    k: int,
-    alpha: float = 0.0,
-    *,
-    restrictions: Restrictions | None = None,
-    time_limit: float = 10.0,
-) -> Certificate:
-    """Say how far a solution is from the minimum of F(w) + alpha‖w‖² over k columns, at most.
-
-    Parameters
-    ----------
-    gram : StandardisedGram
-    solution : Solution
-        As from ``exchange_path`` with the same arguments.
-    k : int
-        Number of columns, those fixed among them.
-    alpha : float, default=0.0
-        Ridge, on the standardised scale.
-    restrictions : Restrictions, optional
-        Without groups.
-    time_limit : float, default=10.0
-        Seconds for closing the gap by branching; with 0 the whole problem is bounded, once.
-
-    Returns
-    -------
-    Certificate
-    """
-    result = branch_and_bound(
-        gram, k, alpha, restrictions=restrictions, start=solution, time_limit=time_limit
-    )
-    found, bound, status = result.solution, result.lower_bound, result.status
-    objective = _candidate(gram, found, alpha).high
-    gap = 0.0 if status == "optimal" else (objective - bound) / max(objective, _SMALL)
-    return Certificate(found, bound, gap, status)
-
-
-def _root(
-    gram: StandardisedGram,
-    k: int,
-    alpha: float,
-    restrictions: Restrictions,
-    cutoff: float,
-    tol: float,
-    max_iterations: int,
+def bound_all(
+    gram: StandardisedGram, k: int, alpha: float, restrictions: Restrictions, cutoff: float
 ) -> tuple[_Problem | None, _Node]:
-    """Bound the whole problem.
+    """Bound the whole problem: no support of k columns that is below ``cutoff`` has less.
 
-    There is no problem to go on with where too many columns are left to form H, or no need to.
+    Up to 3000 columns H is formed whole. Beyond, the bound comes from the rows of H on the columns
+    where the relaxation is not zero; where the cutoff screens out enough columns, the rest is
+    treated as a smaller problem. Without a ridge the bound of so wide a problem is 0. There is no
+    problem to go on with where too many columns are left to form H, or no need to.
     """
     included = restrictions.fixed
     for column in np.intersect1d(included, restrictions.excluded)[:1]:
@@ -569,27 +403,18 @@ def _root(
     free = np.flatnonzero(usable)
     bound = 0.0  # a mean of squares
     if included.size + free.size > _WHOLE and included.size < k < free.size and alpha > 0:
-        bound, included, free = _screen_wide(
-            gram, included, free, k, alpha, cutoff, tol, max_iterations
-        )
+        bound, included, free = _screen_wide(gram, included, free, k, alpha, cutoff)
     columns = np.concatenate([included, free])
     first, others = np.split(np.arange(columns.size), [included.size])
     if columns.size > _WHOLE or bound >= cutoff:
         return None, _Node(bound, first, others, None)
-    problem = _Problem(gram, columns, k, alpha, restrictions, tol, max_iterations)
+    problem = _Problem(gram, columns, k, alpha, restrictions)
     node = problem.tighten(first, others, None, problem.diagonal[others], cutoff)
     return problem, node._replace(bound=max(node.bound, bound))
 
 
 def _screen_wide(
-    gram: StandardisedGram,
-    included: Indices,
-    free: Indices,
-    k: int,
-    alpha: float,
-    cutoff: float,
-    tol: float,
-    max_iterations: int,
+    gram: StandardisedGram, included: Indices, free: Indices, k: int, alpha: float, cutoff: float
 ) -> tuple[float, Indices, Indices]:
     """Bound and screen without forming H: the bound at p needs the rows where p is not zero.
 
@@ -628,13 +453,14 @@ def _screen_wide(
         point = np.concatenate([point, np.zeros(joining.size)])
         Q = np.ascontiguousarray(rows[:, active])
         point, _ = ascend(
-            (Q + Q.T) / 2, D[active], delta[active], constant, k, point, cutoff, tol, max_iterations
-        )
+            (Q + Q.T) / 2, D[active], delta[active], constant, k, point, cutoff, _TOL,
+            _MAX_ITERATIONS,
+        )  # fmt: skip
         found, at_point = prove(rows, active, point, D, delta, constant, k)
         if found > bound:
             bound, terms = found, at_point
         level = np.partition(at_point[active], active.size - k)[active.size - k]
-        excess = at_point - (1 + tol) * level
+        excess = at_point - (1 + _TOL) * level
         excess[active] = 0.0
         joining = np.argsort(-excess, kind="stable")[:_JOIN]
         joining = joining[excess[joining] > 0]

@@ -4,9 +4,8 @@
                                              whose prices come to at most a budget
 
 On a support A a group G that joins lowers the objective by g_Gᵀ S⁻¹ g_G, where S is what A leaves
-of the block of H on G. The columns of a group join and leave one by one, by the updates of
-``exchange``. As in ``working_set``, groups are exchanged within a working set first, and those
-outside it that would help are added until none would.
+of the block of H on G. As in ``working_set``, groups are exchanged within a working set first, and
+those outside it that would help are added until none would.
 """
 
 from __future__ import annotations
@@ -14,21 +13,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+import scipy.linalg
 
-from .._types import Array, Indices
+from .._types import Array, Indices, Mask
 from ..moments.base import NotGathered
 from ..moments.gram import Gram, StandardisedGram
 from .exchange import (
     LEAST_PRICE,
     MIN_RELATIVE_GAIN,
     Solution,
-    State,
-    explained,
-    join,
+    dependence_tolerance,
     least_gain,
-    make_state,
-    remove,
     solve_on,
 )
 from .restrictions import Restrictions
@@ -44,87 +39,88 @@ def exchange_groups(
 ) -> Solution:
     """Best union of groups with at most ``k`` columns, such that no exchange of two groups helps.
 
-    Parameters
-    ----------
-    gram : StandardisedGram
-    k : int
-        Largest number of columns, not of groups.
-    alpha : float
-        Ridge, on the standardised scale.
-    restrictions : Restrictions
-        Groups of the columns, and columns whose groups are in every support, and in none.
-    money : float
-        What the groups may cost together; with prices.
-
-    Returns
-    -------
-    Solution
+    With prices, the groups may cost ``money`` together.
     """
     labels = restrictions.groups
     assert labels is not None
     fixed, excluded = restrictions.masks(gram.n_features)
     members = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
-    fixed_groups = sorted(set(labels[fixed].tolist()))
-    size = sum(members[number].size for number in fixed_groups)
-    if size > k:
-        raise ValueError(f"the groups always included have {size} columns, more than k={k}")
+    must = sorted(set(labels[fixed].tolist()))
     prices = np.zeros(len(members))
     if restrictions.prices is not None and money < np.inf:
         prices = restrictions.prices.amounts
-    left = money - prices[fixed_groups].sum()
+    limits = _Limits(k, money, np.array([columns.size for columns in members]), prices)
+    if (size := limits.sizes[must].sum()) > k:
+        raise ValueError(f"the groups always included have {size} columns, more than k={k}")
     # A group that cannot join as a whole cannot join.
-    allowed = [
-        number
-        for number, columns in enumerate(members)
-        if number in fixed_groups
-        or (columns.size <= k and prices[number] <= left and not excluded[columns].any())
-    ]
+    allowed = (limits.sizes <= k) & (prices <= money - prices[must].sum())
+    allowed[labels[excluded]] = False
+    allowed[must] = True
     blocks, missing = {}, NotGathered()
-    for number in allowed:
+    for number in np.flatnonzero(allowed).tolist():
         try:
             blocks[number] = gram.block(members[number], members[number])
         except NotGathered as more:
             missing |= more
     if missing.block:
         raise missing
-    empty = _Support(gram.delta, np.empty((0, gram.n_features)), alpha)
-    worth = {n: empty.gain(members[n], blocks[n]) / members[n].size for n in allowed}
-    order = sorted(allowed, key=lambda n: (n not in fixed_groups, -worth[n]))
-    chosen, outside = _first_groups(order, members)
+    empty = _Union(np.empty((0, gram.n_features)), gram.delta, np.empty(0, np.int64), alpha)
+    worth = {n: empty.gain(members[n], block) / members[n].size for n, block in blocks.items()}
+    order = sorted(blocks, key=lambda n: (n not in must, -worth[n]))
+    count = int(np.searchsorted(np.cumsum(limits.sizes[order]), _FIRST, side="right")) + 1
+    chosen, outside = order[:count], order[count:]
     while True:
-        limits = _Limits(k, money, prices[chosen])
-        solution = _exchange_within(gram, [members[n] for n in chosen], limits, alpha, fixed)
-        limits = _Limits(k, money, prices)
-        helpful = _find_helpful(
-            gram, solution, members, blocks, outside, labels, limits, alpha, fixed
-        )
+        within = [members[number] for number in chosen]
+        part = limits._replace(sizes=limits.sizes[chosen], prices=prices[chosen])
+        solution = _exchange_within(gram, within, part, alpha, fixed)
+        total, gains = 1.0 - solution.objective, np.full(len(members), -np.inf)
+        listed = np.unique(labels[solution.support]).tolist()
+        rows = gram.rows(solution.support) if outside else np.empty(0)
+        for out in [None, *(number for number in listed if number not in must)] if outside else []:
+            kept = np.flatnonzero(labels[solution.support] != out)
+            union = _Union(rows[kept], gram.delta, solution.support[kept], alpha)
+            # Groups take their places whole, though some of their columns may add nothing.
+            fitting = limits.beside([number for number in listed if number != out])
+            for number in [one for one in outside if fitting[one]]:
+                gain = union.explained + union.gain(members[number], blocks[number]) - total
+                gains[number] = max(gains[number], gain)
+        best_first = np.argsort(-gains, kind="stable")[:_MOST_ADDED]
+        least = least_gain(total, _DEPENDENT, MIN_RELATIVE_GAIN)
+        helpful = best_first[gains[best_first] > least].tolist()
         if not helpful:
             return solution
         chosen += helpful
         outside = [number for number in outside if number not in helpful]
 
 
-def _first_groups(order: list[int], members: list[Indices]) -> tuple[list[int], list[int]]:
-    """Divide groups, the best first, into a working set and the others."""
-    sizes = np.cumsum([members[number].size for number in order])
-    count = int(np.searchsorted(sizes, _FIRST, side="right")) + 1
-    return order[:count], order[count:]
-
-
 class _Limits(NamedTuple):
-    """Columns and money at most, and the prices of groups."""
+    """Columns and money at most, and the sizes and prices of groups."""
 
     k: int
     money: float
+    sizes: Indices
     prices: Array
 
+    def fit(self, groups: list[int]) -> bool:
+        """Whether groups are not too large and not too dear together."""
+        return bool(self.sizes[groups].sum() <= self.k and self.prices[groups].sum() <= self.money)
 
-class _Support:
-    """What groups would add to a support, given its rows of H."""
+    def beside(self, groups: list[int]) -> Mask:
+        """Which groups are neither too large nor too dear beside some."""
+        room, money = self.k - self.sizes[groups].sum(), self.money - self.prices[groups].sum()
+        fitting: Mask = (self.sizes <= room) & (self.prices <= money)
+        return fitting
 
-    def __init__(self, gradient: Array, rows: Array, alpha: float, T: Array | None = None) -> None:
-        self._gradient, self._rows, self._alpha = gradient, rows, alpha
-        self._T = rows if T is None else T
+
+class _Union:
+    """Chosen columns, given their rows of H: what they explain, and what a group would add."""
+
+    def __init__(self, rows: Array, delta: Array, columns: Indices, alpha: float) -> None:
+        self._rows, self._alpha = rows, alpha
+        M = np.linalg.inv(rows[:, columns] + alpha * np.eye(columns.size))
+        w = -M @ delta[columns]
+        self._T, self._gradient = M @ rows, delta + w @ rows
+        self.explained = -float(delta[columns] @ w)
 
     def gain(self, columns: Indices, block: Array) -> float:
         """Decrease of the objective if a group joined."""
@@ -136,207 +132,138 @@ class _Support:
         return float(np.sum(projected**2 / values[solid]))
 
 
-def _find_helpful(
-    gram: StandardisedGram, solution: Solution, members: list[Indices],
-    blocks: dict[int, Array], outside: list[int], labels: Indices, limits: _Limits, alpha: float,
-    fixed: npt.NDArray[np.bool_],
-) -> list[int]:  # fmt: skip
-    """Groups outside the working set that would better a solution, the best first."""
-    if not outside:
-        return []
-    rows = gram.rows(solution.support)
-    total = 1.0 - solution.objective
-    worth: dict[int, float] = {}
-    kept_groups = np.unique(labels[solution.support]).tolist()
-    leaving = [None, *(g for g in kept_groups if not fixed[members[g]].any())]
-    for out in leaving:
-        kept = np.flatnonzero(labels[solution.support] != out)
-        A = solution.support[kept]
-        M = np.linalg.inv(rows[kept][:, A] + alpha * np.eye(A.size))
-        w = -M @ gram.delta[A]
-        loss = total + float(gram.delta[A] @ w)
-        support = _Support(gram.delta + w @ rows[kept], rows[kept], alpha, M @ rows[kept])
-        # Groups take their places whole, though some of their columns may add nothing.
-        stay = [g for g in kept_groups if g != out]
-        room = limits.k - sum(members[g].size for g in stay)
-        money = limits.money - limits.prices[stay].sum()
-        for number in outside:
-            if members[number].size <= room and limits.prices[number] <= money:
-                gain = support.gain(members[number], blocks[number]) - loss
-                worth[number] = max(worth.get(number, -np.inf), gain)
-    least = least_gain(total, _DEPENDENT, MIN_RELATIVE_GAIN)
-    helpful = sorted((n for n in worth if worth[n] > least), key=lambda n: -worth[n])
-    return helpful[:_MOST_ADDED]
-
-
 def _exchange_within(
-    gram: StandardisedGram, members: list[Indices], limits: _Limits, alpha: float,
-    fixed: npt.NDArray[np.bool_],
-) -> Solution:  # fmt: skip
+    gram: StandardisedGram, members: list[Indices], limits: _Limits, alpha: float, fixed: Mask
+) -> Solution:
     """Exchange groups of a working set until nothing helps."""
     W = np.concatenate(members) if members else np.empty(0, np.int64)
-    ends = np.cumsum([columns.size for columns in members])
-    places = [np.arange(end - m.size, end) for end, m in zip(ends, members, strict=True)]
+    places = np.split(np.arange(W.size), np.cumsum(limits.sizes))[: len(members)]
     part = gram.gram(W)
     solutions = []
     # Several ways to grow, as a large group may be worth more in all, and less a column or for
     # its price.
-    weights = [np.array([m.size for m in members], np.float64), np.ones(len(members))]
+    weights = [limits.sizes.astype(np.float64), np.ones(len(members))]
     if limits.money < np.inf:
         weights.append(np.maximum(limits.prices, LEAST_PRICE))
+    must = [number for number, columns in enumerate(members) if fixed[columns].any()]
     for weight in weights:
-        search = _GroupSearch(part, places, limits, alpha, fixed[W])
-        search.run(weight)
-        order = np.argsort(W[search.support])
-        place = search.support[order]
+        place = _GroupSearch(part, places, limits, alpha, must, weight).run()
+        place = place[np.argsort(W[place])]
         block, support = part.H[np.ix_(place, place)], W[place]
         solutions.append(solve_on(block, part.delta[place], support, alpha))
     return min(solutions, key=lambda solution: solution.objective)
 
 
 class _GroupSearch:
-    """Groups of a working set join and leave until no exchange of two helps."""
+    """Groups of a working set join, by gains per weight, and leave until no exchange helps."""
 
     def __init__(
-        self, gram: Gram, members: list[Indices], limits: _Limits, alpha: float,
-        fixed: npt.NDArray[np.bool_],
+        self, gram: Gram, members: list[Indices], limits: _Limits, alpha: float, must: list[int],
+        weight: Array,
     ) -> None:  # fmt: skip
         self._gram, self._members, self._limits, self._alpha = gram, members, limits, alpha
+        self._must, self._weight = must, weight
         self._blocks = [gram.H[np.ix_(m, m)] for m in members]
-        self._sizes = np.array([m.size for m in members], np.int64)
-        # One group more than fits is in while another is being chosen to leave.
-        most = limits.k + int(self._sizes.max(initial=0))
-        self._state: State = make_state(gram, alpha, most, fixed, np.zeros_like(fixed))
-        self._fixed = {n for n, m in enumerate(members) if fixed[m].any()}
-        self._chosen: list[int] = []
-        for number in sorted(self._fixed):
-            self._join(number)
+        self._tolerance = dependence_tolerance(gram.precision)
 
-    @property
-    def support(self) -> Indices:
-        """Columns of the working set that were chosen."""
-        return self._state.support[: self._state.counts[0]].copy()
+    def run(self) -> Indices:
+        """The columns of the best union found."""
+        groups = self._settle(self._must)
+        while self._limits.money < np.inf and (better := self._escape(groups)) is not None:
+            groups = better
+        return self._columns(groups)
 
-    def run(self, weight: Array) -> None:
-        """Grow by gains per weight, and exchange groups until nothing helps."""
-        self._settle(weight)
-        while self._limits.money < np.inf and self._escape(weight):
-            pass
+    def _settle(self, groups: list[int], barred: int = -1) -> list[int]:
+        """Add and exchange groups while that helps."""
+        groups = self._grow(groups, barred)
+        while (better := self._exchange(groups, barred)) is not None:
+            groups = self._grow(better, barred)
+        return groups
 
-    def _settle(self, weight: Array, barred: int = -1) -> None:
-        self._grow(weight, barred)
-        while self._exchange(barred):
-            self._grow(weight, barred)
-
-    def _escape(self, weight: Array) -> bool:
-        """Do without each group in turn, then force in each other, until one leads to more."""
-        s, before = self._state, sorted(self._chosen)
-        least = explained(s) + least_gain(explained(s), s.tolerance, s.least)
-        for number in range(len(self._members)):
-            if number in self._fixed:
-                continue
-            if number in before:
-                self._move([one for one in before if one != number])
-                self._settle(weight, barred=number)
-            else:
-                self._move([*before, number])
-                while not self._fits() and (out := self._worst(number)) >= 0:
-                    self._move([one for one in self._chosen if one != out])
-            if self._fits():
-                self._settle(weight)
-                if explained(s) > least:
-                    return True
-            self._move(before)
-        return False
-
-    def _move(self, groups: list[int]) -> None:
-        """Make some groups the chosen ones."""
-        for number in [one for one in self._chosen if one not in groups]:
-            self._leave(number)
-        for number in [one for one in groups if one not in self._chosen]:
-            self._join(number)
-
-    def _worst(self, kept: int) -> int:
-        """The chosen group that is worth least for its price, or a column if those are too many."""
-        s = self._state
-        weight = self._sizes if self._room() < 0 else np.maximum(self._limits.prices, LEAST_PRICE)
-        best, worst = np.inf, -1
-        for number in self._chosen:
-            at = np.flatnonzero(np.isin(s.support[: s.counts[0]], self._members[number]))
-            if number != kept and number not in self._fixed:
-                w = s.w[at]
-                loss = float(w @ np.linalg.solve(s.M[np.ix_(at, at)], w)) / float(weight[number])
-                if loss < best:
-                    best, worst = loss, number
-        return worst
-
-    def _room(self) -> int:
-        return self._limits.k - int(self._sizes[self._chosen].sum())
-
-    def _money(self) -> float:
-        return self._limits.money - float(self._limits.prices[self._chosen].sum())
-
-    def _fits(self) -> bool:
-        return self._room() >= 0 and self._money() >= 0
-
-    def _gains(self, barred: int) -> Array:
-        """Decrease of the objective if a group joined; zero for those in, too large or too dear."""
-        s = self._state
-        count = s.counts[0]
-        rows = self._gram.H[s.support[:count]]
-        support = _Support(s.g, rows, self._alpha, s.T[:count])
-        gains = np.zeros(len(self._members))
-        possible = (self._sizes <= self._room()) & (self._limits.prices <= self._money())
-        for number in np.flatnonzero(possible).tolist():
-            if number not in self._chosen and number != barred:
-                gains[number] = support.gain(self._members[number], self._blocks[number])
-        return gains
-
-    def _join(self, number: int) -> None:
-        s = self._state
-        self._chosen.append(number)
-        for column in self._members[number].tolist():
-            # A column that the others of its group explain adds nothing and takes no part.
-            if s.q[column] > s.floor[column]:
-                join(s, column)
-
-    def _leave(self, number: int) -> None:
-        self._chosen.remove(number)
-        for column in np.intersect1d(self._members[number], self.support).tolist():
-            remove(self._state, column)
-
-    def _grow(self, weight: Array, barred: int) -> None:
+    def _grow(self, groups: list[int], barred: int) -> list[int]:
         """Add groups while one fits that helps."""
-        while self._room() > 0:
-            gains = self._gains(barred)
-            if not gains.size:
-                return
-            best = int(np.argmax(gains / weight))
-            if not gains[best] > MIN_RELATIVE_GAIN:
-                return
-            self._join(best)
+        while (gains := self._gains(groups, barred)[1]).any():
+            groups = [*groups, int(np.argmax(gains / self._weight))]
+        return groups
 
-    def _exchange(self, barred: int) -> bool:
-        """Make the best exchange of one group for another, if any helps."""
-        s = self._state
-        total = explained(s)
-        best_total, best_pair = total + least_gain(total, s.tolerance, s.least), None
-        for out in [number for number in self._chosen if number not in self._fixed]:
-            self._leave(out)
-            gains = self._gains(barred)
+    def _exchange(self, groups: list[int], barred: int) -> list[int] | None:
+        """Make the best exchange of one group for another; None if none helps."""
+        total = self._union(groups).explained
+        most, best = total + self._least_gain(total), None
+        for out in [number for number in groups if number not in self._must]:
+            rest = [number for number in groups if number != out]
+            explained, gains = self._gains(rest, barred)
             gains[out] = 0.0
             into = int(np.argmax(gains))
-            if explained(s) + gains[into] > best_total:
-                best_total, best_pair = explained(s) + gains[into], (out, into)
-            self._join(out)
-        if best_pair is None:
-            return False
-        out, into = best_pair
-        self._leave(out)
-        self._join(into)
-        if not explained(s) > total:
-            # What the formula promised was rounding; it may promise forever.
-            self._leave(into)
-            self._join(out)
-            return False
-        return True
+            if explained + gains[into] > most:
+                most, best = explained + gains[into], [*rest, into]
+        # What the formula promised may be rounding; it may promise forever.
+        return best if best is not None and self._union(best).explained > total else None
+
+    def _escape(self, groups: list[int]) -> list[int] | None:
+        """Do without each group in turn, or force in another; None if neither leads to more."""
+        total = self._union(groups).explained
+        for number in [one for one in range(len(self._members)) if one not in self._must]:
+            if number in groups:
+                tried = self._settle([one for one in groups if one != number], barred=number)
+            else:
+                tried = self._afford([*groups, number], number)
+            if self._limits.fit(tried):
+                tried = self._settle(tried)
+                if self._union(tried).explained > total + self._least_gain(total):
+                    return tried
+        return None
+
+    def _afford(self, groups: list[int], kept: int) -> list[int]:
+        """Drop groups until the others fit, those first that are worth least for their price.
+
+        Or for their columns, where those are too many.
+        """
+        sizes, prices = self._limits.sizes, np.maximum(self._limits.prices, LEAST_PRICE)
+        while not self._limits.fit(groups):
+            rests = {
+                out: [number for number in groups if number != out]
+                for out in groups
+                if out != kept and out not in self._must
+            }
+            if not rests:
+                break
+            weight = sizes if sizes[groups].sum() > self._limits.k else prices
+            total = self._union(groups).explained
+            losses = {n: total - self._union(rest).explained for n, rest in rests.items()}
+            groups = rests[min(losses, key=lambda n: losses[n] / weight[n])]
+        return groups
+
+    def _least_gain(self, total: float) -> float:
+        gain: float = least_gain(total, self._tolerance, MIN_RELATIVE_GAIN)
+        return gain
+
+    def _gains(self, groups: list[int], barred: int) -> tuple[float, Array]:
+        """What groups explain, and what each other one that fits would add."""
+        union, gains = self._union(groups), np.zeros(len(self._members))
+        for number in np.flatnonzero(self._limits.beside(groups)).tolist():
+            if number not in groups and number != barred:
+                gains[number] = union.gain(self._members[number], self._blocks[number])
+        gains[gains <= MIN_RELATIVE_GAIN] = 0.0
+        return union.explained, gains
+
+    def _union(self, groups: list[int]) -> _Union:
+        columns = self._columns(groups)
+        return _Union(self._gram.H[columns], self._gram.delta, columns, self._alpha)
+
+    def _columns(self, groups: list[int]) -> Indices:
+        """Columns of groups; those that others before them explain take no part."""
+        every = [self._members[number] for number in groups]
+        columns: Indices = np.concatenate([np.empty(0, np.int64), *every])
+        columns = columns[self._gram.H.diagonal()[columns] > 0]
+        P = self._gram.H[np.ix_(columns, columns)] + self._alpha * np.eye(columns.size)
+        least, kept = self._tolerance * P.diagonal(), np.arange(columns.size)
+        while True:
+            # The squares of the diagonal are what those before leave of each column.
+            factor, failed = scipy.linalg.lapack.dpotrf(P[np.ix_(kept, kept)], lower=1)
+            left = factor.diagonal()[: failed - 1 if failed else None] ** 2
+            dependent = np.flatnonzero(left <= least[kept[: left.size]])
+            if dependent.size == 0 and not failed:
+                return np.asarray(columns[kept], np.int64)
+            first = dependent[0] if dependent.size else failed - 1
+            kept = np.delete(kept, first)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._types import Array, Indices, Mask
-from ..metrics import fast_auc
+from ..metrics import fast_auc_within
 from ..strata import Strata
 
 Range = tuple[int, int]
@@ -32,17 +32,10 @@ _LEAST_AUC_GAIN = 1e-4
 
 
 def whole_points(P: Array, delta: Array, within: Range, signs: Indices | None = None) -> Indices:
-    """Whole numbers p within a range for which (p·δ)² / pᵀPp is large, with p·δ < 0.
+    """Whole numbers p within a range, of given signs, for which (p·δ)² / pᵀPp is large.
 
-    Parameters
-    ----------
-    P : ndarray of shape (k, k)
-        Positive definite.
-    delta : ndarray of shape (k,)
-    within : (int, int)
-        Least and largest number; 0 is between them.
-    signs : int64 ndarray of shape (k,), optional
-        1 for points of 0 or more, −1 for those of 0 or less, 0 for any.
+    With p·δ < 0; P is positive definite, and 0 is in the range. A sign is 1 for points of 0 or
+    more, −1 for those of 0 or less, 0 for any.
     """
     low, high = possible_points(within, np.zeros(delta.size) if signs is None else signs)
     largest = max(-low.min(), high.max())
@@ -135,19 +128,14 @@ def raise_auc(
     high: Indices,
 ) -> Indices:  # fmt: skip
     """Change the points of one column at a time, as long as that raises the AUC of the rows."""
-
-    def auc_of(points: Indices) -> float:
-        totals = values @ points
-        return fast_auc(totals, positive) if strata is None else strata.auc(totals, positive)
-
-    best = auc_of(points)
+    best = fast_auc_within(values @ points, positive, strata)
     while True:
         moves = [(j, step) for j in range(points.size) for step in (-2, -1, 1, 2)]
         tried = np.array([points] * len(moves))
         for row, (j, step) in enumerate(moves):
             tried[row, j] += step
         tried = tried[((tried >= low) & (tried <= high)).all(axis=1) & tried.any(axis=1)]
-        aucs = [auc_of(one) for one in tried]
+        aucs = [fast_auc_within(values @ one, positive, strata) for one in tried]
         place = int(np.argmax(aucs))
         if aucs[place] <= best + _LEAST_AUC_GAIN:
             return _smallest(points)

@@ -18,17 +18,10 @@ def _none() -> Indices:
 
 
 class Prices(NamedTuple):
-    """What columns cost; some are bought together and paid once, whichever of them are chosen.
+    """What columns cost; some are bought together and paid once, whichever of them are chosen."""
 
-    Attributes
-    ----------
-    amounts : ndarray of shape (n_purchases,)
-    purchases : ndarray of int64 of shape (d,)
-        The purchase that each column comes with, from 0 on.
-    """
-
-    amounts: Array
-    purchases: Indices
+    amounts: Array  # of each purchase
+    purchases: Indices  # the purchase that each column comes with, from 0 on
 
     def total(self, columns: Indices) -> float:
         """What some columns cost together."""
@@ -43,31 +36,14 @@ class Prices(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What restricts the choice among c columns, as kernels take it.
+    """What restricts the choice among some columns, as kernels take it."""
 
-    Attributes
-    ----------
-    family : int64 ndarray of shape (c,)
-        0 for columns of none.
-    max_per_family : int
-    sign : int64 ndarray of shape (c,)
-        0 for coefficients of any sign.
-    held : bool ndarray of shape (c,)
-        Columns that must be on the list, and take a place, even where their sign holds them at 0.
-    purchase : int64 ndarray of shape (c,)
-        Purchase that each column comes with.
-    price : ndarray of shape (n_purchases,)
-        0 for what fixed columns have bought.
-    money : float
-        What may be spent.
-    """
-
-    family: Indices
+    family: Indices  # 0 for columns of none
     max_per_family: int
-    sign: Indices
-    held: Mask
-    purchase: Indices
-    price: Array
+    sign: Indices  # 0 for coefficients of any sign
+    held: Mask  # must be on the list, and take a place, even where their sign holds them at 0
+    purchase: Indices  # that each column comes with
+    price: Array  # of each purchase, 0 for what fixed columns have bought
     money: float
 
 
@@ -79,36 +55,22 @@ def no_limits(c: int) -> Limits:
 
 @dataclass(frozen=True)
 class Restrictions:
-    """What lists must obey: columns in all or none, groups, families, signs and a budget.
+    """What lists must obey: columns in all or none, groups, families, signs and a budget."""
 
-    Attributes
-    ----------
-    fixed : ndarray of int64
-        Columns in every list, ascending.
-    excluded : ndarray of int64
-        Columns in no list, ascending.
-    groups : ndarray of int64 of shape (d,), optional
-        Group of each column, from 0 on: columns of a group are chosen together or not at all.
-    families : ndarray of int64 of shape (d,), optional
-        Family of each column, from 1 on, and 0 for columns of none. Not together with groups.
-    max_per_family : int, default=1
-        Columns of a family that a list may have at most.
-    signs : ndarray of int64 of shape (d,), optional
-        1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any. Not together with
-        groups: a coefficient held at 0 would leave part of a group.
-    prices : Prices, optional
-        Each purchase is a group where there are groups.
-    budgets : ndarray of shape (n_points,), optional
-        What the columns of a list may cost together, for each point of a path. With prices only.
-    """
-
+    # Columns in every list, and in none, ascending.
     fixed: Indices = field(default_factory=_none)
     excluded: Indices = field(default_factory=_none)
+    # Group of each column, from 0 on: columns of a group are chosen together or not at all.
     groups: Indices | None = None
+    # Family of each column, from 1 on, and 0 for columns of none. Not together with groups.
     families: Indices | None = None
     max_per_family: int = 1
+    # 1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any. Not together with
+    # groups: a coefficient held at 0 would leave part of a group.
     signs: Indices | None = None
+    # Each purchase is a group where there are groups.
     prices: Prices | None = None
+    # What a list may cost, for each point of a path. With prices only.
     budgets: Array | None = None
 
     def masks(self, d: int) -> Mask:

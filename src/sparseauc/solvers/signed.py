@@ -43,18 +43,8 @@ def _solve(P, delta, floor, used, w):  # type: ignore[no-untyped-def]
 def minimise_signed(P, delta, sign, floor):  # type: ignore[no-untyped-def]
     """Minimise 2 w·δ + wᵀPw over w with sign·w ≥ 0, by Lawson and Hanson's active sets.
 
-    Parameters
-    ----------
-    P : ndarray of shape (k, k)
-        Positive definite.
-    delta, sign, floor : ndarrays of shape (k,)
-        Columns of which no more than the floor is left depend on the others.
-
-    Returns
-    -------
-    w : ndarray of shape (k,)
-    explained : float
-        What is taken off the objective, −δ·w; −infinity where columns depend on each other.
+    Returns w and what it takes off the objective, −δ·w; −infinity where columns depend on each
+    other, as those do of which no more than the floor is left.
     """
     k = delta.size
     w, z = np.zeros(k), np.zeros(k)
