@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +10,7 @@ import typer
 from .. import __version__
 from ._errors import EXIT_CODES, GuardedGroup, PlainCommand
 from .compare import compare_command
+from .demo import demo_command
 from .export import export_command
 from .fit import fit_command
 from .predict import predict_command
@@ -32,18 +31,6 @@ app = typer.Typer(
 )
 
 
-def _add(name: str, command: Callable[..., None]) -> None:
-    app.command(name, epilog=EXIT_CODES, cls=PlainCommand)(command)
-
-
-_add("fit", fit_command)
-_add("predict", predict_command)
-_add("show", show_command)
-_add("validate", validate_command)
-_add("compare", compare_command)
-_add("export", export_command)
-
-
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(__version__)
@@ -62,21 +49,16 @@ def _all_commands(
     """Options before any command."""
 
 
-# Not called demo: that name is the module's.
-@app.command("demo", epilog=EXIT_CODES, cls=PlainCommand)
-def show_demo(
-    out: Annotated[
-        Path,
-        typer.Option(help="Output folder. Files of an earlier demo are replaced."),
-    ] = Path("demo-output"),
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
-) -> None:
-    """Fit, predict and compare on simulated patients, and show each command (seconds)."""
-    from .demo import run_demo
-
-    run_demo(out, seed)
-
-
-# Commands that installed packages register, such as ``reproduce``.
-for _point in entry_points(group="sparseauc.commands"):
-    _add(_point.name, _point.load())
+_commands = {
+    "fit": fit_command,
+    "predict": predict_command,
+    "show": show_command,
+    "validate": validate_command,
+    "compare": compare_command,
+    "export": export_command,
+    "demo": demo_command,
+    # Commands that installed packages register, such as ``reproduce``.
+    **{point.name: point.load() for point in entry_points(group="sparseauc.commands")},
+}
+for _name, _command in _commands.items():
+    app.command(_name, epilog=EXIT_CODES, cls=PlainCommand)(_command)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -46,31 +45,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def given(group: Any) -> dict[str, Any]:
-    """Return the options of a group that have a value, enumerations as text."""
-    return {
-        name: value.value if isinstance(value, StrEnum) else value
-        for name, value in vars(group).items()
-        if value is not None
-    }
-
-
-class OnText(StrEnum):
-    """What to do with columns of text."""
-
-    refuse = "refuse"
-    one_hot = "one-hot"
-    auto = "auto"
-    drop = "drop"
-
-
-class OnMissing(StrEnum):
-    """What to do with missing values."""
-
-    refuse = "refuse"
-    median = "median"
-    mean = "mean"
-    drop_rows = "drop-rows"
-    drop_columns = "drop-columns"
+    """Return the options of a group that have a value."""
+    return {name: value for name, value in vars(group).items() if value is not None}
 
 
 TableFile = Annotated[
@@ -124,11 +100,11 @@ class Training:
     ] = None  # fmt: skip
     ids: Ids = None
     text: Annotated[
-        OnText,
+        Literal["refuse", "one-hot", "auto", "drop"],
         reading(metavar="HOW", help="Text columns: one-hot encodes them and refuses those with "
             "more than --max-levels levels, auto drops those instead, drop drops all of them, "
             "refuse refuses all."),
-    ] = OnText.refuse  # fmt: skip
+    ] = "refuse"  # fmt: skip
     max_levels: Annotated[
         int, reading(min=2, metavar="N", help="Largest number of levels to one-hot encode.")
     ] = 20
@@ -138,10 +114,10 @@ class Training:
             "read as 5, text without a digit as missing. Can be repeated."),
     ] = None  # fmt: skip
     missing: Annotated[
-        OnMissing,
+        Literal["refuse", "median", "mean", "drop-rows", "drop-columns"],
         reading(metavar="HOW", help="Missing values: median or mean imputes from the training "
             "rows, drop-rows or drop-columns drops those that have any, refuse refuses."),
-    ] = OnMissing.refuse  # fmt: skip
+    ] = "refuse"  # fmt: skip
     target_file: Annotated[
         Path | None,
         reading(help="Separate file with the outcome of each row: one label per line, a table "

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from . import _options as options
-
-
-class Format(StrEnum):
-    """What a model can be exported to."""
-
-    onnx = "onnx"
-    json = "json"
-    sql = "sql"
 
 
 @options.grouped
@@ -24,7 +15,7 @@ def export_command(
     *,
     model: options.ModelFile,
     to: Annotated[
-        Format,
+        Literal["onnx", "json", "sql"],
         typer.Option(
             show_default=False,
             help="onnx for ONNX runtimes, json for a score card, sql for one SQL expression.",
@@ -40,7 +31,7 @@ def export_command(
     from ._listing import print_result
     from ._output import check_outputs, write_outputs
 
-    if out is None and to is Format.onnx:
+    if out is None and to == "onnx":
         raise typer.BadParameter("ONNX is binary: give a file with --out")
     check_outputs(out, force=output.force, inputs=(model,))
     from ..tabular.export import to_json, to_onnx, to_sql
@@ -50,14 +41,14 @@ def export_command(
     notes: list[str] = []
     card = card_of(model, notes)
     try:
-        if to is Format.onnx:
+        if to == "onnx":
             content = to_onnx(card)
         else:
-            content = (to_json if to is Format.json else to_sql)(card).encode()
+            content = (to_json if to == "json" else to_sql)(card).encode()
     except ValueError as error:
         raise ModelFileError(f"{model.name} cannot be exported: {error}") from None
     written = write_outputs({} if out is None else {out: content})
     text = content.decode() if out is None else None
     if text is not None and not output.as_json:
         typer.echo(text)
-    print_result(output, {"to": to.value, "content": text}, written, notes)
+    print_result(output, {"to": to, "content": text}, written, notes)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,13 +15,6 @@ from ._options import fitting
 if TYPE_CHECKING:
     from ..tabular.fitting import FitSettings
     from ..tabular.summary import FitSummary
-
-
-class RuleForK(StrEnum):
-    """How the number of columns is chosen."""
-
-    best = "best"
-    one_se = "1se"
 
 
 @dataclass(frozen=True)
@@ -40,10 +32,10 @@ class Fitting:
             "150, or a fifth of the rows."),
     ] = None  # fmt: skip
     rule: Annotated[
-        RuleForK,
+        Literal["best", "1se"],
         fitting(help="The shortest list with an AUC within 0.002 of the highest (best) or within "
             "one standard error of it (1se)."),
-    ] = RuleForK.best  # fmt: skip
+    ] = "best"  # fmt: skip
     alpha: Annotated[
         float | None,
         fitting(min=0.0, metavar="X", help="Ridge penalty on standardised columns. Chosen by "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,13 +17,6 @@ if TYPE_CHECKING:
 
     from ..tabular.reading import Source
     from ..tabular.scorecard import ScoreCard
-
-
-class OnMissing(StrEnum):
-    """How to treat rows that cannot be scored."""
-
-    refuse = "refuse"
-    empty = "empty"
 
 
 @options.grouped
@@ -40,12 +32,12 @@ def predict_command(
     ] = None,
     ids: options.Ids = None,
     missing: Annotated[
-        OnMissing,
+        Literal["refuse", "empty"],
         options.reading(
             help="Rows with missing values, for a model fitted without imputation: empty leaves "
             "their scores empty."
         ),
-    ] = OnMissing.refuse,
+    ] = "refuse",
     threshold: Annotated[
         float | None,
         options.output(
@@ -95,7 +87,7 @@ def predict_command(
         found = score_rows(source, card)
         scores = found.scores
         lacking = np.flatnonzero(np.isnan(scores))
-        if lacking.size and missing is OnMissing.refuse:
+        if lacking.size and missing == "refuse":
             raise DataError(
                 f"{source.name}: {lacking.size} of {scores.size} rows, the first is row "
                 f"{lacking[0] + 1}, have missing values, and the model was fitted without "

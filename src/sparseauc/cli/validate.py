@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,25 +62,22 @@ def validate_command(
 
 
 def _print_validation(found: Validation) -> None:
+    from ..tabular.formatting import auc_text, calibration_text
     from ._listing import print_points
 
-    for line in _lines(found):
-        typer.echo(printable(line))
-    points = [point.as_dict() for point in found.points]
-    print_points(points, f"Thresholds of the model on {found.source}")
-
-
-def _lines(found: Validation) -> Iterable[str]:
-    from ..tabular.formatting import auc_text, calibration_text
-
-    yield f"{found.source}: {found.rows} rows, {found.events} with {found.card.event}"
     within = "" if found.within is None else f" within {found.within!r}"
-    yield f"AUC{within} {auc_text(found.interval, long=True)}"
+    lines = [
+        f"{found.source}: {found.rows} rows, {found.events} with {found.card.event}",
+        f"AUC{within} {auc_text(found.interval, long=True)}",
+    ]
     if found.promised is not None:
         tested = "" if found.pvalue is None else f"; difference p = {found.pvalue:.2g}"
-        yield f"Expected from nested cross-validation: {auc_text(found.promised)}{tested}"
+        lines.append(f"Expected from nested cross-validation: {auc_text(found.promised)}{tested}")
     if found.calibration is not None:
-        yield f"Calibration: {calibration_text(found.calibration)}"
+        lines.append(f"Calibration: {calibration_text(found.calibration)}")
     for group in found.groups:
         area = f"AUC {auc_text(group.interval)}" if group.interval else "too few rows of a class"
-        yield f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive"
+        lines.append(f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive")
+    typer.echo(printable("\n".join(lines)))
+    points = [point.as_dict() for point in found.points]
+    print_points(points, f"Thresholds of the model on {found.source}")

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..metrics import auc_by_k
-from ._axes import BACKGROUND, label_path, one_panel, path_axis
-from ._given import fitted_step
+from ._axes import BACKGROUND, fitted_step, label_path, one_panel, path_axis
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,21 +71,15 @@ class AUCPathDisplay:
     along: str = "k"
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, name: str | None = None, ax: Any = None, **kwargs: Any
-    ) -> AUCPathDisplay:
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> AUCPathDisplay:
         """Draw the search of a ``SparseAUCClassifierCV``.
 
         Parameters
         ----------
         estimator : SparseAUCClassifierCV
             Fitted; or a pipeline that ends in one.
-        name : str, optional
-            Name of the line in the legend.
-        ax : matplotlib Axes, optional
-            A new figure by default.
         **kwargs
-            Passed to matplotlib's ``plot`` for the line.
+            ``name`` and other parameters of :meth:`plot`.
         """
         model = fitted_step(estimator, "cv_results_", "was not cross-validated")
         return cls.from_cv_results(
@@ -94,8 +87,6 @@ class AUCPathDisplay:
             repeats=getattr(model, "n_repeats_", 1.0),
             chosen=getattr(model, path_axis(model.cv_results_) + "_", None),
             chosen_auc=getattr(model, "best_score_", None),
-            name=name,
-            ax=ax,
             **kwargs,
         )
 
@@ -108,7 +99,6 @@ class AUCPathDisplay:
         chosen: float | None = None,
         chosen_auc: float | None = None,
         name: str | None = None,
-        ax: Any = None,
         **kwargs: Any,
     ) -> AUCPathDisplay:
         """Draw a table of validation scores.
@@ -121,10 +111,10 @@ class AUCPathDisplay:
         repeats : float, default=1.0
             How often each row was validated. Repeats use the same rows again and do not make the
             standard error smaller.
-        chosen, chosen_auc : float, optional
+        chosen, chosen_auc, name : optional
             See :class:`AUCPathDisplay`.
-
-        Other parameters are those of :meth:`from_estimator`.
+        **kwargs
+            Parameters of :meth:`plot`.
         """
         rows, along = auc_by_k(cv_results, repeats), path_axis(cv_results)
         display = cls(
@@ -136,12 +126,19 @@ class AUCPathDisplay:
             name=name,
             along=along,
         )
-        return display.plot(ax=ax, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> AUCPathDisplay:
         """Draw the line, its band and the marks.
 
-        Other parameters are those of :meth:`from_estimator`.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        name : str, optional
+            Name of the line in the legend.
+        **kwargs
+            Passed to matplotlib's ``plot`` for the line.
         """
         ax = one_panel(ax)
         name = self.name if name is None else name

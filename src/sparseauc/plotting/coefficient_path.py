@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import PALE, QUIET, draw_columns, label_path, one_panel, path_axis
-from ._given import fitted_step, names_of
+from . import _axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,31 +59,23 @@ class CoefficientPathDisplay:
     along: str = "k"
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, n_labels: int = 8, ax: Any = None, **kwargs: Any
-    ) -> CoefficientPathDisplay:
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> CoefficientPathDisplay:
         """Draw the path of a ``SparseAUCClassifierCV``, at the ridge it chose.
 
         Parameters
         ----------
         estimator : SparseAUCClassifierCV
             Fitted; or a pipeline that ends in one.
-        n_labels : int, default=8
-            Columns named.
-        ax : matplotlib Axes, optional
-            A new figure by default.
         **kwargs
-            Passed to matplotlib's ``plot`` for every line.
+            Parameters of :meth:`plot`.
         """
-        model = fitted_step(
+        model = _axes.fitted_step(
             estimator, "path_", "keeps no path: pass sparse_auc_path(…) to from_path"
         )
         return cls.from_path(
             model.path_,
             names=getattr(model, "feature_names_in_", None),
-            chosen=getattr(model, path_axis(model.cv_results_) + "_", None),
-            n_labels=n_labels,
-            ax=ax,
+            chosen=getattr(model, _axes.path_axis(model.cv_results_) + "_", None),
             **kwargs,
         )
 
@@ -96,8 +87,6 @@ class CoefficientPathDisplay:
         alpha: float | None = None,
         names: Sequence[str] | None = None,
         chosen: float | None = None,
-        n_labels: int = 8,
-        ax: Any = None,
         **kwargs: Any,
     ) -> CoefficientPathDisplay:
         """Draw a path.
@@ -111,8 +100,8 @@ class CoefficientPathDisplay:
             Names of all columns of the table; x0, x1 … by default.
         chosen : float, optional
             A k, or budget, to mark by a vertical line.
-
-        Other parameters are those of :meth:`from_estimator`.
+        **kwargs
+            Parameters of :meth:`plot`.
         """
         if alpha is None:
             if len(path.alphas) > 1:
@@ -125,38 +114,47 @@ class CoefficientPathDisplay:
         coefs = np.zeros((len(solutions), used.size))
         for row, solution in zip(coefs, solutions, strict=True):
             row[np.searchsorted(used, solution.support)] = solution.coef
-        along = path_axis({"param_budget": () if path.budgets is None else path.budgets})
+        along = _axes.path_axis({"param_budget": () if path.budgets is None else path.budgets})
         display = cls(
             ks=path.ks if along == "k" else path.budgets,
             coefs=coefs,
-            names=names_of(used, names),
+            names=_axes.names_of(used, names),
             chosen=chosen,
             along=along,
         )
-        return display.plot(ax=ax, n_labels=n_labels, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Any = None, *, n_labels: int = 8, **kwargs: Any) -> CoefficientPathDisplay:
         """Draw the lines and name those with the largest coefficients.
 
-        Other parameters are those of :meth:`from_estimator`.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        n_labels : int, default=8
+            Columns named.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
         """
-        ax = one_panel(ax)
+        ax = _axes.one_panel(ax)
         ks = np.asarray(self.ks)
         coefs = np.nan_to_num(np.asarray(self.coefs, np.float64))
         judged = coefs[-1] if self.chosen is None else coefs[np.searchsorted(ks, self.chosen)]
         named = [j for j in np.argsort(-np.abs(judged), kind="stable")[:n_labels] if judged[j] != 0]
-        ax.axhline(0.0, color=PALE, linewidth=0.8, zorder=1)
+        ax.axhline(0.0, color=_axes.PALE, linewidth=0.8, zorder=1)
         shown = np.where(coefs == 0, np.nan, coefs)
-        self.lines_ = draw_columns(ax, ks, shown, list(self.names), named, kwargs)
+        self.lines_ = _axes.draw_columns(ax, ks, shown, list(self.names), named, kwargs)
         self.line_ = None
         if self.chosen is not None:
-            self.line_ = ax.axvline(self.chosen, color=QUIET, linestyle="--", linewidth=1, zorder=1)
+            self.line_ = ax.axvline(
+                self.chosen, color=_axes.QUIET, linestyle="--", linewidth=1, zorder=1
+            )
             ax.annotate(
                 f"{self.along} = {self.chosen:g}", (self.chosen, 1),
                 xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
-                ha="center", va="bottom", color=QUIET, fontsize="small",
+                ha="center", va="bottom", color=_axes.QUIET, fontsize="small",
             )  # fmt: skip
-        label_path(ax, self.along)
+        _axes.label_path(ax, self.along)
         ax.set(ylabel="standardised coefficient")
         self.ax_, self.figure_ = ax, ax.figure
         return self

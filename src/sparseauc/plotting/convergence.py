@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._given import fitted_step
+from ._axes import fitted_step
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,33 +60,22 @@ class ConvergenceDisplay:
     name: str | None = None
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, name: str | None = None, ax: Any = None, **kwargs: Any
-    ) -> ConvergenceDisplay:
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> ConvergenceDisplay:
         """Draw the fit of a classifier.
 
         Parameters
         ----------
         estimator : estimator
             Fitted, with a ``history_``; or a pipeline that ends in one.
-        name : str, optional
-            Name of the run in the legend.
-        ax : Axes or pair of Axes, optional
-            Axes to draw on; see :meth:`plot`.
         **kwargs
-            Passed to matplotlib's ``plot`` for every line.
+            ``name`` and other parameters of :meth:`plot`.
         """
         model = fitted_step(estimator, "history_", "has no history_: it records no epochs")
-        return cls.from_history(model.history_, name=name, ax=ax, **kwargs)
+        return cls.from_history(model.history_, **kwargs)
 
     @classmethod
     def from_history(
-        cls,
-        history: Mapping[str, Sequence[float]],
-        *,
-        name: str | None = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, history: Mapping[str, Sequence[float]], *, name: str | None = None, **kwargs: Any
     ) -> ConvergenceDisplay:
         """Draw a recorded history.
 
@@ -95,8 +84,10 @@ class ConvergenceDisplay:
         history : mapping of str to sequence
             With ``epoch``, ``objective``, ``auc`` and perhaps ``validation_auc``, as a
             classifier's ``history_`` has them.
-
-        Other parameters are those of :meth:`from_estimator`.
+        name : str, optional
+            Name of the run in the legend.
+        **kwargs
+            Parameters of :meth:`plot`.
         """
         for key in ("epoch", "objective", "auc"):
             if key not in history:
@@ -110,7 +101,7 @@ class ConvergenceDisplay:
             validation_auc=history.get("validation_auc"),
             name=name,
         )
-        return display.plot(ax=ax, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ConvergenceDisplay:
         """Draw the two panels.
@@ -120,8 +111,10 @@ class ConvergenceDisplay:
         ax : Axes or pair of Axes, optional
             The panels of F and of the AUC, for instance the ``ax_`` of another display; or one
             Axes, which is divided in two. By default a new figure.
-
-        Other parameters are those of :meth:`from_estimator`.
+        name : str, optional
+            Name of the run in the legend.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
         """
         top, bottom = _two_panels(ax)
         name = self.name if name is None else name

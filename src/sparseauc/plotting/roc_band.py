@@ -11,8 +11,7 @@ from sklearn.metrics import roc_curve
 
 from ..curves import roc_band
 from ..metrics import auc, auc_confidence_interval
-from ._axes import QUIET, Reading, one_panel
-from ._given import scores_of
+from ._axes import QUIET, Reading, one_panel, scores_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -75,16 +74,7 @@ class ROCBandDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: npt.ArrayLike,
-        *,
-        band: Literal["pointwise", "simultaneous"] = "pointwise",
-        confidence: float = 0.95,
-        name: str | None = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any
     ) -> ROCBandDisplay:
         """Draw the curve of a fitted classifier on new rows.
 
@@ -95,19 +85,10 @@ class ROCBandDisplay:
         X : array-like or sparse matrix of shape (n, d)
         y : array-like of shape (n,)
             Binary labels; the one that sorts last is positive.
-        band : {"pointwise", "simultaneous"}, default="pointwise"
-        confidence : float, default=0.95
-            Level of band and interval.
-        name : str, optional
-            Name of the curve in the legend.
-        ax : matplotlib Axes, optional
-            A new figure by default.
         **kwargs
-            Passed to matplotlib's ``plot`` for the curve.
+            Other parameters of :meth:`from_predictions`.
         """
-        return cls.from_predictions(
-            y, scores_of(estimator, X), band=band, confidence=confidence, name=name, ax=ax, **kwargs
-        )
+        return cls.from_predictions(y, scores_of(estimator, X), **kwargs)
 
     @classmethod
     def from_predictions(
@@ -130,8 +111,14 @@ class ROCBandDisplay:
         y_score : array-like of shape (n,)
             Scores, higher for positives.
         band : {"pointwise", "simultaneous"}, default="pointwise"
-
-        Other parameters are those of :meth:`from_estimator`.
+        confidence : float, default=0.95
+            Level of band and interval.
+        name : str, optional
+            Name of the curve in the legend.
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        **kwargs
+            Passed to matplotlib's ``plot`` for the curve.
         """
         if band not in ("pointwise", "simultaneous"):
             raise ValueError(f"band must be 'pointwise' or 'simultaneous', got {band!r}")
@@ -155,7 +142,7 @@ class ROCBandDisplay:
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ROCBandDisplay:
         """Draw the curve, its band and the line of chance.
 
-        Other parameters are those of :meth:`from_estimator`.
+        Parameters are those of :meth:`from_predictions`.
         """
         ax = one_panel(ax, square=True)
         name = self.name if name is None else name

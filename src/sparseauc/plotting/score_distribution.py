@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from ..curves import score_bins
 from ..metrics import auc
-from ._axes import COLOURS, QUIET, one_panel
-from ._given import scores_of
+from ._axes import COLOURS, QUIET, one_panel, scores_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,7 +56,7 @@ class ScoreDistributionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: npt.ArrayLike, *, ax: Any = None, **kwargs: Any
+        cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any
     ) -> ScoreDistributionDisplay:
         """Draw the scores of a fitted classifier, and its own threshold.
 
@@ -68,15 +67,11 @@ class ScoreDistributionDisplay:
         X : array-like or sparse matrix of shape (n, d)
         y : array-like of shape (n,)
             Binary labels; the one that sorts last is positive.
-        ax : matplotlib Axes, optional
-            A new figure by default.
         **kwargs
-            Passed to matplotlib's ``hist`` for both classes.
+            Other parameters of :meth:`from_predictions`.
         """
         threshold = 0.0 if hasattr(estimator, "decision_function") else 0.5
-        return cls.from_predictions(
-            y, scores_of(estimator, X), threshold=threshold, ax=ax, **kwargs
-        )
+        return cls.from_predictions(y, scores_of(estimator, X), threshold=threshold, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -85,7 +80,6 @@ class ScoreDistributionDisplay:
         y_score: npt.ArrayLike,
         *,
         threshold: float | None = None,
-        ax: Any = None,
         **kwargs: Any,
     ) -> ScoreDistributionDisplay:
         """Draw scores.
@@ -98,8 +92,8 @@ class ScoreDistributionDisplay:
             Scores, higher for positives.
         threshold : float, optional
             Scores above it are predicted positive.
-
-        Other parameters are those of :meth:`from_estimator`.
+        **kwargs
+            Parameters of :meth:`plot`.
         """
         auc(y_true, y_score)  # which checks both
         labels = np.asarray(y_true)
@@ -110,12 +104,17 @@ class ScoreDistributionDisplay:
             threshold=threshold,
             labels=(str(classes[0]), str(classes[1])),
         )
-        return display.plot(ax=ax, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> ScoreDistributionDisplay:
         """Draw both classes and the threshold.
 
-        Other parameters are those of :meth:`from_estimator`.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        **kwargs
+            Passed to matplotlib's ``hist`` for both classes.
         """
         ax = one_panel(ax)
         scores, positive = np.asarray(self.scores), np.asarray(self.positive, np.bool_)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import QUIET, draw_columns, label_path, one_panel
-from ._given import names_of
+from ._axes import QUIET, draw_columns, label_path, names_of, one_panel
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,8 +59,6 @@ class StabilityPathDisplay:
         *,
         names: Sequence[str] | None = None,
         threshold: float = 0.6,
-        n_labels: int = 12,
-        ax: Any = None,
         **kwargs: Any,
     ) -> StabilityPathDisplay:
         """Draw the result of ``stability_selection``.
@@ -73,12 +70,8 @@ class StabilityPathDisplay:
             Names of all columns of the table; by default those of the data frame, else x0, x1 …
         threshold : float, default=0.6
             Frequency from which a column counts as stable.
-        n_labels : int, default=12
-            Largest number of stable columns to name.
-        ax : matplotlib Axes, optional
-            A new figure by default.
         **kwargs
-            Passed to matplotlib's ``plot`` for every line.
+            Parameters of :meth:`plot`.
         """
         display = cls(
             ks=result.ks,
@@ -86,12 +79,19 @@ class StabilityPathDisplay:
             names=names_of(result.columns, result.feature_names if names is None else names),
             threshold=threshold,
         )
-        return display.plot(ax=ax, n_labels=n_labels, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Any = None, *, n_labels: int = 12, **kwargs: Any) -> StabilityPathDisplay:
         """Draw the lines, the threshold, and the names of the stable columns.
 
-        Other parameters are those of :meth:`from_result`.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        n_labels : int, default=12
+            Largest number of stable columns to name.
+        **kwargs
+            Passed to matplotlib's ``plot`` for every line.
         """
         ks, table = np.asarray(self.ks), np.asarray(self.frequencies, np.float64)
         if table.ndim != 2 or table.shape[0] != ks.size:

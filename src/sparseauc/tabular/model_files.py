@@ -120,8 +120,8 @@ class SavedModel:
             If a column is wholly missing, has texts that training had not, or lies far outside the
             range of training.
         """
-        from .reading.frames import source_of
         from .reading.scoring import score_rows
+        from .reading.source import source_of
 
         found = score_rows(source_of(X, self.card), self.card)
         for warning in found.warnings:

@@ -21,7 +21,7 @@ from ..selection.table import column_table
 from .fitting import FitSettings, fit_table, refit_halves
 from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
-from .reading.frames import source_of
+from .reading.source import source_of
 from .report import build_model_report
 from .report.html import render
 from .summary import FitSummary

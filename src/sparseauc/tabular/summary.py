@@ -183,7 +183,7 @@ class FitSummary:
             "coefficients": getattr(self.classifier, "coefficients_", None),
             "cost": getattr(self.classifier, "cost_", None),
             "budget": self.settings.get("budget"),
-            "auc": None if self.nested is None else _describe_auc(self.nested),
+            "auc": self._describe_auc(),
             "training_auc": self.training_auc.auc,
             "operating_points": [point.as_dict() for point in self.operating_points],
             "calibration": getattr(self.classifier, "calibration_", None),
@@ -208,6 +208,13 @@ class FitSummary:
             "notes": list(self.notes),
             "seconds": round(self.seconds, 3),
         }
+
+    def _describe_auc(self) -> dict[str, Any] | None:
+        if self.nested is None:
+            return None
+        folds = [None if np.isnan(area) else float(area) for area in self.nested.fold_aucs]
+        sizes = [int(columns.size) for columns in self.nested.fold_columns]
+        return {**asdict(self.nested.interval), "folds": folds, "fold_sizes": sizes}
 
     def _describe_strata(self) -> dict[str, Any]:
         """The column of the strata, how many they are, and the AUC within each, if not too many."""
@@ -250,9 +257,3 @@ class FitSummary:
 def ridge_of(classifier: Any) -> float:
     """Ridge of a classifier, given or chosen; 0 without one."""
     return float(getattr(classifier, "alpha_", getattr(classifier, "alpha", 0.0)))
-
-
-def _describe_auc(nested: NestedScores) -> dict[str, Any]:
-    folds = [None if np.isnan(area) else float(area) for area in nested.fold_aucs]
-    sizes = [int(columns.size) for columns in nested.fold_columns]
-    return {**asdict(nested.interval), "folds": folds, "fold_sizes": sizes}

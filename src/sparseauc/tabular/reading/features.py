@@ -127,7 +127,16 @@ def _choose_levels(
     if not refused:
         return {}, left_out, notes
     if rule == "refuse":
-        problems.append(_text_error(source, refused))
+        named = listed([_with_example(source.frame, name) for name in refused])
+        problems.append(
+            DataError(
+                f"{len(refused)} column{'s are' if len(refused) > 1 else ' is'} not numeric: "
+                f"{named}{_hints(source, refused)}. --text auto one-hot encodes text with few "
+                "levels and drops the rest, --text drop drops all text, --exclude NAME leaves out "
+                "one column, --ids NAME uses it as row identifiers",
+                ["--text", "auto"],
+            )
+        )
         return {}, left_out, notes
     if rule == "drop":
         left_out |= dict.fromkeys(refused, "not numeric")
@@ -159,17 +168,6 @@ def _choose_levels(
         notes.append(f"dates and text with more than {most} levels left out: {quoted(unfit)}")
         notes += _nearly_numbers(source, unfit)
     return levels, left_out, notes
-
-
-def _text_error(source: Source, refused: list[str]) -> DataError:
-    named = listed([_with_example(source.frame, name) for name in refused])
-    return DataError(
-        f"{len(refused)} column{'s are' if len(refused) > 1 else ' is'} not numeric: "
-        f"{named}{_hints(source, refused)}. --text auto one-hot encodes text with few levels and "
-        "drops the rest, --text drop drops all text, --exclude NAME leaves out one column, --ids "
-        "NAME uses it as row identifiers",
-        ["--text", "auto"],
-    )
 
 
 def _hints(source: Source, names: Sequence[str]) -> str:

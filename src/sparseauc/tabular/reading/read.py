@@ -7,23 +7,22 @@ import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from . import binary, matrices
-from .excel import read_excel
+from . import formats
 from .source import COMPRESSIONS, MOST_BYTES, DataError, Source, read_by
 from .text import read_text
 
 READERS: dict[str, Callable[[Path], Source]] = {
-    ".libsvm": matrices.read_libsvm,
-    ".svmlight": matrices.read_libsvm,
-    ".svm": matrices.read_libsvm,
-    ".mtx": matrices.read_mtx,
-    ".h5ad": matrices.read_h5ad,
-    ".parquet": binary.read_parquet,
-    ".pq": binary.read_parquet,
-    ".feather": binary.read_arrow,
-    ".arrow": binary.read_arrow,
-    ".ipc": binary.read_arrow,
-    ".arrows": binary.read_arrow,
+    ".libsvm": formats.read_libsvm,
+    ".svmlight": formats.read_libsvm,
+    ".svm": formats.read_libsvm,
+    ".mtx": formats.read_mtx,
+    ".h5ad": formats.read_h5ad,
+    ".parquet": formats.read_parquet,
+    ".pq": formats.read_parquet,
+    ".feather": formats.read_arrow,
+    ".arrow": formats.read_arrow,
+    ".ipc": formats.read_arrow,
+    ".arrows": formats.read_arrow,
 }
 # First bytes of formats that are met under other names.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -100,9 +99,9 @@ def read_source(
     compressed = path.suffix.lower() in COMPRESSIONS
     suffix = signed or (path.with_suffix("") if compressed else path).suffix.lower()
     if suffix == ".npz":
-        return matrices.read_npz(path, target)
+        return formats.read_npz(path, target)
     if suffix == ".xlsx":
-        return read_excel(path)
+        return formats.read_excel(path)
     if start.startswith(b"PK\x03\x04") and path.suffix.lower() != ".zip":
         raise DataError(
             f"{path.name} is a zip archive or a spreadsheet: name it .csv.zip or .xlsx if it is "
@@ -111,7 +110,7 @@ def read_source(
     if suffix == ".xls":
         raise DataError(f"{path.name} is Excel's old format: save it as .xlsx or CSV")
     read = READERS.get(suffix)
-    if compressed and read not in (None, matrices.read_mtx):
+    if compressed and read not in (None, formats.read_mtx):
         raise DataError(f"{path.name}: unpack it first, only text is read compressed")
     if read is not None:
         return read(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,11 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import scipy.sparse as sp
 
 from ..._text import did_you_mean, quoted, shortened
-from ..scorecard import Mark
+from ..scorecard import Mark, ScoreCard
+from .columns import is_sparse
 
 # Text of more bytes than this, unpacked, is read only if asked for: a small archive, or a device,
 # may hold more than fits into memory.
@@ -82,10 +85,68 @@ class Source:
     marks: Mapping[str, Marks] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        _check_names(self.frame.column_names, self.name)
+        _check_names(self.matrix_columns.tolist(), self.name)
+
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.frame.num_rows if self.matrix is None else self.matrix.shape[0])
+
+
+def _check_names(names: Sequence[str], file: str) -> None:
+    """Refuse duplicate names, and names that cannot be written."""
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if re.search("[\0\ud800-\udfff]", name):
+            raise DataError(
+                f"{file} has a column named {name!r}, with characters that cannot be written to "
+                "text files: rename it"
+            )
+        if name in seen:
+            raise DataError(
+                f"{file} has two columns named {name!r} (columns {seen[name]} and {place}): "
+                "rename one"
+            )
+        seen[name] = place
+
+
+def source_of(X: Any, card: ScoreCard | None = None) -> Source:
+    """Return a data frame of any kind as a source, or an array of all columns of a card.
+
+    Of a frame, the columns that the card uses are taken, by name; without a card, all.
+    """
+    if isinstance(X, pa.Table):
+        return Source("X", X)
+    if hasattr(X, "to_arrow"):  # polars
+        return Source("X", X.to_arrow())
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        return _from_pandas(X, card)
+    matrix = sp.csr_array(X) if is_sparse(X) else np.asarray(X)
+    if card is None or matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        also = "" if card is None else ", or a matrix of numbers"
+        raise DataError(f"X must be a data frame{also}")
+    if matrix.shape[1] != len(card.columns):
+        raise DataError(
+            f"X has {matrix.shape[1]} columns, but the model was fitted to {len(card.columns)}"
+        )
+    return Source("X", pa.table({}), matrix=matrix, matrix_columns=np.array(card.columns))
+
+
+def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
+    names = [str(name) for name in X.columns]
+    used = set(names) if card is None else {term.column for term in card.terms}
+    columns = []
+    for place, name in enumerate(names):
+        if name not in used:
+            columns.append(pa.nulls(len(X)))  # not looked at, but named where another is sought
+            continue
+        try:
+            columns.append(pa.Array.from_pandas(X.iloc[:, place]))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise DataError(f"X: {name!r} holds values of several types: {error}") from error
+    return Source("X", pa.Table.from_arrays(columns, names))
 
 
 def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:

@@ -62,7 +62,11 @@ def read_text(
     text, found_encoding = decode(data, encoding, path.name)
     notes = [] if found_encoding in ("utf-8", "ascii") else [f"read as {found_encoding}"]
 
-    _refuse_other_formats(text, path.name)
+    start, end = text[:1000].lstrip().lower(), text[-1000:].rstrip()
+    if start.startswith(("<!doctype", "<html", "<?xml")):
+        raise DataError(f"{path.name} is a web page or XML, not a table: save the table as CSV")
+    if start.startswith(("{", "[")) and end.endswith(("}", "]")):
+        raise DataError(f"{path.name} is JSON, not a table: save the table as CSV or Parquet")
     named = None
     if separator_line := re.match(r"sep=([,;|:\t ])\r?\n", text):  # as spreadsheets write it
         text, named = text[separator_line.end() :], separator_line[1]
@@ -119,15 +123,6 @@ def _wide_without_mark(data: bytes) -> str | None:
     if pairs and even > 0.6 * pairs and odd < 0.1 * pairs:
         return "utf-16-be"
     return None
-
-
-def _refuse_other_formats(text: str, name: str) -> None:
-    """Refuse HTML, XML and JSON."""
-    start, end = text[:1000].lstrip().lower(), text[-1000:].rstrip()
-    if start.startswith(("<!doctype", "<html", "<?xml")):
-        raise DataError(f"{name} is a web page or XML, not a table: save the table as CSV")
-    if start.startswith(("{", "[")) and end.endswith(("}", "]")):
-        raise DataError(f"{name} is JSON, not a table: save the table as CSV or Parquet")
 
 
 def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
@@ -322,7 +317,6 @@ def _name_columns(path: Path, frame: pa.Table, notes: list[str], marks: dict[str
         frame, names = frame.remove_column(0), names[1:]
         notes.append("the first column has no name and is read as row names")
     names = [name or f"column {place}" for place, name in enumerate(names, start=1)]
-    check_names(names, path.name)
     return Source(
         path.name,
         frame.rename_columns(names),
@@ -330,21 +324,3 @@ def _name_columns(path: Path, frame: pa.Table, notes: list[str], marks: dict[str
         marks={name: mark for name, mark in marks.items() if name},
         notes=tuple(notes),
     )
-
-
-def check_names(names: Sequence[str], file: str) -> None:
-    """Refuse duplicate names, and names that cannot be written."""
-    for name in names:
-        if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
-            raise DataError(
-                f"{file} has a column named {name!r}, with characters that cannot be written to "
-                "text files: rename it"
-            )
-    seen: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
-        if name in seen:
-            raise DataError(
-                f"{file} has two columns named {name!r} (columns {seen[name]} and {place}): "
-                "rename one"
-            )
-        seen[name] = place

@@ -109,9 +109,8 @@ class Table:
         Name of each row's stratum: only pairs of one stratum count.
     strata_column : str, optional
         Name of the column they come from.
-    row_ids : ndarray of shape (n,), optional
     ids : str, optional
-        Name of the column they come from.
+        Name of the column of row identifiers.
     missing : dict of str to int
         Number of missing values of each column that has any.
     imputation : {"median", "mean"}, optional
@@ -133,7 +132,6 @@ class Table:
     groups: npt.NDArray[np.int64] | None = None
     strata: Labels | None = None
     strata_column: str | None = None
-    row_ids: Labels | None = None
     ids: str | None = None
     missing: dict[str, int] = field(default_factory=dict)
     imputation: Literal["median", "mean"] | None = None
@@ -183,7 +181,8 @@ def training_table(source: Source, rules: Rules) -> Table:
 
     groups = _read_complete_column(source, rules.groups, "--groups", rows)
     strata = _read_complete_column(source, rules.strata, "--strata", rows)
-    row_ids = source.row_ids if rules.ids is None else _read_column(source, rules.ids, "--ids")
+    if rules.ids is not None:
+        _read_column(source, rules.ids, "--ids")  # which refuses one that is not there
     known = [*source.frame.column_names, *source.matrix_columns.tolist()]
     for name in rules.exclude:
         if name not in known:
@@ -196,7 +195,9 @@ def training_table(source: Source, rules: Rules) -> Table:
     X = X if rows.size == labels.size else X[rows]
     _refuse_infinite(X, inputs, problems)
     gaps = entries_where(X, np.isnan)
-    missing = count_by_column(gaps.sum(axis=0), inputs)
+    counts = gaps.sum(axis=0)
+    holes = [(inputs[j].column, int(counts[j])) for j in np.flatnonzero(counts).tolist()]
+    missing = dict(sorted(holes, key=lambda hole: -hole[1]))
     shown = listed([f"{name!r} ({count})" for name, count in missing.items()])
     if missing and rules.missing == "refuse":
         problems.append(
@@ -213,7 +214,12 @@ def training_table(source: Source, rules: Rules) -> Table:
         options = [option for problem in problems for option in problem.options]
         raise DataError(f"{len(problems)} problems:{told}", options)
     if not inputs:
-        raise _no_columns_error(source, target)
+        if source.frame.num_columns == 1:
+            raise DataError(
+                f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. "
+                "If fields are not separated by comma, semicolon, tab or bar, give --delimiter"
+            )
+        raise DataError(f"{source.name} has no numeric column except {target!r}")
     warnings += warn_of_gaps(gaps, y == 1, inputs)
     X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
     y, rows = y[kept], rows[kept]
@@ -243,7 +249,6 @@ def training_table(source: Source, rules: Rules) -> Table:
         else np.unique(groups[kept].astype(np.str_), return_inverse=True)[1],
         strata=None if strata is None else strata[kept],
         strata_column=rules.strata,
-        row_ids=None if row_ids is None else labels_as_text(row_ids[rows].tolist()),
         ids=rules.ids,
         missing=missing,
         imputation=rules.missing if rules.missing in ("median", "mean") else None,
@@ -340,21 +345,15 @@ def _code_classes(
                 )
             )
     else:
-        chosen = _find_class(positive, classes, named, target)
+        # 1.0 may be written for 1, and true for True.
+        meant = label_key(positive).lower()
+        alike = [label for label in classes if label_key(label).lower() == meant]
+        if positive not in classes and len(alike) != 1:
+            raise DataError(f"--positive: {target!r} has no class {positive!r}; there are {named}")
+        chosen = positive if positive in classes else alike[0]
     rest = [label for label in classes if label != chosen]
     negative = rest[0] if len(rest) == 1 else f"not {chosen}"
     return (labels == chosen).astype(np.int64), negative, chosen
-
-
-def _find_class(positive: str, classes: list[str], named: str, target: str) -> str:
-    """The class asked for, allowing 1.0 for 1 and true for True."""
-    if positive in classes:
-        return positive
-    meant = label_key(positive).lower()
-    alike = [label for label in classes if label_key(label).lower() == meant]
-    if len(alike) != 1:
-        raise DataError(f"--positive: {target!r} has no class {positive!r}; there are {named}")
-    return alike[0]
 
 
 def _read_column(source: Source, name: str, option: str) -> Labels:
@@ -384,15 +383,6 @@ def _read_complete_column(
     return found
 
 
-def _no_columns_error(source: Source, target: str) -> DataError:
-    if source.frame.num_columns == 1:
-        return DataError(
-            f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. If "
-            "fields are not separated by comma, semicolon, tab or bar, give --delimiter"
-        )
-    return DataError(f"{source.name} has no numeric column except {target!r}")
-
-
 def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError]) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(X.data if is_sparse(X) else X, dtype=np.float64)):
@@ -408,12 +398,6 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
                 [part for name in names for part in ("--exclude", name)],
             )
         )
-
-
-def count_by_column(counts: npt.NDArray[np.int64], inputs: Sequence[Input]) -> dict[str, int]:
-    """Number of missing values of each of the file's columns that has any, largest first."""
-    by_column = {inputs[j].column: int(counts[j]) for j in np.flatnonzero(counts).tolist()}
-    return dict(sorted(by_column.items(), key=lambda item: -item[1]))
 
 
 def _settle_missing(

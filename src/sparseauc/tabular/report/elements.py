@@ -8,12 +8,20 @@ plotting or templating library.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
+import numpy as np
 import pandas as pd
 
+CELL_COLUMNS = (
+    "method", "in_paper", "group", "column", "mean", "se", "std", "n", "failed", "printed",
+    "printed_std", "difference",
+)  # fmt: skip
+STYLES = ("line", "dashed", "points", "steps", "bars")
+# Safe as the stem of a file on any system and as an anchor in any browser.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 # A link to a place on the same page, as Markdown writes it.
 LINK = re.compile(r"\[([^\]]+)\]\(#([\w-]+)\)")
 
@@ -163,6 +171,11 @@ class Section:
     heading: str
     elements: Sequence[Element]
 
+    @property
+    def anchor(self) -> str:
+        """Its place on the page; a table in it may well have the same name."""
+        return f"section-{self.name}"
+
 
 @dataclass(frozen=True)
 class Report:
@@ -184,3 +197,71 @@ class Report:
     sections: Sequence[Section]
     facts: dict[str, str] = field(default_factory=dict)
     glance: dict[str, str] = field(default_factory=dict)
+
+    def elements(self) -> Iterator[Element]:
+        """Go through all elements in their order."""
+        for section in self.sections:
+            yield from section.elements
+
+
+def check(report: Report) -> None:
+    """Refuse a report of which a page or a file would come out wrong."""
+    seen: dict[str, str] = {}
+    for section in report.sections:
+        _check_name(section.name, section.anchor, f"section {section.heading!r}", seen)
+        for element in section.elements:
+            if not isinstance(element, get_args(Element)):
+                raise TypeError(
+                    f"section {section.name!r} holds a {type(element).__name__}; sections are made "
+                    "of Comparison, Listing, Figure, Note and Code"
+                )
+            if isinstance(element, Comparison | Listing | Figure):
+                what = "figure" if isinstance(element, Figure) else "table"
+                _check_name(element.name, element.name, f"{what} {element.title!r}", seen)
+            if isinstance(element, Comparison):
+                _check_comparison(element)
+            elif isinstance(element, Figure):
+                _check_figure(element)
+            elif isinstance(element, Note) and element.kind not in ("plain", "caution", "finding"):
+                raise ValueError(f"a note of section {section.name!r} is of kind {element.kind!r}")
+
+
+def _check_name(name: str, anchor: str, what: str, seen: dict[str, str]) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{what} is named {name!r}: a name starts with a letter and goes on with letters, "
+            "digits, - and _, because files and links are called after it"
+        )
+    # Not every file system tells A from a.
+    if anchor.lower() in seen:
+        raise ValueError(f"{what} has the name of {seen[anchor.lower()]}: {name!r}")
+    seen[anchor.lower()] = what
+
+
+def _check_comparison(comparison: Comparison) -> None:
+    missing = [name for name in CELL_COLUMNS if name not in comparison.cells.columns]
+    if missing:
+        raise ValueError(f"table {comparison.name!r} lacks the columns {', '.join(missing)}")
+    twice = comparison.cells.duplicated(["method", "group", "column"])
+    if twice.any():
+        first = comparison.cells.loc[twice].iloc[0]
+        raise ValueError(
+            f"table {comparison.name!r} has two cells of method {first['method']!r}, group "
+            f"{first['group']!r}, column {first['column']!r}"
+        )
+
+
+def _check_figure(figure: Figure) -> None:
+    if not figure.panels:
+        raise ValueError(f"figure {figure.name!r} has no panel")
+    for panel in figure.panels:
+        for series in panel.series if isinstance(panel, Panel) else ():
+            where = f"series {series.label!r} of figure {figure.name!r}"
+            if series.style not in STYLES:
+                raise ValueError(f"{where} has the style {series.style!r}, not one of {STYLES}")
+            error: Any = series.error
+            both = isinstance(error, tuple) and len(error) == 2 and np.ndim(error[0])
+            given: list[tuple[str, Any]] = [("y", series.y), ("text", series.text)]
+            for name, values in given + [("error", end) for end in (error if both else [error])]:
+                if values is not None and len(values) != len(series.x):
+                    raise ValueError(f"{where} has {len(series.x)} x and {len(values)} {name}")

@@ -10,7 +10,6 @@ import pandas as pd
 
 from ..._text import spreadsheet_safe
 from . import drawing
-from .checks import elements, section_anchor
 from .elements import LINK, Code, Comparison, Figure, Listing, Note, Panel, Report
 from .palette import slots
 from .tables import NOTHING, Cell, columns, grid, key
@@ -26,9 +25,9 @@ def files(report: Report) -> dict[str, bytes]:
     The same report gives the same bytes.
     """
     made: dict[str, bytes] = {}
-    drawn = [element for element in elements(report) if isinstance(element, Figure)]
+    drawn = [element for element in report.elements() if isinstance(element, Figure)]
     looks = slots(drawn)
-    for element in elements(report):
+    for element in report.elements():
         if isinstance(element, Comparison | Listing):
             made[f"tables/{element.name}.csv"] = to_csv(element).encode()
             made[f"tables/{element.name}.md"] = to_markdown(element).encode()
@@ -76,7 +75,7 @@ def report_to_markdown(report: Report) -> str:
     """Write the whole report as one Markdown text; figures are pictures that stand beside it."""
     parts = [f"# {_escaped(report.title)}", *_paragraphs(report.lead)]
     for section in report.sections:
-        parts += [_anchor(section_anchor(section.name)), f"## {_escaped(section.heading)}"]
+        parts += [_anchor(section.anchor), f"## {_escaped(section.heading)}"]
         for element in section.elements:
             if isinstance(element, Note):
                 parts += _paragraphs(element.text)

@@ -10,8 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from . import drawing, palette
-from .checks import check, elements, section_anchor
-from .elements import LINK, Comparison, Figure, Listing, Report
+from .elements import LINK, Comparison, Figure, Listing, Report, check
 from .files import figure_to_csv, to_csv
 from .tables import columns, grid, key
 
@@ -27,7 +26,7 @@ def render(report: Report, *, files: bool = False) -> str:
     The same report gives the same page.
     """
     check(report)
-    looks = palette.slots(element for element in elements(report) if isinstance(element, Figure))
+    looks = palette.slots(element for element in report.elements() if isinstance(element, Figure))
     page = _environment().get_template("page.html.j2")
     themes = {"light": palette.LIGHT, "dark": palette.DARK}
     return page.render(report=report, files=files, looks=looks, themes=themes)
@@ -46,8 +45,8 @@ def _environment() -> Environment:
         "words": _words, "linked": _linked, "breakable": _breakable, "paragraphs": _paragraphs,
     }  # fmt: skip
     environment.globals |= {
-        "kind_of": lambda element: type(element).__name__, "section_anchor": section_anchor,
-        "grid": grid, "key": key, "columns": columns, "drawing": drawing, "csv_link": _csv_link,
+        "kind_of": lambda element: type(element).__name__, "grid": grid, "key": key,
+        "columns": columns, "drawing": drawing, "csv_link": _csv_link,
     }  # fmt: skip
     return environment
 

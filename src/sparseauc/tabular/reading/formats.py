@@ -1,9 +1,12 @@
-"""Reading files that hold a matrix rather than columns: LIBSVM, .npz, .mtx and .h5ad."""
+"""Readers of all formats but text: Parquet, Arrow and Excel have columns, the others a matrix."""
 
 from __future__ import annotations
 
+import json
 import warnings
+import zipfile
 from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +18,108 @@ import scipy.sparse as sp
 from ..._optional import import_optional
 from ..._text import quoted
 from .columns import is_sparse
-from .source import DataError, Source, file_bytes, read_by
-from .text import check_names
+from .source import MOST_BYTES, DataError, Source, file_bytes, read_by
+from .text import MISSING
 
 # What the arrays of an .npz file are commonly called.
 _NAMES_KEYS = ("columns", "feature_names", "names", "genes")
 
 # More rows than this would be a slip of the pen, and memory for their places is asked for at once.
 MOST_ROWS = 50_000_000
+
+
+def read_parquet(path: Path) -> Source:
+    """Read a Parquet file."""
+    import pyarrow.parquet as pq
+
+    with read_by("pyarrow", path, "Parquet"):
+        # As a file: read_table would take a folder or a name with "key=value" for a data set.
+        with pq.ParquetFile(path) as file:
+            # Threads of pyarrow that are still there when Python ends may abort it.
+            frame = file.read(use_threads=False)
+        return _check_frame(path, frame)
+
+
+def read_arrow(path: Path) -> Source:
+    """Read an Arrow IPC file or stream; Feather, since its version 2, is the former."""
+    kind = "Feather" if path.suffix.lower() == ".feather" else "Arrow"
+    serial = pa.ipc.IpcReadOptions(use_threads=False)
+    with read_by("pyarrow", path, kind):
+        data = path.read_bytes()
+        if data.startswith(b"FEA1"):
+            raise DataError(f"{path.name} is Feather of version 1, long outdated: save it again")
+        if data.startswith(b"ARROW1"):
+            frame = pa.ipc.open_file(data, options=serial).read_all()
+        else:
+            frame = pa.ipc.open_stream(data, options=serial).read_all()
+        return _check_frame(path, frame)
+
+
+def _check_frame(path: Path, frame: pa.Table) -> Source:
+    """Refuse damaged columns before anything reads past their end; set row names aside."""
+    frame.validate(full=True)
+    if frame.num_rows == 0:
+        raise DataError(f"{path.name} has no rows")
+    row_ids = None
+    written_by_pandas = (frame.schema.metadata or {}).get(b"pandas", b"{}")
+    for name in json.loads(written_by_pandas).get("index_columns", []):
+        if isinstance(name, str) and name in frame.column_names:
+            row_ids = np.asarray(frame.column(name).to_pylist(), dtype=object)
+            frame = frame.drop_columns([name])
+    return Source(path.name, frame, row_ids=row_ids)
+
+
+def read_excel(path: Path) -> Source:
+    """Read the only sheet of an ``.xlsx`` file that is not empty."""
+    import openpyxl
+
+    with read_by("openpyxl", path, "Excel"):
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
+                raise DataError(f"{path.name} would unpack to more than {MOST_BYTES} bytes")
+        # Values as Excel last computed them, not formulas; read-only streams the rows.
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheets = {sheet.title: _read_rows(sheet) for sheet in book.worksheets}
+        book.close()
+        sheets = {title: rows for title, rows in sheets.items() if rows}
+        if not sheets:
+            raise DataError(f"{path.name} is empty")
+        if len(sheets) > 1:
+            raise DataError(
+                f"{path.name} has {len(sheets)} sheets, {quoted(sheets, 20)}: save the one to read "
+                "as a file"
+            )
+        ((_, (header, *rows)),) = sheets.items()
+        names, columns = [], []
+        for place, (name, *values) in enumerate(zip_longest(header, *rows), start=1):
+            names.append(f"column {place}" if name is None else str(name).strip())
+            columns.append(_make_column(values))
+        if not rows:
+            raise DataError(f"{path.name} has a header and no rows")
+    return Source(path.name, pa.Table.from_arrays(columns, names))
+
+
+def _read_rows(sheet: Any) -> list[list[Any]]:
+    """Cells by row, without the empty rows and columns that formatting leaves behind."""
+    rows = []
+    for cells in sheet.iter_rows(values_only=True):
+        row = [None if value in MISSING else value for value in cells]
+        while row and row[-1] is None:
+            row.pop()
+        rows.append(row)
+    while rows and not rows[-1]:
+        rows.pop()
+    return rows
+
+
+def _make_column(values: list[Any]) -> Any:
+    """A column of one type; of several types, as text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        return pa.array(values, pa.float64())
+    if len(kinds) <= 1:
+        return pa.array(values)
+    return pa.array([None if value is None else str(value) for value in values])
 
 
 def read_libsvm(path: Path) -> Source:
@@ -147,7 +244,6 @@ def read_h5ad(path: Path) -> Source:
                 f"{path.name} has two columns named {name!r}: use var_names_make_unique() and "
                 "save it again"
             )
-    check_names(names.tolist(), path.name)
     return Source(path.name, frame, matrix=matrix, matrix_columns=names, row_ids=row_ids)
 
 
@@ -159,7 +255,6 @@ def _make_source(
     *,
     absent_is_zero: bool = False,
 ) -> Source:
-    check_names(names.tolist(), path.name)
     if min(matrix.shape) == 0:
         raise DataError(f"{path.name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns")
     return Source(
