@@ -1,7 +1,5 @@
 """The command ``sparseauc``. Each command imports what it needs when it runs, to start quickly."""
 
-from __future__ import annotations
-
 from importlib.metadata import entry_points
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Expected failures become one sentence and an exit code; a traceback means a bug."""
 
-from __future__ import annotations
-
 import json
 from enum import IntEnum
 from functools import partial

@@ -1,7 +1,5 @@
 """Print results: the same after fitting and from a model file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

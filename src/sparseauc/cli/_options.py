@@ -1,7 +1,5 @@
 """Options that several commands share, in groups."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass

@@ -1,7 +1,5 @@
 """Output files: checked before any work, and written all or none."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """Reading tables and model files for commands."""
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 import sys

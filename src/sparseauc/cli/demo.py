@@ -3,8 +3,6 @@
 A second, short part runs Algorithm 1 of the paper on its own simulation.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """``sparseauc export``: a model for other programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """``sparseauc show``: what is in a model file."""
 
-from __future__ import annotations
-
 import io
 import json
 from contextlib import redirect_stdout

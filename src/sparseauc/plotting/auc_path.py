@@ -1,10 +1,8 @@
 """Cross-validated AUC against the number of columns, or against money."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +69,7 @@ class AUCPathDisplay:
     along: str = "k"
 
     @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> AUCPathDisplay:
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
         """Draw the search of a ``SparseAUCClassifierCV``.
 
         Parameters
@@ -100,7 +98,7 @@ class AUCPathDisplay:
         chosen_auc: float | None = None,
         name: str | None = None,
         **kwargs: Any,
-    ) -> AUCPathDisplay:
+    ) -> Self:
         """Draw a table of validation scores.
 
         Parameters
@@ -128,7 +126,7 @@ class AUCPathDisplay:
         )
         return display.plot(**kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> AUCPathDisplay:
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the line, its band and the marks.
 
         Parameters

@@ -1,10 +1,8 @@
 """Coefficients against the number of columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +57,7 @@ class CoefficientPathDisplay:
     along: str = "k"
 
     @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> CoefficientPathDisplay:
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
         """Draw the path of a ``SparseAUCClassifierCV``, at the ridge it chose.
 
         Parameters
@@ -88,7 +86,7 @@ class CoefficientPathDisplay:
         names: Sequence[str] | None = None,
         chosen: float | None = None,
         **kwargs: Any,
-    ) -> CoefficientPathDisplay:
+    ) -> Self:
         """Draw a path.
 
         Parameters
@@ -124,7 +122,7 @@ class CoefficientPathDisplay:
         )
         return display.plot(**kwargs)
 
-    def plot(self, ax: Any = None, *, n_labels: int = 8, **kwargs: Any) -> CoefficientPathDisplay:
+    def plot(self, ax: Any = None, *, n_labels: int = 8, **kwargs: Any) -> Self:
         """Draw the lines and name those with the largest coefficients.
 
         Parameters

@@ -1,10 +1,8 @@
 """The objective and the training AUC, epoch by epoch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +58,7 @@ class ConvergenceDisplay:
     name: str | None = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> ConvergenceDisplay:
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
         """Draw the fit of a classifier.
 
         Parameters
@@ -76,7 +74,7 @@ class ConvergenceDisplay:
     @classmethod
     def from_history(
         cls, history: Mapping[str, Sequence[float]], *, name: str | None = None, **kwargs: Any
-    ) -> ConvergenceDisplay:
+    ) -> Self:
         """Draw a recorded history.
 
         Parameters
@@ -103,7 +101,7 @@ class ConvergenceDisplay:
         )
         return display.plot(**kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ConvergenceDisplay:
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the two panels.
 
         Parameters

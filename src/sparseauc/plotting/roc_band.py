@@ -1,9 +1,7 @@
 """The ROC curve with a confidence band."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -73,9 +71,7 @@ class ROCBandDisplay:
     thresholds: npt.ArrayLike | None = None
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any
-    ) -> ROCBandDisplay:
+    def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any) -> Self:
         """Draw the curve of a fitted classifier on new rows.
 
         Parameters
@@ -101,7 +97,7 @@ class ROCBandDisplay:
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> ROCBandDisplay:
+    ) -> Self:
         """Draw the curve of scores.
 
         Parameters
@@ -139,7 +135,7 @@ class ROCBandDisplay:
         )  # fmt: skip
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ROCBandDisplay:
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the curve, its band and the line of chance.
 
         Parameters are those of :meth:`from_predictions`.

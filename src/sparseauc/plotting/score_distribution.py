@@ -1,9 +1,7 @@
 """The distribution of scores by class."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -55,9 +53,7 @@ class ScoreDistributionDisplay:
     labels: tuple[str, str] = ("negative", "positive")
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any
-    ) -> ScoreDistributionDisplay:
+    def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any) -> Self:
         """Draw the scores of a fitted classifier, and its own threshold.
 
         Parameters
@@ -81,7 +77,7 @@ class ScoreDistributionDisplay:
         *,
         threshold: float | None = None,
         **kwargs: Any,
-    ) -> ScoreDistributionDisplay:
+    ) -> Self:
         """Draw scores.
 
         Parameters
@@ -106,7 +102,7 @@ class ScoreDistributionDisplay:
         )
         return display.plot(**kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> ScoreDistributionDisplay:
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw both classes and the threshold.
 
         Parameters

@@ -1,10 +1,8 @@
 """Selection frequencies against the number of columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +58,7 @@ class StabilityPathDisplay:
         names: Sequence[str] | None = None,
         threshold: float = 0.6,
         **kwargs: Any,
-    ) -> StabilityPathDisplay:
+    ) -> Self:
         """Draw the result of ``stability_selection``.
 
         Parameters
@@ -81,7 +79,7 @@ class StabilityPathDisplay:
         )
         return display.plot(**kwargs)
 
-    def plot(self, ax: Any = None, *, n_labels: int = 12, **kwargs: Any) -> StabilityPathDisplay:
+    def plot(self, ax: Any = None, *, n_labels: int = 12, **kwargs: Any) -> Self:
         """Draw the lines, the threshold, and the names of the stable columns.
 
         Parameters

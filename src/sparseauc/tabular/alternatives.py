@@ -1,7 +1,5 @@
 """Replacements of chosen columns, and lists that are nearly as good."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Score cards of fitted models: an imputer and a scaler are folded into the coefficients."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +11,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Array
 from ..estimators import SparseLinearClassifier
-from .scorecard import Calibration, ColumnType, Floats, Input, ScoreCard, Term
+from .scorecard import Calibration, ColumnType, Input, ScoreCard, Term
 
 
 def make_card(
@@ -94,9 +93,7 @@ def make_card(
     return card
 
 
-def _fold_steps(
-    before: Sequence[Any], chosen: npt.NDArray[np.intp]
-) -> tuple[Floats, Floats, Floats]:
+def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
     """Slope and offset with which values reach the classifier, and fills, NaN if there are none."""
     slope, offset = np.ones(chosen.size), np.zeros(chosen.size)
     fills = np.full(chosen.size, np.nan)

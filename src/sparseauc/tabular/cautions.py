@@ -1,7 +1,5 @@
 """Cautions about a fitted list: the same in the terminal, JSON, report and notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every method is scaled, imputed and tuned within the training rows of an outer fold.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Sequence

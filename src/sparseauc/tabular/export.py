@@ -3,8 +3,6 @@
 All three compute what :meth:`ScoreCard.scores` does, from the chosen columns alone.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable

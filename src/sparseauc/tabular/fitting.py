@@ -1,7 +1,5 @@
 """From a table to a validated short list: ``sparseauc fit`` as a function."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -13,6 +11,7 @@ import numpy.typing as npt
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
+from .._types import Indices
 from ..curves import fit_calibration
 from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
 from ..moments import ColumnError
@@ -24,7 +23,7 @@ from ..selection.table import column_table
 from ..strata import StrataWarning
 from .card_making import fill_gaps, steps_of
 from .folds import Progress, Rows, outer_splits, score_folds, stratified_folds
-from .limits import Indices, limits_for, places_of
+from .limits import limits_for, places_of
 from .reading import DataError, Table
 from .summary import FitSummary, ridge_of
 

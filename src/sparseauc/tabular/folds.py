@@ -1,7 +1,5 @@
 """Folds of a table, and scores of its rows by models fitted without them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._text import did_you_mean
+from .._types import Indices
 from ..path.limits import with_limits
 from ..solvers.restrictions import Restrictions
 from .reading import DataError, Table
@@ -19,8 +19,6 @@ from .reading.source import unknown_column_error
 
 if TYPE_CHECKING:
     from .fitting import FitSettings
-
-Indices = npt.NDArray[np.int64]
 
 _SIGNS = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1, "−": -1, "−1": -1, "0": 0}
 

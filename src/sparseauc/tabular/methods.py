@@ -3,8 +3,6 @@
 Importing this module is cheap: estimators are imported when one is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Reports from Python: on a data frame, or on a fitted model."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence

@@ -4,19 +4,17 @@ Model files keep the card as plain JSON, and exports are made from it. It holds 
 only; nothing in it is ever executed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-Floats = npt.NDArray[np.float64]
+from .._types import Array
+
 Kind = Literal["number", "boolean", "text"]
 Mark = Literal[".", ","]
 
@@ -144,13 +142,13 @@ class ScoreCard:
     types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
     calibration: Calibration | None = None
 
-    def with_cuts(self, values: Floats) -> Floats:
+    def with_cuts(self, values: Array) -> Array:
         """Numbers as the terms take them: 1 or 0 where a term asks if they are above a cut."""
         cuts = np.array([np.nan if one.above is None else one.above for one in self.terms])
-        taken: Floats = np.where(np.isnan(cuts) | np.isnan(values), values, values > cuts)
+        taken: Array = np.where(np.isnan(cuts) | np.isnan(values), values, values > cuts)
         return taken
 
-    def scores(self, values: Floats) -> Floats:
+    def scores(self, values: Array) -> Array:
         """Score rows given the numbers of the terms, (n, n_terms), NaN where missing.
 
         Raises
@@ -162,13 +160,13 @@ class ScoreCard:
         filled = np.where(np.isnan(values), fills, self.with_cuts(values))
         coefficients = np.array([term.coefficient for term in self.terms], np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores: Floats = filled @ coefficients + self.intercept
+            scores: Array = filled @ coefficients + self.intercept
         beyond = np.flatnonzero(~np.isfinite(scores) & ~np.isnan(filled).any(axis=1))
         if beyond.size:
             raise ValueError(f"the score of row {beyond[0] + 1} overflows")
         return scores
 
-    def probabilities(self, scores: Floats) -> Floats:
+    def probabilities(self, scores: Array) -> Array:
         """Turn scores into probabilities of the positive class; NaN stays NaN.
 
         Raises
@@ -179,7 +177,7 @@ class ScoreCard:
         if self.calibration is None:
             raise ValueError("the model has no probabilities")
         how = self.calibration
-        probabilities: Floats = expit(how.slope * scores + how.intercept)
+        probabilities: Array = expit(how.slope * scores + how.intercept)
         return probabilities
 
     @property
@@ -227,7 +225,7 @@ class ScoreCard:
         return content
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> ScoreCard:
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Undo :meth:`as_dict`; raises KeyError, TypeError or ValueError on anything else."""
         return cls(**_read_fields(cls, content))
 

@@ -1,16 +1,14 @@
 """Everything known about a fitted table, for reports, model files and the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from .._types import Floats
 from ..estimators import SparseAUCClassifier, SparseLinearClassifier
 from ..metrics import AUCInterval, auc_by_k, auc_confidence_interval
 from ..operating_points import OperatingPoint, operating_points
@@ -25,8 +23,6 @@ from .reading import Table
 from .reading.columns import dense_column
 from .scorecard import ScoreCard
 from .validation import GroupResult, judge_groups
-
-Floats = npt.NDArray[np.floating]
 
 # Strata beyond which the AUC within each is no more than noise, as in matched sets.
 _MOST_STRATA = 50

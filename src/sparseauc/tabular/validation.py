@@ -1,7 +1,5 @@
 """Validate a model on new rows, such as those of another hospital or year."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -12,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import norm
 
+from .._types import Array, Mask
 from ..curves import fit_logistic
 from ..metrics import AUCInterval, auc_confidence_interval
 from ..operating_points import OperatingPoint, judge_threshold
@@ -19,7 +18,7 @@ from ..selection.confidence import auc_within
 from .cautions import warn_of_chance
 from .model_files import ModelFileError
 from .reading import DataError
-from .reading.columns import Floats, Mask, texts
+from .reading.columns import texts
 from .reading.scoring import known_outcome, score_rows
 from .reading.source import Source, unknown_column_error
 from .scorecard import ScoreCard
@@ -95,7 +94,7 @@ class Validation:
 
     card: ScoreCard = field(repr=False)
     source: str
-    scores: Floats = field(repr=False)
+    scores: Array = field(repr=False)
     positive: Mask = field(repr=False)
     interval: AUCInterval
     within: str | None
@@ -198,7 +197,7 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
 
 
 def judge_ranking(
-    card: ScoreCard, source: Source, judged: Mask, positive: Mask, scores: Floats
+    card: ScoreCard, source: Source, judged: Mask, positive: Mask, scores: Array
 ) -> tuple[AUCInterval, str | None]:
     """AUC of the judged rows of a table, and the column within which they were compared.
 
@@ -212,7 +211,7 @@ def judge_ranking(
     return auc_confidence_interval(positive, scores), None
 
 
-def check_calibration(log_odds: Floats, positive: Mask) -> CalibrationCheck:
+def check_calibration(log_odds: Array, positive: Mask) -> CalibrationCheck:
     """Compare predicted log odds with the classes of the rows."""
     observed, expected = float(positive.mean()), float(expit(log_odds).mean())
     # The mean rises with what is added: one root, and these ends enclose it.
@@ -228,7 +227,7 @@ def check_calibration(log_odds: Floats, positive: Mask) -> CalibrationCheck:
     return CalibrationCheck(observed, expected, added, error, float(slope), slope_error)
 
 
-def _standard_error(p: Floats, x: Floats) -> float:
+def _standard_error(p: Array, x: Array) -> float:
     """Standard error of the coefficient of x in a logistic regression with probabilities p."""
     information = float(np.sum(p * (1 - p) * x**2))
     return 1 / np.sqrt(information) if information > 0 else np.nan
@@ -261,7 +260,7 @@ def judge_groups(
     return found
 
 
-def _compare_columns(card: ScoreCard, values: Floats) -> list[ColumnShift]:
+def _compare_columns(card: ScoreCard, values: Array) -> list[ColumnShift]:
     """Compare the columns with their training distribution on the card."""
     before: Mapping[str, Any] = card.summary.get("distributions") or {}
     shifts = []

@@ -232,10 +232,9 @@ def test_missing_values_are_refused_naming_the_worst():
 
 def test_missing_rows_and_columns_dropped():
     gaps = {"a": with_gaps(BASE["a"], 1, 7)}
-    rows = table(gaps, rules=Rules(target="y", missing="drop-rows", ids="who"), who=np.arange(N))
+    rows = table(gaps, rules=Rules(target="y", missing="drop-rows"))
     keep = [i for i in range(N) if i not in (1, 7)]
     np.testing.assert_array_equal(rows.X[:, 1], BASE["b"][keep])
-    assert rows.row_ids.tolist() == [str(i) for i in keep]
     assert rows.y.tolist() == Y[keep].astype(int).tolist()
     columns = table(gaps, rules=Rules(target="y", missing="drop-columns"))
     assert columns.columns.tolist() == ["b"]
@@ -297,7 +296,8 @@ def test_groups_and_ids_are_no_columns():
     )  # fmt: skip
     assert ready.columns.tolist() == ["a", "b"]
     assert ready.groups.tolist() == [0, 1] * (N // 2)
-    assert ready.row_ids[:2].tolist() == ["100", "101"]
+    with pytest.raises(DataError, match="--ids: there is no column 'whom'; did you mean 'who'"):
+        table(who=np.arange(N), rules=Rules(target="y", ids="whom"))
     with pytest.raises(DataError, match="'patient' is missing in row 4"):
         table(patient=with_gaps(["p"] * N, 3), rules=Rules(target="y", groups="patient"))
 

@@ -3,8 +3,6 @@
 Nothing is left out on suspicion: the warning names the columns, and the user decides.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -15,8 +13,9 @@ import scipy.sparse as sp
 from pyarrow import types
 
 from ..._text import listed, quoted
+from ..._types import Mask
 from ..scorecard import Input
-from .columns import Mask, count_distinct, dense_column, is_sparse
+from .columns import count_distinct, dense_column, is_sparse
 
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.
 LEAK_AUC, COPY_CORRELATION = 0.99, 0.95

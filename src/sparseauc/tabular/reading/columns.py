@@ -1,7 +1,5 @@
 """Convert columns of any type to numbers or text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,9 +9,9 @@ import pyarrow as pa
 import scipy.sparse as sp
 from pyarrow import types
 
+from ..._types import Array, Mask
+
 Kind = Literal["number", "boolean", "text", "date", "empty", "other"]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 def is_sparse(X: Any) -> bool:
@@ -21,7 +19,7 @@ def is_sparse(X: Any) -> bool:
     return bool(sp.issparse(X))
 
 
-def dense_column(X: Any, j: int) -> Floats:
+def dense_column(X: Any, j: int) -> Array:
     """One column of a matrix, dense and in double precision."""
     part = X[:, [j]]
     return np.asarray(part.toarray() if is_sparse(part) else part, np.float64).ravel()
@@ -73,7 +71,7 @@ def is_number(entry: Any) -> bool:
     return True
 
 
-def numbers(column: pa.ChunkedArray) -> Floats:
+def numbers(column: pa.ChunkedArray) -> Array:
     """Numbers and booleans as float64, NaN where missing; exact for float32 too."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
@@ -88,7 +86,7 @@ def texts(column: pa.ChunkedArray) -> npt.NDArray[np.object_]:
     return labels_as_text(column.to_pylist())
 
 
-def indicator(entries: npt.NDArray[np.object_], level: str) -> Floats:
+def indicator(entries: npt.NDArray[np.object_], level: str) -> Array:
     """1 where a text is the level, 0 where it is another, NaN where it is missing."""
     return np.where(is_given(entries), entries == level, np.nan).astype(np.float64)
 

@@ -1,7 +1,5 @@
 """Cut columns of numbers into columns of 0 and 1: is the age above 60?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Turn the columns of a file into a numeric matrix."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace

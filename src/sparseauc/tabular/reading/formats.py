@@ -1,7 +1,5 @@
 """Readers of all formats but text: Parquet, Arrow and Excel have columns, the others a matrix."""
 
-from __future__ import annotations
-
 import json
 import warnings
 import zipfile

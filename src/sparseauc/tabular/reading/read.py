@@ -1,7 +1,5 @@
 """Read a table of any supported format, recognised by its name or its first bytes."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Callable, Collection

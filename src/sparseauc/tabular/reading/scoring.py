@@ -1,7 +1,5 @@
 """Read a model's columns from a new table, by name and by their types in training."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..._text import quoted, shortened
+from ..._types import Array, Mask
 from ..scorecard import ColumnType, ScoreCard, Term
 from .columns import (
-    Floats,
-    Mask,
     dense_column,
     indicator,
     is_given,
@@ -34,8 +31,8 @@ TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
 class ScoredRows:
     """Values of a model's terms in each row, NaN where missing, and scores of the rows."""
 
-    values: Floats = field(repr=False)
-    scores: Floats = field(repr=False)
+    values: Array = field(repr=False)
+    scores: Array = field(repr=False)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -94,7 +91,7 @@ def _check_present(source: Source, card: ScoreCard) -> None:
         )
 
 
-def _read_numbers(source: Source, name: str, of: ColumnType) -> Floats:
+def _read_numbers(source: Source, name: str, of: ColumnType) -> Array:
     """A column of numbers or booleans, NaN where missing."""
     column = source.frame.column(name)
     kind = kind_of(column)
@@ -135,7 +132,7 @@ def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
 
 def _read_indicator(
     source: Source, term: Term, of: ColumnType
-) -> tuple[Floats, npt.NDArray[np.object_]]:
+) -> tuple[Array, npt.NDArray[np.object_]]:
     """1 where a column of text is the level, 0 where not, NaN where missing; and texts unseen."""
     column = source.frame.column(term.column)
     kind = kind_of(column)
@@ -152,7 +149,7 @@ def _read_indicator(
     return indicator(entries, str(term.level)), unseen
 
 
-def known_outcome(source: Source, card: ScoreCard, scores: Floats) -> tuple[Mask, Mask] | None:
+def known_outcome(source: Source, card: ScoreCard, scores: Array) -> tuple[Mask, Mask] | None:
     """Mask of the rows with outcome and score, and whether each is positive; None without any."""
     if card.target in source.frame.column_names:
         labels = texts(source.frame.column(card.target))
@@ -166,7 +163,7 @@ def known_outcome(source: Source, card: ScoreCard, scores: Floats) -> tuple[Mask
 
 
 def _find_notes(
-    values: Floats, card: ScoreCard, unseen: dict[str, npt.NDArray[np.object_]]
+    values: Array, card: ScoreCard, unseen: dict[str, npt.NDArray[np.object_]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Notes on imputed values, and warnings."""
     notes: list[str] = []

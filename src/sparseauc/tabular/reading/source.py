@@ -1,7 +1,5 @@
 """The contents of a file, as read."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

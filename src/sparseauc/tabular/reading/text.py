@@ -3,8 +3,6 @@
 What is detected is noted; the caller can state what is ambiguous.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

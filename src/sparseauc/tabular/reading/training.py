@@ -3,8 +3,6 @@
 Whatever would lose or change data is refused unless an option asks for it, and is noted.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

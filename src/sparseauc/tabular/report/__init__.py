@@ -1,7 +1,5 @@
 """Self-contained HTML reports, with their tables and figures as files."""
 
-from __future__ import annotations
-
 from .elements import Code, Comparison, Figure, Listing, Note, Panel, Report, Section, Series
 from .model_report import build_model_report
 from .writing import write_report

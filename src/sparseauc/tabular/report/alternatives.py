@@ -1,7 +1,5 @@
 """Replacements of single columns, and near-equal lists, as parts of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

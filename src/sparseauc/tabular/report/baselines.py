@@ -1,7 +1,5 @@
 """Simple methods on the outer folds of a fit, for comparison with the list."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

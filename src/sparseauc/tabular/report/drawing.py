@@ -4,8 +4,6 @@ Pictures of the page take their colours from its style sheet, so they follow it 
 and carry what to read at each point, so that nothing is drawn twice and nothing needs a script.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re

@@ -5,8 +5,6 @@ CSV, Markdown, PNG and SVG; ``drawing.py`` draws the figures of both. Nothing he
 plotting or templating library.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tables as CSV and Markdown, figures as PNG and SVG: everything of a report but its page."""
 
-from __future__ import annotations
-
 import re
 from textwrap import indent
 from typing import Any

@@ -1,7 +1,5 @@
 """The page: one HTML file that opens from disk and asks the network for nothing."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from urllib.parse import quote

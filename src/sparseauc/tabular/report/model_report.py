@@ -1,7 +1,5 @@
 """The report on a fitted table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import timedelta

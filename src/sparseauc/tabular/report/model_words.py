@@ -1,7 +1,5 @@
 """The Methods section of the report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

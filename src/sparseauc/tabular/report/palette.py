@@ -1,7 +1,5 @@
 """Which colour, marker and dash a series has, on the page and in files, by day and by night."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Tables and figures that the reports on a fit and on a validation share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a table shows, as text: the same on the page and in Markdown."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The validation report: a model on new rows, with a reporting checklist."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
