@@ -12,14 +12,15 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel
 
 from ..chunks import Chunks, chunks_in_memory, mapped_chunks
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
+from ..moments.chunked import chunked_moments
 from ..moments.gram import StandardisedGram
-from ..objective import Array, Indices, Mask
-from ..path.cross_validation import path_of_chunks
+from ..objective import Indices, Mask
+from ..path.cross_validation import find_paths
 from ..path.limits import with_limits
-from ..path.path import SparseAUCPath, path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
@@ -256,17 +257,13 @@ class SparseAUCClassifier(SparseLinearClassifier):
         k, restrictions = self._restrictions()
         if divided is not None:
             self.n_strata_ = len(divided)
-        moments: Moments
         if isinstance(X, Chunks):
-            path, moments = path_of_chunks(
-                X, positive, weight, divided, np.array([k]), self._ridge, restrictions
-            )
+            moments = chunked_moments(X, positive, weight, divided, solver=True)
         else:
             # A proof needs double precision throughout.
             rows = X.astype(np.float64, copy=False) if self.certify else X
             moments = class_moments(rows, positive, weight, strata=divided)
-            path = path_of_moments(moments, np.array([k]), self._ridge, restrictions, thorough=True)
-        self._finish(path, moments, k, restrictions, X.dtype)
+        self._choose_list(moments, k, restrictions, X.dtype)
         self._give_points(moments, X, positive, weight, divided, restrictions)
         if isinstance(X, Chunks):
             self.n_passes_ = X.n_passes
@@ -411,8 +408,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         moments.check_both_classes()
         missing = np.setdiff1d(np.arange(moments.n_features), moments.column_index)
         k, restrictions = self._restrictions(missing)
-        path = path_of_moments(moments, np.array([k]), self._ridge, restrictions, thorough=True)
-        return self._finish(path, moments, k, restrictions, np.float64)
+        return self._choose_list(moments, k, restrictions, np.float64)
 
     def _give_points(
         self, moments: Moments, X: Any, positive: Any, weight: Any, strata: Strata | None,
@@ -434,10 +430,12 @@ class SparseAUCClassifier(SparseLinearClassifier):
     def _chosen_alpha(self) -> float:
         return float(getattr(self, "alpha_", getattr(self, "alpha", 0.0)))
 
-    def _finish(
-        self, path: SparseAUCPath, moments: Moments, k: int, restrictions: Restrictions, dtype: Any
+    def _choose_list(
+        self, moments: Moments, k: int, restrictions: Restrictions, dtype: Any
     ) -> Self:
-        """Set what is fitted from moments alone."""
+        """Choose columns, and set what is fitted from moments alone."""
+        alphas = np.array([float(self.alpha)])
+        (path,) = find_paths(Parallel(), [moments], np.array([k]), alphas, restrictions)
         if self.certify:
             if moments.gathered is not None and not moments.gathered.whole:
                 raise ValueError(
@@ -467,10 +465,6 @@ class SparseAUCClassifier(SparseLinearClassifier):
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
         chunks = super()._as_chunks(X, y, sample_weight)
         return mapped_chunks(X) if chunks is None else chunks
-
-    @property
-    def _ridge(self) -> Array:
-        return np.array([float(self.alpha)])
 
     def _restrictions(self, missing: Indices = _NONE) -> tuple[int, Restrictions]:
         """Number of columns, and which must, may not and go together; ``missing`` may not."""

@@ -9,6 +9,7 @@ enters the choice of columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from .._types import Array, Indices, Mask
 from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
 from ..moments import Moments, class_moments
 from ..moments.base import NotGathered
-from ..moments.chunked import GatheredMoments, chunked_moments, fits_whole
+from ..moments.chunked import GatheredMoments, fits_whole
 from ..solvers.logistic import logistic_regression
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata
@@ -246,11 +247,11 @@ def find_paths(
     gathered = training[0].gathered
     if gathered is not None:
         searches = list(searches)  # they go on when more of H was gathered
-    threads = ThreadpoolController()
+    threads = None if gathered is None else ThreadpoolController()
     while True:
         # Where H is gathered, only small products are left: several threads would get in each
         # other's way.
-        with threads.limit(limits=None if gathered is None else 1, user_api="blas"):
+        with nullcontext() if threads is None else threads.limit(limits=1, user_api="blas"):
             found = run(delayed(_path_or_missing)(search, alphas) for search in searches)
         missing = NotGathered()
         for result in found:
@@ -267,12 +268,3 @@ def _path_or_missing(search: PathSearch, alphas: Array) -> SparseAUCPath | NotGa
         return search.run(alphas)
     except NotGathered as missing:
         return missing
-
-
-def path_of_chunks(
-    chunks: Chunks, positive: Mask, weight: Array | None, strata: Strata | None, ks: Indices,
-    alphas: Array, restrictions: Restrictions,
-) -> tuple[SparseAUCPath, Moments]:  # fmt: skip
-    """Find the path of rows read in chunks, and their moments."""
-    moments = chunked_moments(chunks, positive, weight, strata, solver=True)
-    return find_paths(Parallel(), [moments], ks, alphas, restrictions)[0], moments

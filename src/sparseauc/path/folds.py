@@ -106,27 +106,21 @@ class SplitPlan:
 
 def runs_of_splits(splits: list[Split], n: int) -> Iterator[list[Split]]:
     """Runs of splits that validate every row once and train on all others; else one each."""
-    run: list[Split] = []
-    seen = np.zeros(n, np.bool_)
-    for split in splits:
-        train, test = split
-        validated = np.zeros(n, np.bool_)
-        validated[test] = True
-        rest = np.array_equal(np.bincount(train, minlength=n), ~validated)
-        if not rest or (seen & validated).any():
-            yield from ([earlier] for earlier in run)
-            run = []
-            seen[:] = False
-        if not rest:
-            yield [split]
-            continue
-        run.append(split)
-        seen |= validated
-        if seen.all():
-            yield run
-            run = []
-            seen[:] = False
-    yield from ([earlier] for earlier in run)
+    start = 0
+    while start < len(splits):
+        seen, stop = np.zeros(n, np.bool_), start
+        while stop < len(splits) and not seen.all():
+            train, test = splits[stop]
+            validated = np.zeros(n, np.bool_)
+            validated[test] = True
+            rest = np.array_equal(np.bincount(train, minlength=n), ~validated)
+            if not rest or (seen & validated).any():
+                break
+            seen |= validated
+            stop += 1
+        stop = stop if seen.all() else start + 1
+        yield splits[start:stop]
+        start = stop
 
 
 def rows_by_number(
