@@ -477,10 +477,6 @@ class _Reader(SequentialChunks):
                 )
             yield chunk if columns is None else chunk[:, columns]
 
-    def target(self) -> None:
-        """Types are given beside the table."""
-        return
-
 
 class _Columns:
     """The few columns that any of the panels may use, of all cells, in memory."""
