@@ -1,14 +1,22 @@
-"""Writing files atomically, and never through links."""
+"""Writing files atomically, and never through links; reading the packages' own CSV files."""
 
 from __future__ import annotations
 
+import csv
 import errno
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
+
+
+def read_lines(package: str, name: str) -> list[list[str]]:
+    """Lines of a package's CSV file, without its header."""
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
+    return list(csv.reader(text.splitlines()))[1:]
 
 
 def write_atomically(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
-from importlib.resources import files
+from functools import partial
 from typing import NamedTuple
 
+from sparseauc import _files
 
-def read_lines(name: str) -> list[list[str]]:
-    """Lines of one of this package's CSV files, without its header."""
-    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
-    return list(csv.reader(text.splitlines()))[1:]
+read_lines = partial(_files.read_lines, __package__)  # of this package's CSV files
 
 
 class Printed(NamedTuple):

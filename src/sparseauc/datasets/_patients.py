@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from .._files import read_lines
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -17,64 +19,28 @@ _CAUSES = ("inflammation", "perfusion", "kidneys", "liver", "frailty")
 
 
 class _Lab(NamedTuple):
-    """A measurement: its centre and spread, what drives it, and how often it is not taken."""
+    """A measurement: its centre and spread, what drives it, and how often it is not taken.
+
+    Loads are on the scale of standard deviations; a skewed measurement is the exponential of a
+    normal one, with the centre as median and the spread on the logarithmic scale.
+    """
 
     name: str
     centre: float
     spread: float
     drives: dict[str, float]
-    missing: float = 0.0
-    skewed: bool = False
-    digits: int = 1
+    missing: float
+    skewed: bool
+    digits: int
+
+    @classmethod
+    def from_line(cls, name: str, *numbers: str) -> _Lab:
+        centre, spread, *loads, missing, skewed, digits = map(float, numbers)
+        drives = dict(zip(_CAUSES, loads, strict=True))
+        return cls(name, centre, spread, drives, missing, bool(skewed), int(digits))
 
 
-# Loads are on the scale of standard deviations; a skewed measurement is the exponential of a normal
-# one, with the centre as median and the spread on the logarithmic scale.
-_LABS = (
-    _Lab("age (years)", 62, 13, {"frailty": 0.6}, digits=0),
-    _Lab("body mass index (kg/m2)", 26, 4.5, {"frailty": -0.2}, 0.06),
-    _Lab("temperature (C)", 38.1, 0.8, {"inflammation": 0.4}),
-    _Lab("heart rate (/min)", 94, 17, {"inflammation": 0.4, "perfusion": 0.4}, digits=0),
-    _Lab("respiratory rate (/min)", 20, 5, {"perfusion": 0.5, "inflammation": 0.3}, 0.03, digits=0),
-    _Lab("systolic pressure (mmHg)", 128, 20, {"perfusion": -0.7}, digits=0),
-    _Lab("diastolic pressure (mmHg)", 74, 12, {"perfusion": -0.6}, digits=0),
-    _Lab("oxygen saturation (%)", 95, 1.8, {"perfusion": -0.4}, 0.02, digits=0),
-    _Lab("lactate (mmol/L)", 1.6, 0.4, {"perfusion": 0.75}, 0.06, skewed=True),
-    _Lab("pH", 7.39, 0.05, {"perfusion": -0.5, "kidneys": -0.3}, 0.12, digits=2),
-    _Lab("bicarbonate (mmol/L)", 23.5, 3, {"perfusion": -0.5, "kidneys": -0.4}, 0.12),
-    _Lab("base excess (mmol/L)", -1, 3, {"perfusion": -0.6, "kidneys": -0.4}, 0.12),
-    _Lab("C-reactive protein (mg/L)", 90, 0.5, {"inflammation": 0.7}, skewed=True, digits=0),
-    _Lab("procalcitonin (ug/L)", 0.6, 0.5, {"inflammation": 0.75}, 0.1, skewed=True, digits=2),
-    _Lab("interleukin 6 (ng/L)", 60, 0.5, {"inflammation": 0.7}, 0.3, skewed=True, digits=0),
-    _Lab("leukocytes (10^9/L)", 12, 4, {"inflammation": 0.5}),
-    _Lab("neutrophils (%)", 79, 7, {"inflammation": 0.55}, 0.05, digits=0),
-    _Lab("lymphocytes (10^9/L)", 1.2, 0.4, {"inflammation": -0.45}, 0.05, skewed=True, digits=2),
-    _Lab("monocytes (10^9/L)", 0.7, 0.3, {"inflammation": 0.2}, 0.05, skewed=True, digits=2),
-    _Lab("platelets (10^9/L)", 225, 75, {"liver": -0.4, "inflammation": -0.2}, digits=0),
-    _Lab("haemoglobin (g/L)", 124, 18, {"frailty": -0.4}, digits=0),
-    _Lab("creatinine (umol/L)", 95, 0.4, {"kidneys": 0.85}, skewed=True, digits=0),
-    _Lab("urea (mmol/L)", 7.5, 0.45, {"kidneys": 0.75, "frailty": 0.2}, skewed=True),
-    _Lab("potassium (mmol/L)", 4.2, 0.5, {"kidneys": 0.4}),
-    _Lab("sodium (mmol/L)", 137, 4, {"frailty": -0.2}, digits=0),
-    _Lab("chloride (mmol/L)", 102, 4, {"kidneys": 0.2}, digits=0),
-    _Lab("phosphate (mmol/L)", 1.1, 0.3, {"kidneys": 0.5}, 0.15, skewed=True, digits=2),
-    _Lab("calcium (mmol/L)", 2.2, 0.13, {"frailty": -0.2}, 0.1, digits=2),
-    _Lab("magnesium (mmol/L)", 0.82, 0.1, {"kidneys": 0.2}, 0.25, digits=2),
-    _Lab("glucose (mmol/L)", 7.2, 0.3, {"perfusion": 0.25}, skewed=True),
-    _Lab("bilirubin (umol/L)", 13, 0.5, {"liver": 0.75}, 0.04, skewed=True, digits=0),
-    _Lab("ALT (U/L)", 28, 0.5, {"liver": 0.7}, 0.04, skewed=True, digits=0),
-    _Lab("AST (U/L)", 32, 0.5, {"liver": 0.7, "perfusion": 0.2}, 0.04, skewed=True, digits=0),
-    _Lab("alkaline phosphatase (U/L)", 85, 0.4, {"liver": 0.5}, 0.06, skewed=True, digits=0),
-    _Lab("gamma-GT (U/L)", 40, 0.5, {"liver": 0.6}, 0.06, skewed=True, digits=0),
-    _Lab("albumin (g/L)", 34, 5, {"frailty": -0.5, "inflammation": -0.4}, 0.08, digits=0),
-    _Lab("INR", 1.15, 0.16, {"liver": 0.5}, 0.03, skewed=True, digits=2),
-    _Lab("fibrinogen (g/L)", 4.8, 1.3, {"inflammation": 0.5}, 0.2),
-    _Lab("D-dimer (mg/L)", 1.2, 0.5, {"inflammation": 0.3, "frailty": 0.3}, 0.3, True, 2),
-    _Lab("LDH (U/L)", 240, 0.35, {"liver": 0.3, "perfusion": 0.3}, 0.06, skewed=True, digits=0),
-    _Lab("ferritin (ug/L)", 350, 0.5, {"inflammation": 0.4, "liver": 0.3}, 0.35, True, 0),
-    _Lab("troponin (ng/L)", 14, 0.5, {"perfusion": 0.4, "frailty": 0.3}, 0.2, True, 0),
-    _Lab("NT-proBNP (ng/L)", 600, 0.5, {"frailty": 0.5, "perfusion": 0.3}, 0.3, True, 0),
-)
+_LABS = tuple(_Lab.from_line(*line) for line in read_lines(__package__, "measurements.csv"))
 # What sepsis follows from, by standard deviation.
 _RISK = {
     "lactate (mmol/L)": 1.1,

@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException, IncompleteRead
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -52,8 +53,6 @@ class _Spec:
     target_names: tuple[str, str]
     source: str
     fetch: Callable[[], Record]
-    verify: Callable[[Record], None]
-    description: str
 
     @property
     def filename(self) -> str:
@@ -179,6 +178,7 @@ def _load(
     if return_X_y:
         return data, target
     scale = str(record["scale"])
+    description = files(__package__).joinpath(f"{spec.name}.txt").read_text(encoding="utf-8")
     bunch = Bunch(
         data=data,
         target=target,
@@ -190,7 +190,7 @@ def _load(
         marker_columns=np.unique([c for m in markers for c in m.columns]).astype(np.int64),
         scale=scale,
         filename=str(path),
-        DESCR=f"{spec.description}\nScale of this copy: {scale}.\n",
+        DESCR=f"{description}\nScale of this copy: {scale}.\n",
     )
     if spec.name == "leukemia":
         bunch["original_split"] = record.get("original_split")
@@ -269,8 +269,7 @@ def _download(spec: _Spec, path: Path, allowed: bool) -> Record:
     if not allowed:
         raise FileNotFoundError(f"{advice}; or pass download=True to fetch it from {spec.source}.")
     try:
-        record = _checked(spec, spec.fetch())
-        spec.verify(record)
+        record = spec.fetch()
     except (OSError, ValueError, HTTPException, EOFError) as error:
         cause = str(error) or type(error).__name__
         raise OSError(f"{advice}. Downloading it from {spec.source} failed: {cause}") from error
@@ -294,13 +293,16 @@ def _fetch_colon() -> Record:
     text = _unpacked(_fetch(url))
     d = _COLON.shape[1]
     X, labels = load_svmlight_file(io.BytesIO(text), n_features=d, zero_based=False)
-    return {
+    record = {
         "X": X.toarray(),
         "y": -labels,
         "feature_id": np.array([f"column_{j}" for j in range(d)]),
         "description": np.full(d, "", dtype="U1"),
         "scale": np.array(LIBSVM_SCALE),
     }
+    record = _checked(_COLON, record)
+    _verify_colon(record)
+    return record
 
 
 def _fetch(url: str) -> bytes:
@@ -371,14 +373,8 @@ _COLON_SUMS = (
 # fmt: on
 
 
-def _verify_leukemia(record: Record) -> None:
-    """Rows that are Golub's are known by their digest, and put in his order; others are refused."""
-    if "original_split" not in record:
-        raise ValueError("its numbers are not those of Golub et al.")
-
-
 def _fetch_leukemia() -> Record:
-    """OpenML's copy as a record, its rows in Golub's order if they are exactly Golub's."""
+    """OpenML's copy as a record, its rows in Golub's order; other rows than his are refused."""
     from sklearn.datasets import fetch_openml  # slow to import, rarely needed
 
     # This parser is the one that does without pandas. A copy that scikit-learn has kept is used.
@@ -390,19 +386,18 @@ def _fetch_leukemia() -> Record:
         raise ValueError(f"the labels should be 'ALL' and 'AML', found {unknown[0]!r}")
     if X.shape != _LEUKEMIA.shape:
         raise ValueError(f"the table has shape {X.shape}, expected {_LEUKEMIA.shape}")
-    names = np.array([str(name) for name in served.feature_names])
+    order = _golub_order(X)
+    if order is None:
+        raise ValueError("its numbers are not those of Golub et al.")
     record = {
-        "X": X,
-        "y": np.where(labels == "ALL", 1, -1),
-        "feature_id": names,
+        "X": X[order],
+        "y": np.where(labels[order] == "ALL", 1, -1),
+        "feature_id": np.array([str(name) for name in served.feature_names]),
         "description": np.full(X.shape[1], "", dtype="U1"),
         "scale": np.array(RAW_SCALE),
+        "original_split": np.where(np.arange(len(X)) < _GOLUB_N_TEST, "test", "train"),
     }
-    order = _golub_order(X)
-    if order is not None:
-        record["X"], record["y"] = X[order], record["y"][order]
-        record["original_split"] = np.where(np.arange(len(X)) < _GOLUB_N_TEST, "test", "train")
-    return record
+    return _checked(_LEUKEMIA, record)
 
 
 # The original table can be known again whatever the order of its rows: sorted by row sum (and by
@@ -442,20 +437,6 @@ _COLON = _Spec(
     target_names=("normal", "tumour"),
     source="LIBSVM's collection (colon-cancer.bz2)",
     fetch=_fetch_colon,
-    verify=_verify_colon,
-    description="""\
-Colon-cancer gene expression
-============================
-62 tissue samples by 2000 genes: 40 tumours (+1) and 22 normal tissues (-1).
-
-U. Alon, N. Barkai, D. A. Notterman, K. Gish, S. Ybarra, D. Mack and A. J. Levine (1999). Broad
-patterns of gene expression revealed by clustering analysis of tumor and normal colon tissues
-probed by oligonucleotide arrays. PNAS 96(12), 6745-6750.
-
-The original numbers are raw intensities, 5.8 to 20903. LIBSVM's copy, colon-cancer, is the same
-matrix in the same order of rows and columns after a logarithm and standardisation of rows and
-columns, with the sign of the labels inverted (turned back here).
-""",
 )
 
 _LEUKEMIA = _Spec(
@@ -465,18 +446,4 @@ _LEUKEMIA = _Spec(
     target_names=("AML", "ALL"),
     source="OpenML (leukemia, version 1)",
     fetch=_fetch_leukemia,
-    verify=_verify_leukemia,
-    description="""\
-Leukaemia gene expression
-=========================
-72 patients by 7129 probes: 47 acute lymphoblastic (ALL, +1) and 25 acute myeloid (AML, -1).
-
-T. R. Golub, D. K. Slonim, P. Tamayo, C. Huard, M. Gaasenbeek, J. P. Mesirov, H. Coller, M. L. Loh,
-J. R. Downing, M. A. Caligiuri, C. D. Bloomfield and E. S. Lander (1999). Molecular classification
-of cancer: class discovery and class prediction by gene expression monitoring. Science 286(5439),
-531-537.
-
-The original numbers are raw intensities, -28400 to 71369; the negative ones are in the original.
-38 patients were the authors' training set and 34 their test set (original_split).
-""",
 )
