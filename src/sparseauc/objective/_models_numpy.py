@@ -7,11 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit import kernel, reordering_kernel
-from .._types import Array, Floats, Indices, Mask
+from .._types import Array, Floats, Indices
 from ..blocks import RowBlocks
 from ..rows import read_only
-from ._models import GridPoint, Loss, Models, row_scales
-from ._multipliers import auc_multipliers, logistic_multipliers
+from ._models import (
+    GridPoint,
+    Loss,
+    Models,
+    auc_multipliers,
+    labels_and_scales,
+    logistic_multipliers,
+)
 from .arrays import AUCObjective
 from .thresholding import Iterate, threshold_step
 
@@ -229,13 +235,13 @@ def _list_columns(models):  # type: ignore[no-untyped-def]
 class NumpyModels(Models):
     """Models on a dense array, read where it lies."""
 
+    _xp = np
+
     def __init__(self, objective: AUCObjective, blocks: RowBlocks, ks: Indices, loss: Loss) -> None:
         g, k = ks.size, int(ks.max())
         d, dtype = objective.n_features, objective.dtype
         self._objective = objective
-        positive = objective.positive[blocks.rows].astype(np.float64)
-        weight = objective.weight[blocks.rows] if objective.weight.size else objective.weight
-        scales = row_scales(objective.moments.weights, positive, weight, len(blocks), loss)
+        positive, scales = labels_and_scales(objective, blocks, loss)
         means = np.stack([objective.mean_positive, objective.mean_negative])
         # The logistic loss has no use for the means; zeros leave its sums alone.
         means = np.zeros_like(means) if loss == "logistic" else means
@@ -276,29 +282,12 @@ class NumpyModels(Models):
         losses[self.overflowed()] = np.nan
         return losses
 
-    def start_from(self, w: Floats) -> None:
-        self.move_to(GridPoint(w, np.zeros(self.w.shape[0])))
-
     def point(self) -> GridPoint:
         return GridPoint(self.w.copy(), self.intercept.copy())
-
-    def choose(self, mask: Mask, chosen: GridPoint, other: GridPoint) -> GridPoint:
-        return GridPoint(
-            np.where(mask[:, None], chosen.w, other.w),
-            np.where(mask, chosen.intercept, other.intercept),
-        )
 
     def move_to(self, point: GridPoint) -> None:
         self.w[:], self.intercept[:] = point
         _list_columns(self._models)
 
-    def movement(self, before: GridPoint) -> tuple[Array, Array]:
-        old = before.w.astype(np.float64)
-        # A model on its way to infinity has not converged.
-        with np.errstate(over="ignore", invalid="ignore"):
-            moved = np.square(self.w - old).sum(axis=-1)
-            return moved, np.square(old, out=old).sum(axis=-1)
-
-    def overflowed(self) -> Mask:
-        lost: Mask = np.isnan(self.w[:, 0])
-        return lost
+    def _send(self, array: Any) -> Any:
+        return array

@@ -11,10 +11,16 @@ from typing import Any
 import numpy as np
 
 from .._arrays import as_tensor, explain_out_of_memory, import_torch, to_host
-from .._types import Array, Floats, Indices, Mask
+from .._types import Array, Indices
 from ..blocks import RowBlocks
-from ._models import GridPoint, Loss, Models, row_scales
-from ._multipliers import auc_multipliers, logistic_multipliers
+from ._models import (
+    GridPoint,
+    Loss,
+    Models,
+    auc_multipliers,
+    labels_and_scales,
+    logistic_multipliers,
+)
 from ._protocol import Point, SparseVector
 from .device import DeviceObjective
 
@@ -31,19 +37,16 @@ class TorchModels(Models):
     def __init__(
         self, objective: DeviceObjective, blocks: RowBlocks, ks: Indices, loss: Loss
     ) -> None:
-        torch = self._torch = import_torch()
+        torch = self._xp = import_torch()
         g, d = ks.size, objective.n_features
         self._objective, self._logistic = objective, loss == "logistic"
         self._starts = blocks.starts.tolist()
         self._source = objective.blocks(blocks)
-        rows = blocks.rows
-        labels = objective.positive[rows].astype(np.float64)
-        weight = objective.weight[rows] if objective.weight.size else objective.weight
-        scales = row_scales(objective.class_weights, labels, weight, len(blocks), loss)
+        labels, scales = labels_and_scales(objective, blocks, loss)
         self._positive = self._send(labels)
         self._members = self._send(np.stack([labels, 1 - labels], axis=-1))
         self._scales = self._send(scales)
-        self._shares = as_tensor(objective.shares[:, rows]).to(objective.device)
+        self._shares = as_tensor(objective.shares[:, blocks.rows]).to(objective.device)
         self._signs = self._send(np.array([-1.0, 1.0]))
         self._constant = None
         if not objective.varies.all():
@@ -64,7 +67,7 @@ class TorchModels(Models):
         self._list_columns()
 
     def run(self, drawn: Indices, steps: Array, decays: Array, shrinks: Array) -> None:
-        torch = self._torch
+        torch = self._xp
         if not np.array_equal(steps, self._steps):
             self._steps = steps.copy()
             step = self._send(steps)[:, None]
@@ -99,7 +102,7 @@ class TorchModels(Models):
                     self._values = self._values * shrink
 
     def losses(self) -> Array:
-        torch = self._torch
+        torch = self._xp
         every = np.arange(len(self._starts) - 1)
         scores = torch.cat([self._score(block) for block in self._source.visit(every)], dim=-1)
         scores = scores.double()
@@ -112,34 +115,13 @@ class TorchModels(Models):
         losses[self.overflowed()] = np.nan
         return losses
 
-    def start_from(self, w: Floats) -> None:
-        self.move_to(GridPoint(self._send(w), self._torch.zeros_like(self.intercept)))
-
     def point(self) -> GridPoint:
         # Steps make new tensors, so nothing need be copied.
         return GridPoint(self.w, self.intercept)
 
-    def choose(self, mask: Mask, chosen: GridPoint, other: GridPoint) -> GridPoint:
-        torch = self._torch
-        where = as_tensor(mask).to(self._objective.device)
-        return GridPoint(
-            torch.where(where[:, None], chosen.w, other.w),
-            torch.where(where, chosen.intercept, other.intercept),
-        )
-
     def move_to(self, point: GridPoint) -> None:
         self.w, self.intercept = point
         self._list_columns()
-
-    def movement(self, before: GridPoint) -> tuple[Array, Array]:
-        old = before.w.double()
-        moved = (self.w - old).square().sum(-1)
-        both = to_host(self._torch.stack([moved, old.square().sum(-1)]))
-        return both[0], both[1]
-
-    def overflowed(self) -> Mask:
-        finite = self._torch.isfinite(self.w).all(-1) & self._torch.isfinite(self.intercept)
-        return ~to_host(finite)
 
     def first_model(self) -> SparseVector:
         """Non-zeros of the first model, on the host."""
@@ -151,7 +133,7 @@ class TorchModels(Models):
         return SparseVector(columns[used], values[used])
 
     def _send(self, array: Any) -> Any:
-        dtype = getattr(self._torch, self._objective.dtype.name)
+        dtype = getattr(self._xp, self._objective.dtype.name)
         return as_tensor(np.asarray(array)).to(self._objective.device, dtype)
 
     def _score(self, rows: Any) -> Any:
@@ -166,7 +148,7 @@ class TorchModels(Models):
 
     def _plus_product(self, base: Any, factors: Any, rows: Any) -> Any:
         """``base + factors @ rows``."""
-        torch = self._torch
+        torch = self._xp
         if self.w.shape[0] == 1:
             # On an H200 this reads a block of 1.6 GB in 0.39 ms, addmv in 0.43.
             return torch.bmm(factors[None], rows[None])[0].add_(base)
@@ -176,7 +158,7 @@ class TorchModels(Models):
         """Set w to the k largest entries of each candidate; of equal ones, the first win."""
         # One that is not finite comes first, and spoils every later step: the model is lost, and
         # says so at the end.
-        torch = self._torch
+        torch = self._xp
         if self._constant is not None:
             candidate = candidate.masked_fill(self._constant, 0)
         # Faster on a GPU than a selection, which leaves open which of equal entries it takes.

@@ -91,6 +91,8 @@ class Objective(Protocol):
     positive : bool ndarray of shape (n,)
     weight : float64 ndarray of shape (n,)
         Of shape (0,) without sample weights.
+    class_weights : (float, float)
+        W₊ and W₋, the weight of the positives and of the negatives.
     mean_positive, mean_negative : ndarrays of shape (d,)
     varies : bool ndarray of shape (d,)
         False for columns that hold one value in every row of positive weight.
@@ -101,6 +103,7 @@ class Objective(Protocol):
     dtype: np.dtype[Any]
     positive: Mask
     weight: Array
+    class_weights: tuple[float, float]
     mean_positive: Floats
     mean_negative: Floats
     varies: Mask
@@ -108,6 +111,7 @@ class Objective(Protocol):
     def _set_moments(self, moments: Moments) -> None:
         """Set what follows from class moments."""
         moments.check_both_classes()
+        self.class_weights = moments.weights
         self.varies = moments.varies
         with np.errstate(over="ignore"):
             self.mean_positive, self.mean_negative = (
@@ -116,6 +120,11 @@ class Objective(Protocol):
         finite = np.isfinite(self.mean_negative - self.mean_positive)
         for column in np.flatnonzero(~finite)[:1].tolist():
             raise ColumnError(column, f"too large to average in {self.dtype}")
+
+    def block_scales(self, n_blocks: int) -> tuple[float, float]:
+        """Factors 2·m/W₊ and 2·m/W₋ of the rows of one among m equally likely blocks."""
+        positive, negative = self.class_weights
+        return 2.0 * n_blocks / positive, 2.0 * n_blocks / negative
 
     def scores_on(self, support: Indices, values: Floats) -> Floats:
         """Compute Xw for a w given by its non-zeros."""

@@ -27,6 +27,12 @@ class PairwiseLoss(NamedTuple):
     scale_positive: float
     scale_negative: float
 
+    @classmethod
+    def of_blocks(cls, objective: Objective, n_blocks: int) -> PairwiseLoss:
+        """When m blocks are equally likely."""
+        means = objective.mean_positive, objective.mean_negative
+        return cls(*means, *objective.block_scales(n_blocks))
+
 
 @overload(descend_block, jit_options={"fastmath": FAST})
 def _descend_pairwise(loss, rows, block, i, step, iterate):  # type: ignore[no-untyped-def]  # noqa: ARG001
@@ -121,10 +127,6 @@ class AUCObjective(Objective):
         """The training set, as kernels take it."""
         return Rows(self.table, self.positive, self.weight, np.flatnonzero(~self.varies))
 
-    def pairwise_loss(self, n_blocks: int) -> PairwiseLoss:
-        """What ∇f_B needs when m blocks are equally likely."""
-        return PairwiseLoss(self.mean_positive, self.mean_negative, *self.block_scales(n_blocks))
-
     def descent(
         self, k: int, *, batch_size: int, shuffle: bool, rng: np.random.Generator
     ) -> ArrayDescent:
@@ -132,7 +134,7 @@ class AUCObjective(Objective):
         rows = self.rows
         blocks = deal_blocks(rows.counted, batch_size, shuffle=shuffle, rng=rng)
         iterate = Iterate.zeros(self.n_features, k, self.dtype)
-        return ArrayDescent(rows, self.pairwise_loss(len(blocks)), blocks, iterate)
+        return ArrayDescent(rows, PairwiseLoss.of_blocks(self, len(blocks)), blocks, iterate)
 
     def scores(self, w: npt.ArrayLike) -> Floats:
         """Compute Xw, reading only the columns where w is not zero."""
@@ -158,11 +160,10 @@ class AUCObjective(Objective):
         iterate = Iterate.zeros(self.n_features, vector.support.size, self.dtype)
         iterate.move_to(vector)
         compute_descent(
-            self.pairwise_loss(n_blocks), self.rows, np.asarray(rows, np.int64), -1.0, iterate
+            PairwiseLoss.of_blocks(self, n_blocks),
+            self.rows,
+            np.asarray(rows, np.int64),
+            -1.0,
+            iterate,
         )
         return iterate.candidate
-
-    def block_scales(self, n_blocks: int) -> tuple[float, float]:
-        """Factors 2·m/W₊ and 2·m/W₋ of the rows of one among m equally likely blocks."""
-        positive, negative = self.moments.weights
-        return 2.0 * n_blocks / positive, 2.0 * n_blocks / negative

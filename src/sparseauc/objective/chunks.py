@@ -72,8 +72,7 @@ class ChunkDescent:
     def __init__(self, objective: ChunkObjective, k: int) -> None:
         self._objective = objective
         self._numbers = np.flatnonzero(objective.chunks.sizes)
-        scales = (2.0 * self.n_blocks / weight for weight in objective.moments.weights)
-        self._loss = PairwiseLoss(objective.mean_positive, objective.mean_negative, *scales)
+        self._loss = PairwiseLoss.of_blocks(objective, self.n_blocks)
         self._constant = np.flatnonzero(~objective.varies)
         self._iterate = Iterate.zeros(objective.n_features, k, objective.dtype)
 

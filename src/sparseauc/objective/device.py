@@ -86,10 +86,9 @@ class DeviceObjective(Objective):
         self.positive, self.weight = positive, np.empty(0) if weight is None else weight
         moments = chunked_moments(chunks, positive, weight, products=False)
         self._set_moments(moments)
-        self.class_weights: Array = np.array(moments.weights)
         counts = np.ones(self.n_rows) if weight is None else weight
         self.shares: Array = np.stack([counts * positive, counts * ~positive])
-        self.shares /= self.class_weights[:, None]
+        self.shares /= np.array(self.class_weights)[:, None]
         self.means = as_tensor(np.stack([self.mean_positive, self.mean_negative])).to(self.device)
 
     def blocks(self, blocks: RowBlocks) -> ResidentBlocks | StreamedBlocks:
