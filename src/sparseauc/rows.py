@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from ._jit import FAST, REORDER, kernel
+from ._jit import FAST, REORDER, inlined_kernel, kernel
 
 # Columns handled at a time by ``add_rows``: the slice of the sum stays in the second-level cache
 # while eight rows stream past it (benchmarks/sht_auc_epoch.py).
@@ -81,6 +81,16 @@ def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
     return types.void(array, index), generate
 
 
+@inlined_kernel
+def _ask_for_row(table, rows, i):  # type: ignore[no-untyped-def]
+    """Ask for a CSR row before it is read: short ones in random order mostly wait for memory."""
+    if i < rows.size:
+        start = np.uint64(table.indptr[np.uint64(rows[i])])
+        _prefetch(table.data, start)  # type: ignore[call-arg]
+        _prefetch(table.data, start + np.uint64(8))
+        _prefetch(table.indices, start)
+
+
 def score_rows(table: Any, rows: Any, w: Any, support: Any, values: Any, scores: Any) -> None:
     """``scores[i] = x_rows[i] · w``; ``values`` are the entries of w on ``support``."""
 
@@ -96,13 +106,7 @@ def _score_rows(table, rows, w, support, values, scores):  # type: ignore[no-unt
         def csr(table, rows, w, support, values, scores):  # type: ignore[no-untyped-def]
             data, indices, indptr = table.data, table.indices, table.indptr
             for i in range(rows.size):
-                # Short rows in random order wait for memory more than they compute: ask for a row
-                # some iterations before it is read.
-                if i + _AHEAD < rows.size:
-                    later = np.uint64(indptr[np.uint64(rows[i + _AHEAD])])
-                    _prefetch(data, later)  # type: ignore[call-arg]
-                    _prefetch(data, later + np.uint64(8))
-                    _prefetch(indices, later)
+                _ask_for_row(table, rows, i + _AHEAD)
                 row = np.uint64(rows[i])
                 start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + _ONE])
                 # Two sums, so that one addition need not wait for the one before it.
@@ -148,13 +152,7 @@ def _add_rows(table, rows, multipliers, total):  # type: ignore[no-untyped-def]
         def csr(table, rows, multipliers, total):  # type: ignore[no-untyped-def]
             data, indices, indptr = table.data, table.indices, table.indptr
             for i in range(rows.size):
-                # Short rows in random order wait for memory more than they compute: ask for a row
-                # some iterations before it is read.
-                if i + _AHEAD < rows.size:
-                    later = np.uint64(indptr[np.uint64(rows[i + _AHEAD])])
-                    _prefetch(data, later)  # type: ignore[call-arg]
-                    _prefetch(data, later + np.uint64(8))
-                    _prefetch(indices, later)
+                _ask_for_row(table, rows, i + _AHEAD)
                 row = np.uint64(rows[i])
                 start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + _ONE])
                 multiplier = multipliers[i]

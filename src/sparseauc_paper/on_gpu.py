@@ -195,7 +195,7 @@ def _solam(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignore[no-untyped-def]
-    """As in ``sparseauc.baselines._saddle_point``."""
+    """As in ``sparseauc.baselines.solam``."""
     share, sign = tl.where(is_positive, 1.0 - p, p), tl.where(is_positive, 1.0, -1.0)
     lag = score - tl.where(is_positive, a, b)
     move = step * share * (lag - sign * (1.0 + alpha))

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sparseauc._jit import kernel, reordering_kernel
-from sparseauc.baselines._saddle_point import clip, saddle_point_step
 from sparseauc.baselines._spam_dense import multiplier
+from sparseauc.baselines.solam import clip, saddle_point_step
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

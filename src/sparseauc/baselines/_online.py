@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
 from numba.extending import overload
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -19,8 +21,8 @@ from ..objective import Array, AUCObjective, Floats, Indices, Mask, SparseVector
 from ..rows import CSR, Table, accumulate_rows, as_table, read_only
 from ..solvers._epochs import Callback, Epoch, SolverResult, divergence_error, run_epochs
 
-# Non-zeros of CSR rows between two sweeps over all columns, as a multiple of d.
-BETWEEN_SWEEPS = 4
+# Entries of rows read between two sweeps over all columns, as a multiple of d.
+BETWEEN_SWEEPS = 64
 # Sums of iterates lose as many digits as the scale of w does.
 LEAST_SCALE = 1e-4
 
@@ -44,6 +46,36 @@ def _dense_row(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG
         return buffer
 
     return copied
+
+
+def read_row(table: Any, row: Any, buffer: Any) -> Any:
+    """Where the entries of a row begin and end, and an array with their values at these places."""
+
+
+def column_at(table: Any, place: Any) -> Any:
+    """Column of the entry at a place."""
+
+
+@overload(read_row, inline="always")
+def _read_row(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    if isinstance(table, types.NamedTuple):
+
+        def csr(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG001
+            return np.uint64(table.indptr[row]), np.uint64(table.indptr[row + 1]), table.data
+
+        return csr
+
+    def dense(table, row, buffer):  # type: ignore[no-untyped-def]
+        return np.uint64(0), np.uint64(table.shape[1]), dense_row(table, row, buffer)
+
+    return dense
+
+
+@overload(column_at, inline="always")
+def _column_at(table, place):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    if isinstance(table, types.NamedTuple):
+        return lambda table, place: np.uint64(table.indices[place])
+    return lambda table, place: place  # noqa: ARG005
 
 
 @reordering_kernel
@@ -198,12 +230,12 @@ class RowState(ABC):
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OnlineClassifier(StochasticClassifier):
-    """A convex method that takes one row at a time.
+    """A convex method that takes one row at a time, with a ``_state_type`` and ``_settings``."""
 
-    A subclass has a ``_state_type``, provides its ``_settings``, and has the parameters
-    ``step_size`` and ``zero_threshold``.
-    """
+    step_size: float | Literal["auto"] = "auto"
+    zero_threshold: float = 0.0
 
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
         "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -213,8 +245,6 @@ class OnlineClassifier(StochasticClassifier):
     _state_type: ClassVar[Callable[..., RowState]]
     # Whether ``partial_fit`` continues what ``fit`` began.
     _continues: ClassVar[bool] = False
-    step_size: float | Literal["auto"]
-    zero_threshold: float
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:

@@ -23,8 +23,11 @@ import math
 import numpy as np
 
 from .._jit import inlined_kernel, kernel
-from ._online import BETWEEN_SWEEPS, LEAST_SCALE
+from ._online import LEAST_SCALE
 from ._spam_dense import multiplier
+
+# Non-zeros between two sweeps over all columns, as a multiple of d.
+_BETWEEN_SWEEPS = 4
 
 
 @kernel
@@ -118,11 +121,11 @@ def descend_csr_rows(table, rows, positive, weight, run, t):  # type: ignore[no-
         length = np.int64(indptr[row + 1] - indptr[row])
         longest = max(longest, length)
         n_nonzeros += length
-    rows_between = min(1 + BETWEEN_SWEEPS * d * rows.size // max(n_nonzeros, 1), rows.size)
+    rows_between = min(1 + _BETWEEN_SWEEPS * d * rows.size // max(n_nonzeros, 1), rows.size)
     unread = 0  # non-zeros until the next sweep
     limit, per_slot = 0.0, 0.0  # C at the next sweep at the latest; slots to a unit of C
     first, size = np.empty(rows_between + 1, np.int64), 0
-    room = (1 + BETWEEN_SWEEPS) * d + longest if l1 > 0.0 else 0
+    room = (1 + _BETWEEN_SWEEPS) * d + longest if l1 > 0.0 else 0
     column_of, following = np.empty(room, np.int64), np.empty(room, np.int64)
 
     for row in rows:
@@ -134,7 +137,7 @@ def descend_csr_rows(table, rows, positive, weight, run, t):  # type: ignore[no-
             scale, threshold, mass, moment = 1.0, 0.0, 0.0, 0.0
             product_positive, signed_positive = _products(level, sum_positive)
             product_negative, signed_negative = _products(level, sum_negative)
-            unread = BETWEEN_SWEEPS * d
+            unread = _BETWEEN_SWEEPS * d
             if l1 > 0.0:
                 # What these rows add up to while S is 1, or a little more, within the range where
                 # its slots are numbers.

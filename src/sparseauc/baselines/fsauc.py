@@ -4,7 +4,7 @@
 
     F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,   p = n₊/n
 
-as the saddle point in v = (w, a, b) and α of ``_saddle_point``, in stages of equal length:
+as the saddle point of SOLAM in v = (w, a, b) and α, in stages of equal length:
 
     Input:    R, η, κ = max ‖x‖₂, number of rows T to take
     Begin:    v̄ = 0, ᾱ = 0, radius ρ = 2√(1 + 2κ²)·R, D = 2√2·κρ
@@ -30,14 +30,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._jit import reordering_kernel
 from ..objective import Array, AUCObjective, Floats, Indices, Mask
-from ..projections import project_l1_ball
-from ..rows import CSR, Table
+from ..projections import l1_ball_threshold, project_l1_ball
+from ..rows import Table
 from ..solvers._epochs import SolverResult
-from ._fsauc_csr import descend_csr_rows
-from ._fsauc_dense import descend_rows
-from ._online import RowState, aligned_zeros, find_max_norm
-from .solam import SOLAMClassifier
+from ._online import (
+    BETWEEN_SWEEPS,
+    LEAST_SCALE,
+    RowState,
+    aligned_zeros,
+    column_at,
+    find_max_norm,
+    read_row,
+)
+from .solam import SOLAMClassifier, clip, saddle_point_step
 
 # The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is used of it.
 _LOG = math.log(12 / 0.1)
@@ -100,6 +107,114 @@ class _Run(NamedTuple):
     point_total: Array
 
 
+@reordering_kernel
+def _write_out(v, scale, share, weight, weight_centre, centre, total):  # type: ignore[no-untyped-def]
+    """Set v to w, for S = 1 and B = 0, and bring ``total`` up to date; returns the L1 norm."""
+    number = v.dtype.type
+    scale, share, norm = number(scale), number(share), number(0)
+    for j in range(v.size):
+        total[j] += weight * v[j] + weight_centre * centre[j]
+        v[j] = scale * v[j] + share * centre[j]
+        norm += abs(v[j])
+    return np.float64(norm)
+
+
+@reordering_kernel
+def _threshold_and_distance(threshold, weight, centre, v, total):  # type: ignore[no-untyped-def]
+    """Add K·v to ``total``, soft-threshold v, and return its squared distance from ``centre``."""
+    number = v.dtype.type
+    threshold, distance = number(threshold), number(0)
+    for j in range(v.size):
+        total[j] += weight * v[j]
+        v[j] -= min(max(v[j], -threshold), threshold)
+        distance += (v[j] - centre[j]) ** 2
+    return np.float64(distance)
+
+
+@reordering_kernel
+def _descend_rows(table, rows, positive, stage, run):  # type: ignore[no-untyped-def]
+    """Take FSAUC's step on each row of one stage, in the time of its non-zeros inside the ball.
+
+    w is kept as S·v + B·w₁ with w₁ the centre of the stage, so that drawing w towards it changes S
+    and B alone. ``total`` is the sum of the iterates but for K·v + L·w₁ with K = ΣS and L = ΣB, so
+    it changes only where v does. The L1 norm is followed entry by entry, exactly until w is first
+    drawn in and from above after that: only when it exceeds R is w written out, O(d), measured and
+    projected.
+    """
+    seen, v, point, total, point_total = run.seen, run.w, run.point, run.total, run.point_total
+    bounds, centre = stage.bounds, stage.w
+    radius, limit = bounds.l1_bound, bounds.l1_bound * bounds.max_norm
+    number = v.dtype.type
+    buffer = np.empty(v.size, v.dtype)
+    a, b, alpha = point[0], point[1], point[2]
+    a1, b1, alpha1 = stage.point[0], stage.point[1], stage.point[2]
+    n_positive, t = seen[0], seen[1]
+    centre_norm = np.abs(centre).sum()
+    scale, share, weight, weight_centre = 1.0, 0.0, 0.0, 0.0  # S, B, K, L
+    norm, distance_squared, unread, guess = 0.0, 0.0, 0, 0.0
+    for row in rows:
+        start, stop, x = read_row(table, row, buffer)
+        unread -= np.int64(stop - start)
+        t += 1
+        n_positive += positive[row]
+        product, score_centre, square = number(0), number(0), number(0)
+        for p in range(start, stop):
+            j = column_at(table, p)
+            product += x[p] * v[j]
+            score_centre += x[p] * centre[j]
+            square += x[p] * x[p]
+        score = scale * product + share * score_centre
+        move, a, b, alpha = saddle_point_step(
+            positive[row], n_positive / t, score, bounds.step, a, b, alpha
+        )
+        along = number(move / scale)
+        in_sum = along * weight
+        change = number(0)
+        if share != 0.0:
+            offset = number(share / scale)
+            for p in range(start, stop):
+                j = column_at(table, p)
+                before = v[j] + offset * centre[j]
+                change += abs(before - along * x[p]) - abs(before)
+                v[j] -= along * x[p]
+                total[j] += in_sum * x[p]
+        else:
+            for p in range(start, stop):
+                j = column_at(table, p)
+                before = v[j]
+                v[j] = before - along * x[p]
+                change += abs(v[j]) - abs(before)
+                total[j] += in_sum * x[p]
+        norm += scale * change
+        distance_squared += move * (move * square - 2.0 * (score - score_centre))
+        if norm > radius or unread <= 0 or not scale > LEAST_SCALE:
+            if share != 0.0 or unread <= 0:
+                norm = _write_out(v, scale, share, weight, weight_centre, centre, total)
+                scale, share, weight, weight_centre = 1.0, 0.0, 0.0, 0.0
+            threshold = 0.0
+            if norm > radius:
+                threshold = guess = l1_ball_threshold(v, radius, guess)
+                norm = radius
+            distance_squared = _threshold_and_distance(threshold, weight, centre, v, total)
+            weight, unread = 0.0, BETWEEN_SWEEPS * v.size
+        a, b, alpha = clip(a, 0.0, limit), clip(b, 0.0, limit), clip(alpha, 0.0, 2.0 * limit)
+        distance = math.sqrt(max(distance_squared, 0.0) + (a - a1) ** 2 + (b - b1) ** 2)
+        if distance > bounds.radius:
+            shrink = bounds.radius / distance
+            a, b = a1 + shrink * (a - a1), b1 + shrink * (b - b1)
+            scale, share = shrink * scale, shrink * share + (1.0 - shrink)
+            norm = shrink * norm + (1.0 - shrink) * centre_norm
+            distance_squared *= shrink * shrink
+        alpha = clip(alpha, alpha1, bounds.dual_radius)
+        weight += scale
+        weight_centre += share
+        point_total[0] += a
+        point_total[1] += b
+    _write_out(v, scale, share, weight, weight_centre, centre, total)
+    point[0], point[1], point[2] = a, b, alpha
+    seen[0], seen[1] = n_positive, t
+
+
 def count_stages(n_samples: int) -> int:
     """Number of stages of equal length into which T rows are divided."""
     if n_samples < 3:
@@ -150,12 +265,11 @@ class FSAUCState(RowState):
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
         """Take one step on each of these rows, as long as there are stages left."""
-        descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
         while rows.size and self._stages_left:
             n_part = int(min(rows.size, self._rows_per_stage - self._mass))
             part, rows = rows[:n_part], rows[n_part:]
             run = _Run(self.seen, self.w, self.point, self._total, self._point_total)
-            descend(table, part, positive, self._stage, run)
+            _descend_rows(table, part, positive, self._stage, run)
             self._mass += n_part
             self.sums.add(table, part, positive)
             if self._mass == self._rows_per_stage:

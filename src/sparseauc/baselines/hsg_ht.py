@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import repeat
 from numbers import Real
 from typing import Any, Literal
@@ -110,6 +111,7 @@ def hsg_ht(
     )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HSGHTClassifier(LogisticClassifier):
     """Classify with at most k columns: StoIHT with batches that grow from one row to all.
 
@@ -143,40 +145,13 @@ class HSGHTClassifier(LogisticClassifier):
     Neural Information Processing Systems, 2018.
     """
 
+    initial_batch_size: float = 1.0
+    growth: float = 1.033
+    restart_batches: bool = False
+
     _parameter_constraints = LogisticClassifier._parameter_constraints | {
         "initial_batch_size": [Interval(Real, 1, None, closed="left")],
         "growth": [Interval(Real, 1, None, closed="neither")],
         "restart_batches": ["boolean"],
     }
     _solver = staticmethod(hsg_ht)
-
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        step_size: float | Literal["auto"] = "auto",
-        alpha: float = 0.0,
-        initial_batch_size: float = 1.0,
-        growth: float = 1.033,
-        restart_batches: bool = False,
-        max_epochs: int = 50,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        record_history: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.k = k
-        self.step_size = step_size
-        self.alpha = alpha
-        self.initial_batch_size = initial_batch_size
-        self.growth = growth
-        self.restart_batches = restart_batches
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose

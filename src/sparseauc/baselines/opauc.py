@@ -18,6 +18,7 @@ O(d²); with many columns, random sketches of low rank replace the covariances, 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
 
@@ -273,6 +274,7 @@ def opauc(
     return state.run(objective, max_epochs=max_epochs, rng=rng, **epochs)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OPAUCClassifier(UnweightedClassifier):
     """Rank positives above negatives after one pass over the rows (OPAUC).
 
@@ -335,6 +337,11 @@ class OPAUCClassifier(UnweightedClassifier):
     True
     """
 
+    alpha: float = 1e-4
+    rank: int = 50
+    exact_limit: int = 5000
+    max_epochs: int = 1
+
     _parameter_constraints = UnweightedClassifier._parameter_constraints | {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "rank": [Interval(Integral, 1, None, closed="left")],
@@ -342,35 +349,6 @@ class OPAUCClassifier(UnweightedClassifier):
     }
     _state_type = OPAUCState
     _continues = True
-
-    def __init__(
-        self,
-        *,
-        step_size: float | Literal["auto"] = "auto",
-        alpha: float = 1e-4,
-        rank: int = 50,
-        exact_limit: int = 5000,
-        max_epochs: int = 1,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        zero_threshold: float = 0.0,
-        record_history: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.step_size = step_size
-        self.alpha = alpha
-        self.rank = rank
-        self.exact_limit = exact_limit
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.zero_threshold = zero_threshold
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
 
     @property
     def _descends_from_zero(self) -> bool:  # type: ignore[override]

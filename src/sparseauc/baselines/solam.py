@@ -4,7 +4,13 @@
 
     F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,   p = n₊/n
 
-as the saddle point in (w, a, b) and α of ``_saddle_point``:
+as a saddle point in (w, a, b) and α. p(1 − p)·F(w) is the mean over rows of
+
+    (1 − p)(w·x − a)² − 2(1 − p)(1 + α) w·x − p(1 − p)α²     on a positive row
+    p(w·x − b)² + 2p(1 + α) w·x − p(1 − p)α²                 on a negative row
+
+at its minimum over a and b and its maximum over α, up to a constant. They are reached at a = w·x̄₊,
+b = w·x̄₋ and α = w·(x̄₋ − x̄₊), so the means need not be known.
 
     Input:    R, ξ, κ = max ‖x‖₂;  w_j = R/√d, a = b = Rκ, α = 2Rκ
     for t = 1, 2, …:
@@ -22,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -32,39 +39,44 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._jit import kernel, reordering_kernel
 from ..objective import Array, AUCObjective, Floats, Indices, Mask
 from ..projections import project_l2_ball
-from ..rows import CSR, Table
+from ..rows import Table
 from ..solvers._epochs import SolverResult
 from ._online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,
     RowState,
     UnweightedClassifier,
-    dense_row,
+    column_at,
     dot,
     find_max_norm,
+    read_row,
 )
-from ._saddle_point import clip, saddle_point_step
 
 
-@reordering_kernel
-def _score_and_square(x, w):  # type: ignore[no-untyped-def]
-    """x·w and x·x."""
-    number = w.dtype.type
-    score, square = number(0), number(0)
-    for j in range(w.size):
-        score += x[j] * w[j]
-        square += x[j] * x[j]
-    return score, square
+@kernel
+def saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignore[no-untyped-def]
+    """Descend in (w, a, b) and ascend in α along *half* the gradient at a row with this score.
+
+    FSAUC defines its gradient so; SOLAM's step γ along the whole gradient is the step 2γ here.
+    Returns the factor ``move`` of w ← w − move·x, and a, b and α before any projection.
+    """
+    if is_positive:
+        share = 1.0 - p
+        move = step * share * (score - a - 1.0 - alpha)
+        a += step * share * (score - a)
+        ascent = -share * score
+    else:
+        share = p
+        move = step * share * (score - b + 1.0 + alpha)
+        b += step * share * (score - b)
+        ascent = share * score
+    return move, a, b, alpha + step * (ascent - p * (1.0 - p) * alpha)
 
 
-@reordering_kernel
-def _average_and_step(x, gamma, move, shrink, w, total):  # type: ignore[no-untyped-def]
-    """Add γ·w to ``total``, then set w to (w − move·x)·shrink."""
-    number = w.dtype.type
-    move, shrink = number(move), number(shrink)
-    for j in range(w.size):
-        total[j] += gamma * w[j]
-        w[j] = (w[j] - move * x[j]) * shrink
+@kernel
+def clip(value, centre, radius):  # type: ignore[no-untyped-def]
+    """Nearest number to ``value`` within ``radius`` of ``centre``."""
+    return min(max(value, centre - radius), centre + radius)
 
 
 @kernel
@@ -92,92 +104,60 @@ class _Run(NamedTuple):
 
 
 @kernel
-def _dense_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
-    """Take SOLAM's step on each row; returns the sum of the γ_t."""
-    w, point, seen, total = run.w, run.point, run.seen, run.total
-    radius, limit = run.radius, run.limit
-    buffer = np.empty(w.size, w.dtype)
-    a, b, alpha = point
-    n_positive, t = seen
-    mass = 0.0
-    norm_squared = np.float64(dot(w, w))
-    for row in rows:
-        x = dense_row(table, row, buffer)
-        t += 1
-        n_positive += positive[row]
-        gamma = run.step_size / math.sqrt(t)
-        score, square = _score_and_square(x, w)
-        move, a, b, alpha = saddle_point_step(
-            positive[row], n_positive / t, score, 2.0 * gamma, a, b, alpha
-        )
-        norm_squared, shrink = _norm_after(norm_squared, move, score, square, radius)
-        _average_and_step(x, gamma, move, shrink, w, total)
-        mass += gamma
-        a, b, alpha = clip(a, 0.0, limit), clip(b, 0.0, limit), clip(alpha, 0.0, 2.0 * limit)
-    point[0], point[1], point[2] = a, b, alpha
-    seen[0], seen[1] = n_positive, t
-    return mass
-
-
-@kernel
-def _write_out(v, scale, weight, correction, total):  # type: ignore[no-untyped-def]
-    """Set v to w = S·v, and bring the sum of iterates, K·v + correction, up to date."""
+def _write_out(v, scale, weight, total):  # type: ignore[no-untyped-def]
+    """Set v to w = S·v, and bring the sum of iterates up to date."""
     for j in range(v.size):
-        total[j] += weight * v[j] + correction[j]
-        correction[j] = 0.0
+        total[j] += weight * v[j]
         v[j] *= scale
 
 
-@kernel
-def _csr_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
-    """Do the same as ``_dense_rows`` in the time of the non-zeros.
+@reordering_kernel
+def _descend_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
+    """Take SOLAM's step on each row, in the time of its non-zeros; returns the sum of the γ_t.
 
-    w is kept as S·v, so that a projection changes S alone. Σ γ_t w_{t−1} is K·v with K = Σ γ_t S,
-    plus a correction written wherever v changes.
+    w is kept as S·v, so that a projection changes S alone. ``total`` is Σ γ_t w_{t−1} but for K·v
+    with K = Σ γ_t S, so it changes only where v does.
     """
-    data, indices, indptr = table.data, table.indices, table.indptr
-    w, point, seen, total = run.w, run.point, run.seen, run.total
+    v, point, seen, total = run.w, run.point, run.seen, run.total
     radius, limit = run.radius, run.limit
+    number = v.dtype.type
+    buffer = np.empty(v.size, v.dtype)
     a, b, alpha = point
     n_positive, t = seen
-    mass = 0.0
-    v = w.astype(np.float64)
-    correction = np.zeros(v.size)
-    norm_squared = dot(v, v)
-    scale, weight = 1.0, 0.0  # S, K
-    unread = BETWEEN_SWEEPS * v.size
+    mass, norm_squared = 0.0, 0.0
+    scale, weight, unread = 1.0, 0.0, 0  # S, K, entries until the next sweep
     for row in rows:
         if unread <= 0 or not scale > LEAST_SCALE:
-            _write_out(v, scale, weight, correction, total)
+            _write_out(v, scale, weight, total)
             scale, weight = 1.0, 0.0
-            norm_squared = dot(v, v)
+            norm_squared = np.float64(dot(v, v))
             unread = BETWEEN_SWEEPS * v.size
-        start, stop = np.uint64(indptr[row]), np.uint64(indptr[row + 1])
+        start, stop, x = read_row(table, row, buffer)
         unread -= np.int64(stop - start)
         t += 1
         n_positive += positive[row]
         gamma = run.step_size / math.sqrt(t)
-        score, square = 0.0, 0.0
+        product, square = number(0), number(0)
         for p in range(start, stop):
-            value = np.float64(data[p])
-            score += value * v[np.uint64(indices[p])]
-            square += value * value
-        score *= scale
+            j = column_at(table, p)
+            product += x[p] * v[j]
+            square += x[p] * x[p]
+        score = scale * product
         move, a, b, alpha = saddle_point_step(
             positive[row], n_positive / t, score, 2.0 * gamma, a, b, alpha
         )
         weight += gamma * scale
         mass += gamma
-        along = move / scale
+        along = number(move / scale)
+        in_sum = along * weight
         for p in range(start, stop):
-            j = np.uint64(indices[p])
-            v[j] -= along * data[p]
-            correction[j] += along * weight * data[p]
+            j = column_at(table, p)
+            v[j] -= along * x[p]
+            total[j] += in_sum * x[p]
         norm_squared, shrink = _norm_after(norm_squared, move, score, square, radius)
         scale *= shrink
         a, b, alpha = clip(a, 0.0, limit), clip(b, 0.0, limit), clip(alpha, 0.0, 2.0 * limit)
-    _write_out(v, scale, weight, correction, total)
-    w[:] = v
+    _write_out(v, scale, weight, total)
     point[0], point[1], point[2] = a, b, alpha
     seen[0], seen[1] = n_positive, t
     return mass
@@ -223,11 +203,10 @@ class SOLAMState(RowState):
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
         """Take one step on each of these rows."""
-        take_rows = _csr_rows if isinstance(table, CSR) else _dense_rows
         run = _Run(
             self.radius, self.limit, self.step_size, self.seen, self.w, self.point, self._total
         )
-        self._mass += take_rows(table, rows, positive, run)
+        self._mass += _descend_rows(table, rows, positive, run)
 
 
 def solam(
@@ -264,6 +243,7 @@ def solam(
     return state.run(objective, **epochs)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SOLAMClassifier(UnweightedClassifier):
     """Rank positives above negatives online, as a saddle point, with ‖w‖₂ ≤ radius.
 
@@ -293,6 +273,9 @@ class SOLAMClassifier(UnweightedClassifier):
     Y. Ying, L. Wen and S. Lyu, "Stochastic online AUC maximization", NIPS 2016.
     """
 
+    radius: float = field(default=1.0, kw_only=False)
+    max_norm: float | Literal["auto"] = "auto"
+
     _parameter_constraints = UnweightedClassifier._parameter_constraints | {
         "radius": [Interval(Real, 0, None, closed="neither")],
         "max_norm": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -300,33 +283,6 @@ class SOLAMClassifier(UnweightedClassifier):
 
     _descends_from_zero = False
     _state_type: ClassVar[Callable[..., RowState]] = SOLAMState
-
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        step_size: float | Literal["auto"] = "auto",
-        max_norm: float | Literal["auto"] = "auto",
-        zero_threshold: float = 0.0,
-        max_epochs: int = 50,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        record_history: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.radius = radius
-        self.step_size = step_size
-        self.max_norm = max_norm
-        self.zero_threshold = zero_threshold
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         max_norm = find_max_norm(self.max_norm, table)

@@ -24,6 +24,7 @@ not sparse even with L1, and the last iterate only after many epochs.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal
 
@@ -143,6 +144,7 @@ def spam(
     return state.run(objective, **epochs)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SPAMClassifier(OnlineClassifier):
     """Rank positives above negatives by stochastic proximal steps, with an L1 or L2 penalty.
 
@@ -179,6 +181,11 @@ class SPAMClassifier(OnlineClassifier):
     M. Natole, Y. Ying and S. Lyu, "Stochastic proximal algorithms for AUC maximization", ICML 2018.
     """
 
+    penalty: Literal["l1", "l2", "elasticnet"] = field(default="l1", kw_only=False)
+    alpha: float = 1e-4
+    l1_ratio: float = 0.5
+    average: bool = True
+
     _parameter_constraints = OnlineClassifier._parameter_constraints | {
         "penalty": [StrOptions({"l1", "l2", "elasticnet"})],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -186,37 +193,6 @@ class SPAMClassifier(OnlineClassifier):
         "average": ["boolean"],
     }
     _state_type = SPAMState
-
-    def __init__(
-        self,
-        penalty: Literal["l1", "l2", "elasticnet"] = "l1",
-        *,
-        alpha: float = 1e-4,
-        l1_ratio: float = 0.5,
-        step_size: float | Literal["auto"] = "auto",
-        average: bool = True,
-        zero_threshold: float = 0.0,
-        max_epochs: int = 50,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        record_history: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.step_size = step_size
-        self.average = average
-        self.zero_threshold = zero_threshold
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002
         share = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]

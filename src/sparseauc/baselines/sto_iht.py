@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -201,8 +202,13 @@ def sto_iht(
     )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogisticClassifier(StochasticClassifier):
     """A classifier with at most k columns, fitted with the logistic loss by its ``_solver``."""
+
+    k: int = field(default=10, kw_only=False)
+    step_size: float | Literal["auto"] = "auto"
+    alpha: float = 0.0
 
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
         "k": [Interval(Integral, 1, None, closed="left")],
@@ -225,6 +231,7 @@ class LogisticClassifier(StochasticClassifier):
         return result
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class StoIHTClassifier(LogisticClassifier):
     """Classify with at most k columns: the logistic loss by stochastic hard thresholding.
 
@@ -267,37 +274,11 @@ class StoIHTClassifier(LogisticClassifier):
     algorithms with sparse constraints", IEEE Transactions on Information Theory, 2017.
     """
 
+    batch_size: int = 64
+    block_order: BlockOrder = "replacement"
+
     _parameter_constraints = LogisticClassifier._parameter_constraints | {
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
     }
     _solver = staticmethod(sto_iht)
-
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        batch_size: int = 64,
-        step_size: float | Literal["auto"] = "auto",
-        alpha: float = 0.0,
-        block_order: BlockOrder = "replacement",
-        max_epochs: int = 50,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        record_history: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.k = k
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.alpha = alpha
-        self.block_order = block_order
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose

@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import (
     check_classification_targets,
 )
 from sklearn.utils.validation import (
+    _check_n_features,
     _check_sample_weight,
     assert_all_finite,
     check_is_fitted,
@@ -311,11 +312,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
     def _check_chunk_columns(self, chunks: Chunks) -> None:
         """Refuse chunks with other columns than those of the fit."""
-        if chunks.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {chunks.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
+        _check_n_features(self, chunks, reset=False)
         names = getattr(self, "feature_names_in_", None)
         if names is None or chunks.feature_names is None:
             return

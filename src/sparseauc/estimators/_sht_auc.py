@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from ..solvers import SolverResult, sht_auc
 from ._stochastic import StochasticClassifier
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SHTAUCClassifier(StochasticClassifier):
     """Rank positives above negatives with at most k columns, by stochastic hard thresholding.
 
@@ -111,6 +113,15 @@ class SHTAUCClassifier(StochasticClassifier):
     (2000, 5)
     """
 
+    k: int = field(default=10, kw_only=False)
+    batch_size: int = 64
+    step_size: float | Literal["auto"] = "auto"
+    block_order: BlockOrder = "replacement"
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    device: str | None = None
+
     _reads_chunks = True
 
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
@@ -123,41 +134,6 @@ class SHTAUCClassifier(StochasticClassifier):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "device": [str, None],
     }
-
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        batch_size: int = 64,
-        step_size: float | Literal["auto"] = "auto",
-        max_epochs: int = 50,
-        tol: float = 1e-4,
-        block_order: BlockOrder = "replacement",
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        warm_start: bool = False,
-        record_history: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-        device: str | None = None,
-    ) -> None:
-        self.k = k
-        self.batch_size = batch_size
-        self.step_size = step_size
-        self.max_epochs = max_epochs
-        self.tol = tol
-        self.block_order = block_order
-        self.shuffle = shuffle
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.record_history = record_history
-        self.random_state = random_state
-        self.verbose = verbose
-        self.device = device
 
     def _objective(self, X: Any, positive: Mask, weight: Array | None) -> Any:
         if isinstance(X, DeviceChunks):

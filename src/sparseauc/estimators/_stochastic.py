@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,8 +22,18 @@ from ..solvers import EpochRecord, SolverResult
 from ._base import SparseLinearClassifier, check_scale, names_columns
 
 
+# Fields of a dataclass, so that a parameter which several classifiers have is written once.
+@dataclass(kw_only=True, eq=False, repr=False)
 class StochasticClassifier(SparseLinearClassifier):
     """A classifier fitted in epochs, which has the parameters named here and a ``_solve``."""
+
+    max_epochs: int = 50
+    tol: float = 1e-4
+    shuffle: bool = True
+    warm_start: bool = False
+    record_history: bool = True
+    random_state: Any = None
+    verbose: int = 0
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
