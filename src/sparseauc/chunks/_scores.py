@@ -47,6 +47,13 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
     return None
 
 
+def check_finite(X: Any, start: int = 0) -> None:
+    """Refuse rows, of which ``start`` is the first, that are not all finite numbers."""
+    if (bad := first_not_finite(X)) is not None:
+        row, column, value = bad
+        raise NotFiniteError(start + row, column, value)
+
+
 def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:
     torch = import_torch()
     # Both are NaN where any entry is. A sum in double precision would take a copy.
@@ -66,9 +73,7 @@ class _Scores(Gather):
         self._intercept = intercept
 
     def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
-        if (bad := first_not_finite(X)) is not None:
-            row, column, value = bad
-            raise NotFiniteError(start + row, column, value)
+        check_finite(X, start)
         scores: npt.NDArray[Any] = X @ self._values + self._intercept
         return scores
 

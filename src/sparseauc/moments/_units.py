@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._types import Array, Mask
-from ..chunks import first_not_finite
+from ..chunks._scores import check_finite
 from ..rows import read_only
 from ..strata import Strata, stratum_shares
 
@@ -133,16 +133,12 @@ class ColumnError(ValueError):
         return f"the values of column {shown} are {self.reason}: rescale it"
 
 
-def check_finite(X: Any, totals: Array) -> None:
+def check_totals(X: Any, totals: Array) -> None:
     """Refuse a table whose columns' sums are no numbers, naming an entry or a column."""
     finite = np.isfinite(totals).all(axis=0)
-    if finite.all():
-        return
-    if (bad := first_not_finite(X)) is not None:
-        row, column, value = bad
-        kind = "NaN" if np.isnan(value) else "infinity"
-        raise ValueError(f"X contains {kind}: first at row {row}, column {column}")
-    raise ColumnError(int(np.argmin(finite)), "too large to average")
+    if not finite.all():
+        check_finite(X)
+        raise ColumnError(int(np.argmin(finite)), "too large to average")
 
 
 def check_deviations(moments: Quadratic) -> tuple[Array, Mask]:

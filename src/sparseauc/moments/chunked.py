@@ -21,7 +21,8 @@ from scipy.linalg.blas import dgemm, dsyrk, sgemm
 from .._arrays import is_tensor, to_host
 from .._jit import kernel
 from .._types import Array, Indices, Mask
-from ..chunks import Chunks, NotFiniteError, Pass, first_not_finite
+from ..chunks import Chunks, Pass
+from ..chunks._scores import check_finite
 from ..rows import read_only
 from ..strata import Strata
 from . import _tensors
@@ -398,9 +399,7 @@ class _Summaries(Pass[list[ClassMoments]]):
         self, state: list[ClassMoments] | None, X: Any, start: int, *known: npt.NDArray[Any]
     ) -> list[ClassMoments]:
         """Merge in the moments of a chunk; its entries must be finite."""
-        if (bad := first_not_finite(X)) is not None:
-            row, column, value = bad
-            raise NotFiniteError(start + row, column, value)
+        check_finite(X, start)
         if state is None:
             state = [ClassMoments(self._empty, self._empty, self._columns)] * self._division.n_parts
         positive, *others = known

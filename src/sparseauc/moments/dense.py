@@ -21,7 +21,7 @@ from .._jit import kernel
 from .._types import Array, Indices, Mask
 from ..rows import read_only
 from ..strata import Strata
-from ._units import check_finite, unit_of
+from ._units import check_totals, unit_of
 from .base import TableMoments
 
 # Rows whose sums are added up among themselves first: rounding grows with the number of terms in a
@@ -155,7 +155,7 @@ class DenseMoments(TableMoments):
         # has exactly that value as its mean in both classes.
         origin = np.ascontiguousarray(self._X[cells.first_rows()], np.float64)
         sweep(self._X, cells.cell, cells.share, origin, totals, reach)
-        check_finite(X, totals)
+        check_totals(X, totals)
         for number in np.flatnonzero(cells.sums > 0):
             totals[number] /= cells.sums[number]
             totals[number] += origin[number // 2]

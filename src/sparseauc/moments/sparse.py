@@ -11,7 +11,7 @@ from .._jit import kernel
 from .._types import Array, Indices, Mask
 from ..rows import CSR, as_table, read_only
 from ..strata import Strata
-from ._units import check_finite, unit_of
+from ._units import check_totals, unit_of
 from .base import TableMoments
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
@@ -151,7 +151,7 @@ class SparseMoments(TableMoments):
         self._table = table
         self._near = np.zeros((cells.sums.size, d))  # the means of the entries as they are taken
         _add_entries(table, cells.cell, cells.share, self._near)
-        check_finite(X, self._near)
+        check_totals(X, self._near)
         for number in np.flatnonzero(cells.sums > 0):
             mean, same = self._near[number], one_value[number // 2]
             mean /= cells.sums[number]

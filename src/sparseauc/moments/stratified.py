@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -134,27 +135,22 @@ class StratifiedMoments(Moments):
         """S₊ + S₋ of some columns with others, of shape (columns, others)."""
         if self.gathered is not None and self.gathered.whole:
             return self._all_within[np.ix_(columns, others)]
-        return self._within(columns, others)
+        return self._mean(part.within(columns, others) for part in self.parts)
 
-    def _within(self, columns: Indices, others: Indices) -> Array:
-        total = np.zeros((columns.size, others.size))
-        for share, part in zip(self.shares.tolist(), self.parts, strict=True):
-            total += share * part.within(columns, others)
-        return total
+    def _covariances(self, index: Indices) -> Array:
+        if self.gathered is not None and self.gathered.whole:
+            return self._all_within[index]
+        return self._mean(part._covariances(index) for part in self.parts)
 
     @cached_property
     def _all_within(self) -> Array:
         """S₊ + S₋ of all columns, where they are few, so that strata are brought together once."""
         every = np.arange(self.n_features)
-        return self._within(every, every)
+        return self._mean(part.within(every, every) for part in self.parts)
 
-    def _covariances(self, index: Indices) -> Array:
-        if self.gathered is not None and self.gathered.whole:
-            return self._all_within[index]
-        total = np.zeros((index.size, self.n_features))
-        for share, part in zip(self.shares.tolist(), self.parts, strict=True):
-            total += share * part._covariances(index)
-        return total
+    def _mean(self, by_stratum: Iterable[Array]) -> Array:
+        parts = zip(self.shares.tolist(), by_stratum, strict=True)
+        return functools.reduce(np.add, (share * part for share, part in parts))
 
     def carefully(self) -> StratifiedMoments:
         """Give the same moments, with whatever can be done about rounding."""
