@@ -16,7 +16,7 @@ from ..chunks import Chunks
 from ..curves import fit_calibration
 from ..metrics import fold_standard_error
 from ..objective import Array, Indices
-from ..path.cross_validation import CrossValidation, cross_validate
+from ..path.cross_validation import CrossValidation
 from ..path.folds import SplitPlan, check_splits, make_splits
 from ..path.limits import budgets_to_try
 from ..path.path import DEFAULT_ALPHAS, WIDE_ALPHAS, check_sizes, whole_numbers
@@ -257,7 +257,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         splits = make_splits(self.cv, seen, positive, groups, divided, self.random_state)
         check_splits(splits, positive, weight, divided)
         plan = SplitPlan.from_splits(splits, positive.size, weight, divided)
-        found = cross_validate(
+        found = CrossValidation(
             X, positive, plan, ks, alphas, restrictions, logistic=tries_logistic,
             n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
         )  # fmt: skip

@@ -8,9 +8,9 @@ enters the choice of columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,79 +38,68 @@ _LOGISTIC_RIDGES = (0.05, 0.005, 0.0005, 0.00005)
 _LARGE = 2**25
 
 
-@dataclass(frozen=True)
 class CrossValidation:
-    """What cross-validation found."""
-
-    # Validation AUC of every model, of shape (n_splits, n_alphas, n_ks).
-    aucs: Array
-    # The same of logistic coefficients on the lists of each k, (n_splits, n_ks), and their ridges.
-    logistic_aucs: Array | None
-    logistic_ridges: Array | None
-    # Index of the ridge with the highest mean AUC at each k, the largest of equals.
-    best_alphas: Indices
-    # The most by which a validation AUC may be off, 0 where all are exact.
-    auc_error: float
-    # Of all rows.
-    moments: Moments
-    # The path on all rows at one of the ridges, by its index.
-    path_at: Callable[[int], SparseAUCPath]
-    # Scores of all rows, each by the models at an index of alpha (None for logistic coefficients)
-    # and of k that were fitted without it.
-    out_of_fold: Callable[[int | None, int], Array]
-    # Logistic coefficients on some columns, with a ridge, fitted to all rows.
-    logistic_coef: Callable[[Indices, float], Array]
-
-
-def cross_validate(
-    table: Any,
-    positive: Mask,
-    plan: SplitPlan,
-    ks: Indices,
-    alphas: Array,
-    restrictions: Restrictions,
-    *,
-    logistic: bool = False,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> CrossValidation:
-    """Fit all models of every split, and judge them on its validation rows.
+    """All models of every split, fitted and judged on its validation rows.
 
     ``ks`` and ``alphas`` ascend; ``ks`` may be one and the same where budgets ascend. Logistic
     coefficients may be tried too, if the columns used fit into memory. ``n_jobs`` training sets are
     searched at the same time, in threads; the answer does not depend on it.
     """
-    chunks = table if isinstance(table, Chunks) else chunks_in_memory(table)
-    training, everything = training_moments(table, chunks, positive, plan)
-    read_again = everything.gathered is not None and not everything.gathered.whole
-    # Where H takes passes over the rows, those for the final fit are made along with the others.
-    fitted = [*training, everything] if read_again else training
-    run = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
-    # Small products are quicker on one thread: others would only wait for each other.
-    small = chunks.shape[0] * chunks.shape[1] < _LARGE
-    # The threads are kept, as there are several rounds.
-    with run, threadpool_limits(1 if small else None, user_api="blas"):
-        paths = find_paths(run, fitted, ks, alphas, restrictions, n_thorough=int(read_again))
-        models = [Models.from_path(path, m) for path, m in zip(paths, training, strict=False)]
-        kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
-        if table is chunks and KeptColumns.fit(chunks, kept.size):
-            chunks = KeptColumns(chunks, kept)
-        # Rows that lie elsewhere are judged there.
-        n_threads = run.n_jobs if isinstance(chunks, SequentialChunks) else 1
-        found, error = validate(chunks, positive, plan, models, n_threads)
-        shape = len(training), alphas.size, ks.size
-        aucs = np.reshape(found, shape)
-        # From the largest ridge down, so that it is the largest of equals.
-        best_alphas = alphas.size - 1 - np.argmax(aucs.mean(axis=0)[::-1], axis=0)
-        logistic_aucs = logistic_ridges = None
-        if logistic:
+
+    def __init__(
+        self,
+        table: Any,
+        positive: Mask,
+        plan: SplitPlan,
+        ks: Indices,
+        alphas: Array,
+        restrictions: Restrictions,
+        *,
+        logistic: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._positive, self._plan, self._restrictions = positive, plan, restrictions
+        self._ks, self._alphas = ks, alphas
+        chunks: Chunks = table if isinstance(table, Chunks) else chunks_in_memory(table)
+        training, self.moments = training_moments(table, chunks, positive, plan)
+        gathered = self.moments.gathered
+        # Where H takes passes over the rows, those for the final fit are made along.
+        read_again = gathered is not None and not gathered.whole
+        fitted = [*training, self.moments] if read_again else training
+        run = self._parallel = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
+        # Small products are quicker on one thread: others would only wait for each other.
+        small = chunks.shape[0] * chunks.shape[1] < _LARGE
+        # The threads are kept, as there are several rounds.
+        with run, threadpool_limits(1 if small else None, user_api="blas"):
+            paths = find_paths(run, fitted, ks, alphas, restrictions, n_thorough=int(read_again))
+            self._path = paths[-1] if read_again else None
+            self._models = [Models.from_path(*each) for each in zip(paths, training, strict=False)]
+            kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
+            if table is chunks and KeptColumns.fit(chunks, kept.size):
+                chunks = KeptColumns(chunks, kept)
+            self._chunks = chunks
+            # Rows that lie elsewhere are judged there.
+            n_threads = run.n_jobs if isinstance(chunks, SequentialChunks) else 1
+            found, self.auc_error = validate(chunks, positive, plan, self._models, n_threads)
+            # Of shape (n_splits, n_alphas, n_ks).
+            self.aucs = np.reshape(found, (len(training), alphas.size, ks.size))
+            # Index of the best at each k; from the largest ridge down, so that it is the largest
+            # of equals.
+            best = np.argmax(self.aucs.mean(axis=0)[::-1], axis=0)
+            self.best_alphas: Indices = alphas.size - 1 - best
+            # AUCs of logistic coefficients on the lists of each k, (n_splits, n_ks), and ridges.
+            self.logistic_aucs: Array | None = None
+            self.logistic_ridges: Array | None = None
+            if not logistic:
+                return
             lists = [
-                [path.solutions[a][i].support for i, a in enumerate(best_alphas.tolist())]
+                [path.solutions[a][i].support for i, a in enumerate(self.best_alphas.tolist())]
                 for path in paths[: len(training)]
             ]
             used = np.unique(np.concatenate([columns for some in lists for columns in some]))
             values = chunks.take(np.arange(positive.size), used)
-            refitted = run(
+            refitted = self._logistic_models = run(
                 delayed(_with_logistic_coefficients)(
                     values, used, positive, plan.training_weights(split), plan.strata, lists[split],
                     moments, restrictions,
@@ -119,37 +108,38 @@ def cross_validate(
             )  # fmt: skip
             found = validate(chunks, positive, plan, refitted, n_threads)[0]
             by_ridge = np.reshape(found, (len(training), len(_LOGISTIC_RIDGES), ks.size))
-            best_ridges = np.argmax(by_ridge.mean(axis=0), axis=0)
-            logistic_aucs = by_ridge[:, best_ridges, np.arange(ks.size)]
-            logistic_ridges = np.array(_LOGISTIC_RIDGES)[best_ridges]
+            self._best_ridges = np.argmax(by_ridge.mean(axis=0), axis=0)
+            self.logistic_aucs = by_ridge[:, self._best_ridges, np.arange(ks.size)]
+            self.logistic_ridges = np.array(_LOGISTIC_RIDGES)[self._best_ridges]
 
-    def path_at(at_alpha: int) -> SparseAUCPath:
-        if read_again:
-            found = paths[-1]
-            return replace(found, alphas=alphas[[at_alpha]], solutions=[found.solutions[at_alpha]])
-        return find_paths(run, [everything], ks, alphas[[at_alpha]], restrictions)[0]
+    def path_at(self, at_alpha: int) -> SparseAUCPath:
+        """The path on all rows at one of the ridges, by its index."""
+        alphas = self._alphas[[at_alpha]]
+        if self._path is not None:
+            return replace(self._path, alphas=alphas, solutions=[self._path.solutions[at_alpha]])
+        return find_paths(self._parallel, [self.moments], self._ks, alphas, self._restrictions)[0]
 
-    def out_of_fold(at_alpha: int | None, at_k: int) -> Array:
-        if at_alpha is None:
-            at_ridge = int(best_ridges[at_k])
-            chosen = [model.only(at_ridge * ks.size + at_k) for model in refitted]
-        else:
-            chosen = [model.only(at_alpha * ks.size + at_k) for model in models]
-        used, narrowed = narrow(chosen)
-        return np.concatenate(chunks.run(OutOfFold(narrowed), *plan.rounds, columns=used))
+    def out_of_fold(self, at_alpha: int | None, at_k: int) -> Array:
+        """Scores of all rows, each by the models that were fitted without it.
 
-    def logistic_coef(columns: Indices, ridge: float) -> Array:
-        values = chunks.take(np.arange(positive.size), columns)
-        weight = np.ones(positive.size) if plan.weight is None else plan.weight
+        At an index of alpha, None for logistic coefficients, and of k.
+        """
+        models, at = self._models, at_alpha
+        if at is None:
+            models, at = self._logistic_models, int(self._best_ridges[at_k])
+        used, chosen = narrow([model.only(at * self._ks.size + at_k) for model in models])
+        scores = self._chunks.run(OutOfFold(chosen), *self._plan.rounds, columns=used)
+        return np.concatenate(scores)
+
+    def logistic_coef(self, columns: Indices, ridge: float) -> Array:
+        """Logistic coefficients on some columns, with a ridge, fitted to all rows."""
+        n, plan = self._positive.size, self._plan
+        values = self._chunks.take(np.arange(n), columns)
+        weight = np.ones(n) if plan.weight is None else plan.weight
         return _with_logistic_coefficients(
-            values, columns, positive, weight, plan.strata, [columns], everything, restrictions,
-            [ridge],
+            values, columns, self._positive, weight, plan.strata, [columns], self.moments,
+            self._restrictions, [ridge],
         ).values  # fmt: skip
-
-    return CrossValidation(
-        aucs, logistic_aucs, logistic_ridges, best_alphas, error, everything, path_at, out_of_fold,
-        logistic_coef,
-    )  # fmt: skip
 
 
 def _with_logistic_coefficients(
