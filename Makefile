@@ -29,7 +29,7 @@ $(VENV)/.stamp-%: pyproject.toml
 $(VENV)/.kernels: $(VENV)/.stamp
 	@echo "Compiling kernels for this machine (up to a minute, once)"
 	@$(BIN)/python -c "from pathlib import Path; from sparseauc.cli import demo; demo.PATIENTS = 120; \
-		demo.demo_command(Path('$(VENV)/first-demo'), 0)" > $(VENV)/first-demo.log 2>&1
+		demo.run_demo(Path('$(VENV)/first-demo'), 0)" > $(VENV)/first-demo.log 2>&1
 	@touch $@
 
 demo: $(VENV)/.kernels

@@ -1,6 +1,7 @@
 """The command ``sparseauc``. Each command imports what it needs when it runs, to start quickly."""
 
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,7 +9,6 @@ import typer
 from .. import __version__
 from ._errors import EXIT_CODES, GuardedGroup, PlainCommand
 from .compare import compare_command
-from .demo import demo_command
 from .export import export_command
 from .fit import fit_command
 from .predict import predict_command
@@ -47,6 +47,18 @@ def _all_commands(
     """Options before any command."""
 
 
+def _show_demo(
+    out: Annotated[
+        Path, typer.Option(help="Output folder. Files of an earlier demo are replaced.")
+    ] = Path("demo-output"),
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
+) -> None:
+    """Fit, predict and compare on simulated patients, and show each command (seconds)."""
+    from .demo import run_demo
+
+    run_demo(out, seed)
+
+
 _commands = {
     "fit": fit_command,
     "predict": predict_command,
@@ -54,7 +66,7 @@ _commands = {
     "validate": validate_command,
     "compare": compare_command,
     "export": export_command,
-    "demo": demo_command,
+    "demo": _show_demo,
     # Commands that installed packages register, such as ``reproduce``.
     **{point.name: point.load() for point in entry_points(group="sparseauc.commands")},
 }

@@ -8,7 +8,6 @@ import sys
 import textwrap
 import time
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -18,13 +17,8 @@ PATIENTS, NEW = 1000, 8
 _METHODS = "sparse-auc,l1-logistic,mean-difference"
 
 
-def demo_command(
-    out: Annotated[
-        Path, typer.Option(help="Output folder. Files of an earlier demo are replaced.")
-    ] = Path("demo-output"),
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
-) -> None:
-    """Fit, predict and compare on simulated patients, and show each command (seconds)."""
+def run_demo(out: Path, seed: int) -> None:
+    """Write a cohort of patients to a folder; fit, report, predict and compare."""
     started = time.perf_counter()
     check_writable(out)
     names = ("patients.csv", "new_patients.csv", "model.skops", "report.html")
