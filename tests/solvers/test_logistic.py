@@ -64,6 +64,13 @@ def test_a_constant_column_has_no_coefficient():
     assert coef[1] == 0
 
 
+def test_no_columns_leave_the_share_of_positives():
+    positive = np.arange(40) < 10
+    coef, intercept = logistic_regression(np.empty((40, 0)), positive, start=(np.empty(0), 3.0))
+    assert coef.size == 0
+    assert intercept == pytest.approx(np.log(10 / 30))
+
+
 @pytest.mark.parametrize("unit", [1e-150, 1e200])
 def test_units_do_not_matter(unit):
     random = np.random.default_rng(2)

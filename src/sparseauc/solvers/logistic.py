@@ -112,7 +112,8 @@ def logistic_regression(
             towards = minimise_signed(reduced, pull - reduced @ coef, bounds, np.zeros(k))[0]
             step = coef - towards
         else:
-            _, step, failed = dposv(reduced, pull)
+            # LAPACK takes no empty system: there may be no column to fit.
+            _, step, failed = dposv(reduced, pull) if k else (reduced, pull, 0)
             if failed:
                 step = np.linalg.solve(reduced, pull)
         follow = (gradients - across @ step) / own
