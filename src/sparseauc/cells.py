@@ -277,8 +277,8 @@ def shared_panel(
     Returns
     -------
     pandas.DataFrame
-        One row for each gene, in the order in which they joined the panel: its first genes are the
-        panel of fewer.
+        One row for each gene: those always included, then each time the gene of the panel that adds
+        most to those before it.
 
         - ``gene``;
         - ``group``: the type that the gene alone tells best from the rest;

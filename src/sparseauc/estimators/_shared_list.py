@@ -25,10 +25,10 @@ from ._base import SparseLinearClassifier, check_weights, names_columns
 class SharedListClassifier(SparseLinearClassifier):
     """One list of k columns for all classes, such as one gene panel for all cell types.
 
-    Columns join the list one by one, each time the one that brings all pairs of classes furthest
-    apart, from class means and the covariance within classes; pairs that are well apart count
-    little. The classifier on the list is a multinomial logistic regression in which all classes
-    weigh the same.
+    The list is the one with the least pairwise squared loss, in the mean over all pairs of classes,
+    as far as exchanges of columns lead; pairs that are well apart count little. It is found from
+    the means and variances of the classes and the correlations within them. The classifier on the
+    list is a multinomial logistic regression in which all classes weigh the same.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class SharedListClassifier(SparseLinearClassifier):
     support_ : ndarray of int64
         Columns of the list, ascending; fewer than k where no other column differs between classes.
     order_ : ndarray of int64
-        The same in the order in which they joined, those always included first: the first m are
-        the list of m columns.
+        The same, those always included first, then each time the one that adds most to those before
+        it. The list of fewer columns may have others: fit it with a smaller k.
     coef_ : ndarray of shape (n_classes, d), or (1, d) for two classes
     intercept_ : ndarray of shape (n_classes,) or (1,)
     classes_ : ndarray of shape (n_classes,)

@@ -32,8 +32,10 @@ class ManyClasses:
     means : ndarray of shape (n_classes, d)
         Of columns divided by their deviations over all rows, less the mean of the first class;
         zeros for constant columns.
+    class_variances : ndarray of shape (n_classes, d)
+        Within each class.
     variances : ndarray of shape (d,)
-        Within the classes; zeros for constant columns.
+        Within the classes, their weighted mean; zeros for constant columns.
     """
 
     def __init__(
@@ -54,8 +56,9 @@ class ManyClasses:
         self.means = (means - means[0]) * self._inverse
         others = self.means[1:]
         self._gaps = others - self.weights[1:] @ others / self.weights[1:].sum()
-        within = sum(self._moments.scatters) * self._inverse**2 - self.weights[1:] @ self._gaps**2
-        self.variances: Array = np.maximum(within, 0.0) / self.weights.sum()
+        scatters = np.array([part.scatters[number > 0] for number, part in enumerate(parts)])
+        self.class_variances: Array = scatters * self._inverse**2 / self.weights[:, None]
+        self.variances: Array = self.weights @ self.class_variances / self.weights.sum()
 
     @property
     def n_features(self) -> int:
