@@ -95,7 +95,13 @@ def predict_command(
                 "imputes them"
             )
         cut = _choose_threshold(card, threshold, sensitivity)
-        columns = _collect_columns(source, card, ids, scores, cut)
+        name, rows = _row_names(source, card, ids)
+        predicted = np.where(scores > cut, card.positive, card.negative)
+        columns = {
+            name: rows,
+            "score": _with_gaps(scores, scores),
+            "prediction": _with_gaps(predicted, scores),
+        }
         if probabilities and card.calibration is None:
             raise typer.BadParameter(
                 "--probabilities: the model was fitted without cross-validation and has no "
@@ -147,16 +153,8 @@ def _choose_threshold(card: ScoreCard, threshold: float | None, sensitivity: flo
     return known[name]
 
 
-def _collect_columns(
-    source: Source,
-    card: ScoreCard,
-    ids: str | None,
-    scores: npt.NDArray[np.float64],
-    threshold: float,
-) -> dict[str, list[Any]]:
-    """Row names, scores and predicted classes."""
-    import numpy as np
-
+def _row_names(source: Source, card: ScoreCard, ids: str | None) -> tuple[str, list[Any]]:
+    """What identifies each row, and the name of its column."""
     from ..tabular.reading.columns import labels_as_text, texts
     from ..tabular.reading.source import unknown_column_error
 
@@ -166,17 +164,11 @@ def _collect_columns(
     remembered = card.summary.get("ids")
     column = ids or (remembered if remembered in names else None)
     if column is not None:
-        first, rows = column, texts(source.frame.column(column)).tolist()
-    elif source.row_ids is not None:
-        first, rows = "row", labels_as_text(source.row_ids.tolist()).tolist()
-    else:
-        first, rows = "row", list(range(1, scores.size + 1))
-    predicted = np.where(scores > threshold, card.positive, card.negative)
-    return {
-        first if first not in ("score", "prediction", "probability") else "row": rows,
-        "score": _with_gaps(scores, scores),
-        "prediction": _with_gaps(predicted, scores),
-    }
+        taken = column in ("score", "prediction", "probability")
+        return "row" if taken else column, texts(source.frame.column(column)).tolist()
+    if source.row_ids is not None:
+        return "row", labels_as_text(source.row_ids.tolist()).tolist()
+    return "row", list(range(1, source.n_rows + 1))
 
 
 def _with_gaps(values: npt.NDArray[Any], scores: npt.NDArray[np.float64]) -> list[Any]:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from .._types import Indices
 from ..curves import fit_calibration
 from ..estimators import SparseAUCClassifier, SparseAUCClassifierCV
 from ..moments import ColumnError
@@ -23,7 +22,7 @@ from ..selection.table import column_table
 from ..strata import StrataWarning
 from .card_making import fill_gaps, steps_of
 from .folds import Progress, Rows, outer_splits, score_folds, stratified_folds
-from .limits import limits_for, places_of
+from .limits import limits_for
 from .reading import DataError, Table
 from .summary import FitSummary, ridge_of
 
@@ -131,7 +130,6 @@ def fit_table(
             "--permutations cannot be combined with --groups: permuting single rows would make the "
             "p-value too small"
         )
-    fixed = places_of(table, settings.always_include, "--always-include")
     splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
     steps = 1 + len(splits) + (settings.stability_pairs > 0)
     done = 0
@@ -147,11 +145,11 @@ def fit_table(
         try:
             advance("Choosing columns")
             everything = np.arange(table.y.size)
-            model = _fit_pipeline(table, settings, fixed, everything)
+            model = _fit_pipeline(table, settings, everything)
 
             def fit_fold(fold: int, train: Rows) -> Any:
                 advance(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
-                return _fit_pipeline(table, settings, fixed, train)
+                return _fit_pipeline(table, settings, train)
 
             nested = score_folds(table, splits, fit_fold) if splits else None
             _, classifier = steps_of(model)
@@ -168,7 +166,7 @@ def fit_table(
                 )  # fmt: skip
             permutation = None
             if settings.permutations:
-                permutation = _test_permutations(table, settings, fixed, report)
+                permutation = _test_permutations(table, settings, report)
         except DataError:
             raise
         except ValueError as error:  # the estimators' own checks
@@ -216,17 +214,21 @@ def fit_table(
     return summary
 
 
-def _make_estimator(table: Table, settings: FitSettings, fixed: Indices, rows: Rows) -> Any:
+def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
-    limits = limits_for(table, fixed, settings) | {"points": settings.points}
+    limits = limits_for(table, settings) | {"points": settings.points}
     classifier: Any
     if not settings.tuned:
         assert settings.k is not None
         assert settings.alpha is not None
         classifier = SparseAUCClassifier(settings.k, settings.alpha, **limits)
     else:
+        ks = None if settings.k is None else [settings.k]
+        if ks is None and settings.max_k is not None:
+            least = max(1, len(limits["always_include"] or ()))
+            ks = list(range(least, min(max(settings.max_k, least), len(table.inputs)) + 1))
         classifier = SparseAUCClassifierCV(
-            ks=_choose_sizes(settings, fixed.size, len(table.inputs)),
+            ks=ks,
             alphas=None if settings.alpha is None else [settings.alpha],
             cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
             rule=settings.rule,
@@ -240,18 +242,9 @@ def _make_estimator(table: Table, settings: FitSettings, fixed: Indices, rows: R
     return Pipeline([("impute", imputer), ("model", classifier)])
 
 
-def _choose_sizes(settings: FitSettings, fewest: int, most: int) -> list[int] | None:
-    """Values of k to try; None for the classifier's default."""
-    if settings.k is not None:
-        return [settings.k]
-    if settings.max_k is None:
-        return None
-    return list(range(max(1, fewest), min(max(settings.max_k, fewest), most) + 1))
-
-
-def _fit_pipeline(table: Table, settings: FitSettings, fixed: Indices, rows: Rows) -> Any:
+def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> Any:
     """Fit the pipeline to some rows; inner folds keep groups together."""
-    model = _make_estimator(table, settings, fixed, rows)
+    model = _make_estimator(table, settings, rows)
     known = {"strata": table.strata, "groups": table.groups if settings.tuned else None}
     try:
         fit_rows(model, table.X, table.y, rows, **known)
@@ -260,11 +253,9 @@ def _fit_pipeline(table: Table, settings: FitSettings, fixed: Indices, rows: Row
     return model
 
 
-def _test_permutations(
-    table: Table, settings: FitSettings, fixed: Indices, report: Progress
-) -> PermutationResult:
+def _test_permutations(table: Table, settings: FitSettings, report: Progress) -> PermutationResult:
     """Permutation test of the whole procedure."""
-    procedure = _make_estimator(table, settings, fixed, np.arange(table.y.size))
+    procedure = _make_estimator(table, settings, np.arange(table.y.size))
     folds = stratified_folds(table, np.arange(table.y.size), 5, settings.seed)
     if settings.tuned:
         # Not repeated: that costs several times as much, and the test compares like with like.

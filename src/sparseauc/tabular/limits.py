@@ -86,16 +86,17 @@ def _rows(path: Path, value: str, option: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def limits_for(table: Table, fixed: Indices, settings: FitSettings) -> dict[str, Any]:
+def limits_for(table: Table, settings: FitSettings) -> dict[str, Any]:
     """What the list must obey, by column number, as the classifiers take it.
 
     A column of text stands for all its levels, which are bought together. A price list may have
     more columns than the table, and so may a list of families.
     """
+    fixed = _places_of(table, settings.always_include, "--always-include")
     signs, costs, bundles = settings.signs, settings.costs, settings.bundles
     limits: dict[str, Any] = dict.fromkeys(("signs", "costs", "bundles"))
     if signs:
-        places = {name: places_of(table, [name], "--signs") for name in signs}
+        places = {name: _places_of(table, [name], "--signs") for name in signs}
         limits["signs"] = {j: signs[name] for name in signs for j in places[name].tolist()}
     if costs:
         prices = [costs.get(one.name, costs.get(one.column)) for one in table.inputs]
@@ -126,7 +127,7 @@ def limits_for(table: Table, fixed: Indices, settings: FitSettings) -> dict[str,
     }  # fmt: skip
 
 
-def places_of(table: Table, names: Iterable[str], option: str) -> Indices:
+def _places_of(table: Table, names: Iterable[str], option: str) -> Indices:
     """Numbers of the columns that names stand for, ascending: of text, for all its levels."""
     places: set[int] = set()
     for name in names:

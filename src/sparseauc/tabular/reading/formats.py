@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
@@ -129,8 +128,11 @@ def read_libsvm(path: Path) -> Source:
         # Columns with an entry only: the largest number may be in the billions.
         columns, places = np.unique(found.indices, return_inverse=True)
         parts = (found.data, places.astype(np.int32), found.indptr)
-        matrix = sp.csr_array(parts, (found.shape[0], columns.size))
-    return _make_source(path, matrix, columns.astype(np.str_), target, absent_is_zero=True)
+        matrix = _check_matrix(sp.csr_array(parts, (found.shape[0], columns.size)), path.name)
+    return Source(
+        path.name, matrix=matrix, matrix_columns=columns.astype(np.str_), target=target,
+        absent_is_zero=True,
+    )  # fmt: skip
 
 
 def read_npz(path: Path, target: str | None) -> Source:
@@ -168,7 +170,7 @@ def read_npz(path: Path, target: str | None) -> Source:
     names = next((arrays[key] for key in _NAMES_KEYS if key in arrays), None)
     if names is None or names.shape != (matrix.shape[1],):
         names = np.arange(matrix.shape[1])
-    return _make_source(path, matrix, names.astype(np.str_), labels)
+    return Source(path.name, matrix=matrix, matrix_columns=names.astype(np.str_), target=labels)
 
 
 def read_mtx(path: Path) -> Source:
@@ -179,7 +181,7 @@ def read_mtx(path: Path) -> Source:
     with read_by("sparseauc", path, "Matrix Market"):
         matrix = _check_matrix(_parse_market(file_bytes(path), path.name), path.name)
     names = np.arange(1, matrix.shape[1] + 1).astype(np.str_)
-    return _make_source(path, matrix, names, None)
+    return Source(path.name, matrix=matrix, matrix_columns=names)
 
 
 def _parse_market(data: bytes, name: str) -> Any:
@@ -245,32 +247,14 @@ def read_h5ad(path: Path) -> Source:
     return Source(path.name, frame, matrix=matrix, matrix_columns=names, row_ids=row_ids)
 
 
-def _make_source(
-    path: Path,
-    matrix: Any,
-    names: npt.NDArray[np.str_],
-    target: npt.NDArray[Any] | None,
-    *,
-    absent_is_zero: bool = False,
-) -> Source:
-    if min(matrix.shape) == 0:
-        raise DataError(f"{path.name} has {matrix.shape[0]} rows and {matrix.shape[1]} columns")
-    return Source(
-        path.name,
-        pa.table({}),
-        matrix=matrix,
-        matrix_columns=names,
-        target=target,
-        absent_is_zero=absent_is_zero,
-    )
-
-
 def _check_matrix(matrix: Any, file: str) -> Any:
-    """Two-dimensional real numbers, float32 or float64, CSR if sparse."""
+    """Two-dimensional real numbers, at least one, float32 or float64, CSR if sparse."""
     if matrix.ndim != 2:
         raise DataError(f"{file}: X has {matrix.ndim} dimensions, it needs two")
     if matrix.dtype.kind not in "biuf":
         raise DataError(f"{file}: X holds {matrix.dtype}, it needs real numbers")
+    if min(matrix.shape) == 0:
+        raise DataError(f"{file} has {matrix.shape[0]} rows and {matrix.shape[1]} columns")
     keep = matrix.dtype in (np.float32, np.float64)
     matrix = matrix if keep else matrix.astype(np.float64)
     if not is_sparse(matrix):

@@ -15,6 +15,7 @@ READERS: dict[str, Callable[[Path], Source]] = {
     ".svm": formats.read_libsvm,
     ".mtx": formats.read_mtx,
     ".h5ad": formats.read_h5ad,
+    ".xlsx": formats.read_excel,
     ".parquet": formats.read_parquet,
     ".pq": formats.read_parquet,
     ".feather": formats.read_arrow,
@@ -98,9 +99,7 @@ def read_source(
     suffix = signed or (path.with_suffix("") if compressed else path).suffix.lower()
     if suffix == ".npz":
         return formats.read_npz(path, target)
-    if suffix == ".xlsx":
-        return formats.read_excel(path)
-    if start.startswith(b"PK\x03\x04") and path.suffix.lower() != ".zip":
+    if start.startswith(b"PK\x03\x04") and path.suffix.lower() not in (".zip", ".xlsx"):
         raise DataError(
             f"{path.name} is a zip archive or a spreadsheet: name it .csv.zip or .xlsx if it is "
             "one, or save the table as CSV or Parquet"

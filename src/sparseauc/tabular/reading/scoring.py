@@ -52,18 +52,23 @@ def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
     _check_present(source, card)
     place = {name: j for j, name in enumerate(source.matrix_columns.tolist())}
     values = np.zeros((source.n_rows, len(card.terms)))
-    unseen: dict[str, npt.NDArray[np.object_]] = {}
+    notes: list[str] = []
+    warnings: list[str] = []
+    told: set[str] = set()
     for j, term in enumerate(card.terms):
+        of, unseen = card.type_of(term), np.empty(0, object)
         if source.matrix is None:
-            of = card.type_of(term)
             if of.kind == "text":
-                values[:, j], unseen[term.column] = _read_indicator(source, term, of)
+                values[:, j], unseen = _read_indicator(source, term, of)
             else:
                 values[:, j] = _read_numbers(source, term.column, of)
         elif term.level is not None:
             raise DataError(f"{source.name} is numeric, but {term.column!r} must be text")
         elif term.column in place:
             values[:, j] = dense_column(source.matrix, place[term.column])
+        if term.column not in told:
+            told.add(term.column)
+            _tell(values[:, j], term, of, unseen, notes, warnings)
     infinite = np.flatnonzero(np.isinf(values).any(axis=0)).tolist()
     if infinite:
         named = quoted([card.terms[j].column for j in infinite])
@@ -72,7 +77,7 @@ def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
         scores = card.scores(values)
     except ValueError as error:
         raise DataError(f"{source.name}: {error}") from None
-    return ScoredRows(values, scores, *_find_notes(values, card, unseen))
+    return ScoredRows(values, scores, tuple(notes), tuple(warnings))
 
 
 def _check_present(source: Source, card: ScoreCard) -> None:
@@ -162,42 +167,32 @@ def known_outcome(source: Source, card: ScoreCard, scores: Array) -> tuple[Mask,
     return judged, np.array([label_key(label) == wanted for label in labels[judged]], np.bool_)
 
 
-def _find_notes(
-    values: Array, card: ScoreCard, unseen: dict[str, npt.NDArray[np.object_]]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Notes on imputed values, and warnings."""
-    notes: list[str] = []
-    warnings: list[str] = []
-    n = values.shape[0]
-    said: set[str] = set()
-    for j, term in enumerate(card.terms):
-        if term.column in said:
-            continue
-        said.add(term.column)
-        missing = np.isnan(values[:, j])
-        count = int(np.count_nonzero(missing))
-        new = unseen.get(term.column, np.empty(0, object))
-        rows = np.flatnonzero(is_given(new))
-        if rows.size:
+def _tell(
+    values: Array,
+    term: Term,
+    of: ColumnType,
+    unseen: npt.NDArray[np.object_],
+    notes: list[str],
+    warnings: list[str],
+) -> None:
+    """Note imputed values of a column, and warn about values unlike those of training."""
+    n, count = values.size, int(np.count_nonzero(np.isnan(values)))
+    rows = np.flatnonzero(is_given(unseen))
+    if rows.size:
+        warnings.append(
+            f"{term.column!r} has levels not seen in training in {rows.size} of {n} rows, first "
+            f"{shortened(str(unseen[rows[0]]), 20)!r} in row {rows[0] + 1}: treated as missing"
+        )
+    if count and term.fill is not None:
+        by = f" by {term.fill:.4g}" if (term.level, term.above) == (None, None) else ""
+        said = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
+        (warnings if count == n else notes).append(said)
+    if of.kind == "number" and of.low is not None and of.high is not None:
+        width = of.high - of.low
+        outside = np.flatnonzero((values < of.low - width) | (values > of.high + width))
+        if outside.size:
             warnings.append(
-                f"{term.column!r} has levels not seen in training in {rows.size} of {n} rows, "
-                f"first {shortened(str(new[rows[0]]), 20)!r} in row {rows[0] + 1}: treated as "
-                "missing"
+                f"{term.column!r} is far outside its training range, {of.low:.4g} to "
+                f"{of.high:.4g}, in {outside.size} of {n} rows, first in row {outside[0] + 1}. "
+                "Check the unit"
             )
-        if count and term.fill is not None:
-            by = f" by {term.fill:.4g}" if (term.level, term.above) == (None, None) else ""
-            said_so = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
-            (warnings if count == n else notes).append(said_so)
-        of = card.type_of(term)
-        if of.kind == "number" and of.low is not None and of.high is not None:
-            width = of.high - of.low
-            outside = np.flatnonzero(
-                (values[:, j] < of.low - width) | (values[:, j] > of.high + width)
-            )
-            if outside.size:
-                warnings.append(
-                    f"{term.column!r} is far outside its training range, {of.low:.4g} to "
-                    f"{of.high:.4g}, in {outside.size} of {n} rows, first in row {outside[0] + 1}. "
-                    "Check the unit"
-                )
-    return tuple(notes), tuple(warnings)

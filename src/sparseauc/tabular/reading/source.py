@@ -74,7 +74,7 @@ class Source:
     """
 
     name: str
-    frame: pa.Table
+    frame: pa.Table = field(default_factory=lambda: pa.table({}))
     matrix: Any = None
     matrix_columns: npt.NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
     target: npt.NDArray[Any] | None = None
@@ -129,7 +129,7 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
         raise DataError(
             f"X has {matrix.shape[1]} columns, but the model was fitted to {len(card.columns)}"
         )
-    return Source("X", pa.table({}), matrix=matrix, matrix_columns=np.array(card.columns))
+    return Source("X", matrix=matrix, matrix_columns=np.array(card.columns))
 
 
 def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
