@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
@@ -161,8 +160,8 @@ def fit_table(
             if settings.stability_pairs:
                 advance("Refitting halves of the rows")
                 stability = refit_halves(
-                    classifier, X, table.y, settings.stability_pairs, settings.seed, table.strata,
-                    settings.jobs,
+                    classifier, X, table.y, n_pairs=settings.stability_pairs, strata=table.strata,
+                    random_state=settings.seed, n_jobs=settings.jobs,
                 )  # fmt: skip
             permutation = None
             if settings.permutations:
@@ -273,22 +272,12 @@ def _test_permutations(table: Table, settings: FitSettings, report: Progress) ->
     )  # fmt: skip
 
 
-def refit_halves(
-    classifier: Any,
-    X: Any,
-    y: Any,
-    n_pairs: int,
-    seed: int,
-    strata: npt.NDArray[Any] | None = None,
-    jobs: int | None = None,
-) -> StabilityResult | None:
+def refit_halves(classifier: Any, X: Any, y: Any, **how: Any) -> StabilityResult | None:
     """Stability selection with the settings of a fitted classifier; None if nothing is chosen."""
     k, fixed = np.count_nonzero(classifier.coef_), classifier.always_include
     if k <= len(() if fixed is None else fixed) or k >= classifier.n_features_in_:
         return None
     return stability_selection(
-        X, y, int(k),
-        alpha=ridge_of(classifier), n_pairs=n_pairs, always_include=fixed,
-        exclude=classifier.exclude, strata=strata, random_state=seed, n_jobs=jobs,
-        **limits_of(classifier),
+        X, y, int(k), alpha=ridge_of(classifier), always_include=fixed, exclude=classifier.exclude,
+        **limits_of(classifier), **how,
     )  # fmt: skip

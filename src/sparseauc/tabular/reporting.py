@@ -170,7 +170,9 @@ def report_model(
     if folds > 1:
         nested = nested_scores(model, X, labels, cv=folds, strata=of_row, random_state=seed)
     if stability_pairs and isinstance(model, SparseAUCClassifier):
-        stability = refit_halves(model, X, positive, stability_pairs, seed, of_row)
+        stability = refit_halves(
+            model, X, positive, n_pairs=stability_pairs, strata=of_row, random_state=seed
+        )
         columns = column_table(model, X, labels, stability, of_row)
     if not hasattr(model, "feature_names_in_"):
         columns["column"] = [f"x{j}" for j in columns["column"]]

@@ -105,7 +105,27 @@ class Validation:
     groups: Sequence[GroupResult] = field(repr=False)
     columns: Sequence[ColumnShift] = field(repr=False)
     notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    reading_warnings: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons not to rely on the result."""
+        told = [*self.reading_warnings, *warn_of_chance(asdict(self.interval), "model")]
+        if self.promised is not None and self.pvalue is not None and self.pvalue < 0.05:
+            lower = self.interval.auc < self.promised.auc
+            how = "lower" if lower else "higher"
+            told.append(
+                f"The AUC of {self.interval.auc:.3f} is {how} than that of nested "
+                f"cross-validation in training, {self.promised.auc:.3f} (p = {self.pvalue:.2g})"
+                + ("." if lower else ": make sure that none of these rows was used for fitting.")
+            )
+        told += [
+            f"The mean of {one.name!r} has moved by {one.mean_shift:+.1f} training standard "
+            "deviations. Check its unit and how it is measured."
+            for one in self.columns
+            if one.moved
+        ]
+        return tuple(told)
 
     @property
     def rows(self) -> int:
@@ -192,7 +212,7 @@ def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Va
     groups = [] if by is None else judge_groups(_read_groups(source, by, judged), truth, kept)
     return Validation(
         card, source.name, kept, truth, interval, within, promised, pvalue, check, points, groups,
-        columns, tuple(notes), (*warnings, *_find_warnings(interval, promised, pvalue, columns)),
+        columns, tuple(notes), tuple(warnings),
     )  # fmt: skip
 
 
@@ -289,27 +309,3 @@ def _compare_columns(card: ScoreCard, values: Array) -> list[ColumnShift]:
             )
         )
     return shifts
-
-
-def _find_warnings(
-    interval: AUCInterval,
-    promised: AUCInterval | None,
-    pvalue: float | None,
-    columns: Sequence[ColumnShift],
-) -> list[str]:
-    told = [*warn_of_chance(asdict(interval), "model")]
-    if promised is not None and pvalue is not None and pvalue < 0.05:
-        lower = interval.auc < promised.auc
-        how = "lower" if lower else "higher"
-        told.append(
-            f"The AUC of {interval.auc:.3f} is {how} than that of nested "
-            f"cross-validation in training, {promised.auc:.3f} (p = {pvalue:.2g})"
-            + ("." if lower else ": make sure that none of these rows was used for fitting.")
-        )
-    told += [
-        f"The mean of {one.name!r} has moved by {one.mean_shift:+.1f} training standard "
-        "deviations. Check its unit and how it is measured."
-        for one in columns
-        if one.moved
-    ]
-    return told

@@ -81,21 +81,17 @@ def read_text(
 
 def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
     """Return the text and its encoding: by its mark, else UTF-8 if valid, else Windows-1252."""
-    if encoding is not None:
+    marked = next((known for mark, known in _MARKS if data.startswith(mark)), None)
+    given = marked if encoding is None else encoding
+    if given is not None:
         try:
-            return data.decode(encoding).removeprefix("\ufeff"), encoding
+            return data.decode(given).removeprefix("\ufeff"), given
         except LookupError:
             raise DataError(f"unknown encoding {encoding!r}") from None
         except UnicodeError as error:
-            raise DataError(f"{name} is not {encoding}: {error}") from None
-    for mark, marked in _MARKS:
-        if data.startswith(mark):
-            try:
-                return data[len(mark) :].decode(marked), marked
-            except UnicodeError as error:
-                raise DataError(
-                    f"{name} begins with the mark of {marked} but is not: {error}"
-                ) from None
+            other = f"begins with the mark of {given} but is not"
+            wrong = other if encoding is None else f"is not {encoding}"
+            raise DataError(f"{name} {wrong}: {error}") from None
     wide = _wide_without_mark(data)
     for candidate in (wide,) if wide else ("utf-8", "windows-1252", "latin-1"):
         try:
