@@ -4,8 +4,9 @@
 """
 
 from ..scorecard import Input
+from .features import Rules
 from .read import read_source
 from .source import DataError, Source
-from .training import Rules, Table, training_table
+from .training import Table, training_table
 
 __all__ = ["DataError", "Input", "Rules", "Source", "Table", "read_source", "training_table"]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from .source import DataError, Marks, Source, unknown_column_error
 from .text import numbers_with_limits
 
 Text = Literal["refuse", "one-hot", "auto", "drop"]
+Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
 
 # Text with more levels is not one-hot encoded by default.
 MAX_LEVELS = 20
@@ -23,6 +25,59 @@ MAX_LEVELS = 20
 _SPELLINGS = (Marks("."), Marks(","), Marks(".", ","), Marks(",", "."))
 # A text column with this share of numbers was probably meant to be numeric.
 _NEARLY = 0.8
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How to read a file's columns. By default whatever would lose data is refused.
+
+    Attributes
+    ----------
+    target : str, optional
+        Outcome column; not needed for formats that store labels.
+    target_file : Path, optional
+        Separate file with the outcome of each row.
+    positive : str, optional
+        Label of the positive class. By default the label that sorts last. Required with three or
+        more labels; all others are then negative.
+    groups, strata, ids : str, optional
+        Columns of related rows, of strata within which rows are compared, and of row identifiers.
+    exclude : sequence of str
+        Columns to leave out.
+    text : {"refuse", "one-hot", "auto", "drop"}
+        Text columns: "one-hot" encodes them and refuses those with more than ``max_levels`` levels,
+        "auto" drops those instead, "drop" drops all of them.
+    max_levels : int
+        Largest number of levels to one-hot encode.
+    numeric : sequence of str
+        Text columns to read as numbers: ``>2000`` as 2000, text without a digit as missing.
+    missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
+        Missing values. Imputation is not done here: it is learned from the training rows of each
+        fit.
+    """
+
+    target: str | None = None
+    target_file: Path | None = None
+    positive: str | None = None
+    groups: str | None = None
+    strata: str | None = None
+    ids: str | None = None
+    exclude: Sequence[str] = ()
+    text: Text = "refuse"
+    missing: Missing = "refuse"
+    max_levels: int = MAX_LEVELS
+    numeric: Sequence[str] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns of labels, groups and row identifiers, read as text."""
+        named = (self.target, self.groups, self.strata, self.ids)
+        return tuple(name for name in named if name is not None)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """All columns that are read as text."""
+        return (*self.labels, *self.numeric)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +92,11 @@ class Features:
 
 
 def encode_columns(
-    source: Source,
-    aside: Collection[str],
-    text: Text,
-    most: int,
-    problems: list[DataError],
-    numeric: Collection[str] = (),
+    source: Source, aside: Collection[str], rules: Rules, problems: list[DataError]
 ) -> Features:
     """Make a matrix of all columns but those set aside.
 
-    What is in the way is added to the problems, and the columns concerned are left out. See
-    :class:`~sparseauc.tabular.reading.Rules` for the other parameters.
+    What is in the way is added to the problems, and the columns concerned are left out.
     """
     if source.matrix is not None:
         keep = np.flatnonzero([name not in aside for name in source.matrix_columns.tolist()])
@@ -55,11 +104,11 @@ def encode_columns(
         X = source.matrix if whole else source.matrix[:, keep]
         return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
 
-    limited, marks = _read_limits(source, numeric)
+    limited, marks = _read_limits(source, rules.numeric)
     source = replace(source, frame=limited, marks={**source.marks, **marks})
     frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
-    levels, left_out, notes = _choose_levels(source, kinds, text, most, problems)
+    levels, left_out, notes = _choose_levels(source, kinds, rules, problems)
     inputs: list[Input] = []
     values: list[npt.NDArray[Any]] = []
     types: dict[str, ColumnType] = {}
@@ -113,7 +162,7 @@ def _read_limits(source: Source, numeric: Collection[str]) -> tuple[Any, dict[st
 
 
 def _choose_levels(
-    source: Source, kinds: Mapping[str, str], rule: Text, most: int, problems: list[DataError]
+    source: Source, kinds: Mapping[str, str], rules: Rules, problems: list[DataError]
 ) -> tuple[dict[str, list[str]], dict[str, str], list[str]]:
     """Levels of the columns of text to use; those left out, and why; and what to note of them."""
     empty = [name for name, kind in kinds.items() if kind == "empty"]
@@ -124,7 +173,7 @@ def _choose_levels(
     refused = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
     if not refused:
         return {}, left_out, notes
-    if rule == "refuse":
+    if rules.text == "refuse":
         named = listed([_with_example(source.frame, name) for name in refused])
         problems.append(
             DataError(
@@ -136,12 +185,12 @@ def _choose_levels(
             )
         )
         return {}, left_out, notes
-    if rule == "drop":
+    if rules.text == "drop":
         left_out |= dict.fromkeys(refused, "not numeric")
         notes.append(f"columns left out because they are not numeric: {quoted(refused)}")
         notes += _nearly_numbers(source, refused)
         return {}, left_out, notes
-    levels = {}
+    levels, most = {}, rules.max_levels
     for name in refused:
         if kinds[name] != "text":
             continue
@@ -149,7 +198,7 @@ def _choose_levels(
         if len(found) <= most:
             levels[name] = found
     unfit = [name for name in refused if name not in levels]
-    if unfit and rule == "one-hot":
+    if unfit and rules.text == "one-hot":
         described = listed([_with_example(source.frame, name) for name in unfit])
         problems.append(
             DataError(

@@ -6,7 +6,6 @@ Whatever would lose or change data is refused unless an option asks for it, and 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -24,65 +23,11 @@ from .columns import (
     labels_as_text,
     texts,
 )
-from .features import MAX_LEVELS, Text, encode_columns
+from .features import MAX_LEVELS, Missing, Rules, encode_columns
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
 
-Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
 Labels = npt.NDArray[np.object_]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How to read a file's columns. By default whatever would lose data is refused.
-
-    Attributes
-    ----------
-    target : str, optional
-        Outcome column; not needed for formats that store labels.
-    target_file : Path, optional
-        Separate file with the outcome of each row.
-    positive : str, optional
-        Label of the positive class. By default the label that sorts last. Required with three or
-        more labels; all others are then negative.
-    groups, strata, ids : str, optional
-        Columns of related rows, of strata within which rows are compared, and of row identifiers.
-    exclude : sequence of str
-        Columns to leave out.
-    text : {"refuse", "one-hot", "auto", "drop"}
-        Text columns: "one-hot" encodes them and refuses those with more than ``max_levels`` levels,
-        "auto" drops those instead, "drop" drops all of them.
-    max_levels : int
-        Largest number of levels to one-hot encode.
-    numeric : sequence of str
-        Text columns to read as numbers: ``>2000`` as 2000, text without a digit as missing.
-    missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
-        Missing values. Imputation is not done here: it is learned from the training rows of each
-        fit.
-    """
-
-    target: str | None = None
-    target_file: Path | None = None
-    positive: str | None = None
-    groups: str | None = None
-    strata: str | None = None
-    ids: str | None = None
-    exclude: Sequence[str] = ()
-    text: Text = "refuse"
-    missing: Missing = "refuse"
-    max_levels: int = MAX_LEVELS
-    numeric: Sequence[str] = ()
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Columns of labels, groups and row identifiers, read as text."""
-        named = (self.target, self.groups, self.strata, self.ids)
-        return tuple(name for name in named if name is not None)
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """All columns that are read as text."""
-        return (*self.labels, *self.numeric)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +132,7 @@ def training_table(source: Source, rules: Rules) -> Table:
             raise unknown_column_error(name, sorted(known), "--exclude")
 
     aside = {target, *rules.labels, *rules.exclude}
-    features = encode_columns(source, aside, rules.text, rules.max_levels, problems, rules.numeric)
+    features = encode_columns(source, aside, rules, problems)
     notes += features.notes
     X, inputs = features.X, features.inputs
     X = X if rows.size == labels.size else X[rows]
