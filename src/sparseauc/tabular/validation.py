@@ -30,19 +30,11 @@ MOVED, CERTAIN = 0.25, 3.0
 
 @dataclass(frozen=True)
 class CalibrationCheck:
-    """Calibration of the probabilities on new rows.
+    """Calibration of the probabilities on new rows: the share of positives, and that expected.
 
-    Attributes
-    ----------
-    observed, expected : float
-        Share of positives, and the mean of their probabilities.
-    intercept : float
-        Calibration-in-the-large: what to add to the log odds for the two to agree; 0 is ideal.
-    slope : float
-        Slope of the logistic regression of the outcome on the predicted log odds. 1 is ideal; below
-        1 probabilities are too extreme. NaN if the score separates the classes.
-    intercept_error, slope_error : float
-        Their standard errors.
+    ``intercept`` is calibration-in-the-large: what to add to the log odds for the two to agree.
+    ``slope`` is that of the logistic regression of the outcome on the predicted log odds: below 1
+    probabilities are too extreme, and it is NaN if the score separates the classes.
     """
 
     observed: float

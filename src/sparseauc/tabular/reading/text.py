@@ -76,7 +76,29 @@ def read_text(
     # R writes row names in front, for which the header has no field.
     if rows and all(len(row) == len(header) + 1 for row in rows):
         text = delimiter + text
-    return _parse(path, text, delimiter, notes, as_text)
+    frame = _parse(path, text, delimiter, as_text)
+    if delimiter != ",":
+        notes.append(f"fields are delimited by {DELIMITER_NAMES.get(delimiter, repr(delimiter))}")
+    frame, marks = _read_written_numbers(frame, as_text, comma_delimits=delimiter == ",")
+    unusual = [name for name, mark in marks.items() if mark != Marks(".")]
+    if unusual:
+        sign = "commas between thousands" if delimiter == "," else "decimal commas"
+        notes.append(f"{sign} in {quoted(unusual)}")
+    # Whole numbers have no decimal sign: theirs is that of the file's other columns.
+    comma = any(mark.decimal == "," for mark in marks.values())
+    whole = [field.name for field in frame.schema if pa.types.is_integer(field.type)]
+    marks |= dict.fromkeys(whole, Marks("," if comma else "."))
+    row_ids = None
+    if frame.num_columns > 1 and frame.column_names[0] == "" and frame.schema[0].type != pa.null():
+        # R and pandas write row names in front, in a column without a name.
+        row_ids = np.asarray(frame.column(0).to_pylist(), dtype=object)
+        frame = frame.remove_column(0)
+        notes.append("the first column has no name and is read as row names")
+    names = [name or f"column {i}" for i, name in enumerate(frame.column_names, start=1)]
+    marks = {name: mark for name, mark in marks.items() if name}
+    return Source(
+        path.name, frame.rename_columns(names), row_ids=row_ids, marks=marks, notes=tuple(notes)
+    )
 
 
 def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
@@ -177,9 +199,8 @@ def _find_delimiter(text: str) -> str:
     return best
 
 
-def _parse(
-    path: Path, text: str, delimiter: str, notes: list[str], as_text: Collection[str]
-) -> Source:
+def _parse(path: Path, text: str, delimiter: str, as_text: Collection[str]) -> pa.Table:
+    """Columns of the types that pyarrow finds, those ``as_text`` as text; names are stripped."""
     data = pa.py_buffer(text.encode("utf-8", "surrogatepass"))
     # A row must fit into a block; the header is as good a measure of a row as there is.
     header = text.find("\n") if "\n" in text else len(text)
@@ -229,18 +250,7 @@ def _parse(
         )
     if frame.num_rows == 0:
         raise DataError(f"{path.name} has a header and no rows")
-    if delimiter != ",":
-        notes.append(f"fields are delimited by {DELIMITER_NAMES.get(delimiter, repr(delimiter))}")
-    frame, marks = _read_written_numbers(frame, as_text, comma_delimits=delimiter == ",")
-    unusual = [name for name, mark in marks.items() if mark != Marks(".")]
-    if unusual:
-        sign = "commas between thousands" if delimiter == "," else "decimal commas"
-        notes.append(f"{sign} in {quoted(unusual)}")
-    # Whole numbers have no decimal sign: theirs is that of the file's other columns.
-    comma = any(mark.decimal == "," for mark in marks.values())
-    whole = [field.name.strip() for field in frame.schema if pa.types.is_integer(field.type)]
-    marks |= dict.fromkeys(whole, Marks("," if comma else "."))
-    return _name_columns(path, frame, notes, marks)
+    return frame.rename_columns([name.strip() for name in frame.column_names])
 
 
 def number_pattern(marks: Marks) -> str:
@@ -285,36 +295,16 @@ def _read_written_numbers(
     marks = Marks(".", ",") if comma_delimits else Marks(",", ".")
     columns, found = [], {}
     for name, column in zip(frame.column_names, frame.columns, strict=True):
-        bare = name.strip()
         if pa.types.is_floating(column.type):
-            found[bare] = Marks(".")
+            found[name] = Marks(".")
         # One entry tells of most columns that they are text.
-        elif pa.types.is_string(column.type) and bare and bare not in as_text:
+        elif pa.types.is_string(column.type) and name and name not in as_text:
             first = next((value.as_py() for value in column if value.is_valid), None)
             if first is not None and re.match(number_pattern(marks), first):
                 numbers = numbers_written(column, marks)
                 if not isinstance(numbers, int):
                     grouped = pc.any(pc.match_substring(column, marks.thousands)).as_py()
-                    found[bare] = marks if grouped else Marks(marks.decimal)
+                    found[name] = marks if grouped else Marks(marks.decimal)
                     column = numbers
         columns.append(column)
     return pa.Table.from_arrays(columns, names=frame.column_names), found
-
-
-def _name_columns(path: Path, frame: pa.Table, notes: list[str], marks: dict[str, Marks]) -> Source:
-    """Give every column one name, and tell row names from columns."""
-    names = [name.strip() for name in frame.column_names]
-    row_ids = None
-    if len(names) > 1 and names[0] == "" and not pa.types.is_null(frame.column(0).type):
-        # R and pandas write row names in front, in a column without a name.
-        row_ids = np.asarray(frame.column(0).to_pylist(), dtype=object)
-        frame, names = frame.remove_column(0), names[1:]
-        notes.append("the first column has no name and is read as row names")
-    names = [name or f"column {place}" for place, name in enumerate(names, start=1)]
-    return Source(
-        path.name,
-        frame.rename_columns(names),
-        row_ids=row_ids,
-        marks={name: mark for name, mark in marks.items() if name},
-        notes=tuple(notes),
-    )
