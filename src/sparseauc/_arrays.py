@@ -3,8 +3,6 @@
 Nothing here imports torch before it is needed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import warnings

@@ -5,8 +5,6 @@ module (or in the user's cache if that folder is read-only), so only the first f
 folder is writable, every process compiles for itself.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Rows of the host that pass through a device: the next piece is copied while one is at work."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import weakref

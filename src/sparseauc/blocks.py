@@ -1,13 +1,12 @@
 """Row blocks: which rows form a block, and in which order an epoch visits the blocks."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
-import numpy.typing as npt
+
+from ._types import Indices
 
 BlockOrder = Literal["replacement", "permutation", "cyclic"]
 BLOCK_ORDERS = get_args(BlockOrder)
@@ -27,13 +26,11 @@ class RowBlocks:
         Where each block begins.
     """
 
-    rows: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    rows: Indices
+    starts: Indices
 
     @classmethod
-    def partition(
-        cls, n: int, batch_size: int, *, shuffle: bool, rng: np.random.Generator
-    ) -> RowBlocks:
+    def partition(cls, n: int, batch_size: int, *, shuffle: bool, rng: np.random.Generator) -> Self:
         """Deal n rows into the fewest blocks of at most ``batch_size`` rows.
 
         With ``shuffle`` the rows are dealt at random, once, so that a table sorted by class still
@@ -58,9 +55,7 @@ class RowBlocks:
         return int(np.diff(self.starts).max())
 
 
-def visiting_order(
-    n_blocks: int, block_order: BlockOrder, rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
+def visiting_order(n_blocks: int, block_order: BlockOrder, rng: np.random.Generator) -> Indices:
     """Blocks of one epoch: m draws, uniform with replacement, permuted, or in order."""
     if block_order == "replacement":
         return rng.integers(0, n_blocks, size=n_blocks)

@@ -6,8 +6,6 @@ algorithm of Floyd and Rivest (1975); the form printed in the paper has five err
 entry is the smaller, a position counted from 0), which are corrected here.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ these two runs on dense arrays (row- or column-major, read-only, memory-mapped) 
 for another kind of table needs these two only.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the methods that take one row at a time share: class sums, a state, a classifier."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -127,12 +125,12 @@ class ClassSums(NamedTuple):
     counts: Array
 
     @classmethod
-    def none(cls, n_features: int) -> ClassSums:
+    def none(cls, n_features: int) -> Self:
         """Sums before the first row."""
         return cls(np.zeros(n_features), np.zeros(n_features), np.zeros(2))
 
     @classmethod
-    def from_objective(cls, objective: AUCObjective) -> ClassSums:
+    def from_objective(cls, objective: AUCObjective) -> Self:
         """Sums over all rows, each times its weight."""
         positive, negative = objective.moments.weights
         mean_positive, mean_negative = objective.moments.means

@@ -16,8 +16,6 @@ anew: rounding does not pile up, S cannot vanish, and cards are needed only for 
 reach until then.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

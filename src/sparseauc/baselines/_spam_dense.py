@@ -1,7 +1,5 @@
 """SPAM's step on dense rows: one sweep to score a row, one to move, threshold and shrink w."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

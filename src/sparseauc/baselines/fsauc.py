@@ -22,10 +22,8 @@ seldom sparse. On a dense row a step costs some five sweeps, and as many more as
 takes. On a CSR row it costs O(non-zeros) while w is inside the ball, and O(d) on its surface.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -64,14 +62,14 @@ class FSAUCBounds(NamedTuple):
     root_beta: float
 
     @classmethod
-    def first(cls, l1_bound: float, max_norm: float, step: float) -> FSAUCBounds:
+    def first(cls, l1_bound: float, max_norm: float, step: float) -> Self:
         """Of the first stage."""
         ball = 2 * math.hypot(1.0, math.sqrt(2) * max_norm) * l1_bound
         dual_radius = 2 * math.sqrt(2) * max_norm * ball
         root_beta = math.hypot(1.0, math.sqrt(8) * max_norm)
         return cls(l1_bound, max_norm, ball, dual_radius, step, root_beta)
 
-    def next(self, n: int, share: float) -> FSAUCBounds:
+    def next(self, n: int, share: float) -> Self:
         """Of the next stage of n rows, with this share of positives so far."""
         rarer = min(share, 1 - share)
         ball = self.radius / 2

@@ -6,8 +6,6 @@ Small batches make quick progress at first, large ones remove the noise in the e
 ⌊τ ζ^t⌋ rows (Zhou, Yuan and Feng, 2018). Use it as a baseline.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
+from .._types import Indices
 from ..blocks import RowBlocks
 from ..objective import AUCObjective
 from ..solvers._epochs import SolverResult
@@ -27,7 +26,7 @@ from .sto_iht import LogisticClassifier, LogisticDescent, descend_in_epochs
 
 def growing_batches(
     n: int, initial: float, growth: float, first: int, *, limit: int | None = None
-) -> npt.NDArray[np.int64]:
+) -> Indices:
     """Where batches of ⌊initial · growth^t⌋ rows start, t = first, first + 1, …, until n rows end.
 
     Returns the starts and, last, the end. The last batch is cut at n. ``limit`` bounds the number
@@ -45,9 +44,7 @@ def growing_batches(
     return np.array(starts)
 
 
-def batches_of_epochs(
-    n: int, initial: float, growth: float, *, restart: bool
-) -> Iterator[npt.NDArray[np.int64]]:
+def batches_of_epochs(n: int, initial: float, growth: float, *, restart: bool) -> Iterator[Indices]:
     """Where the batches of each epoch start, as in ``growing_batches``."""
     if restart:
         limit = math.ceil(math.log((growth - 1) * n / initial + 1) / math.log(growth)) + 1

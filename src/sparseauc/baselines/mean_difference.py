@@ -9,8 +9,6 @@ linear score beats it: with S₊ + S₋ diagonal, z_j/s_j is the direction of th
 orders the columns by the AUC each reaches alone, Φ(|z_j|/√2).
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any, ClassVar, Self
 

@@ -15,8 +15,6 @@ Use it on a stream that can be read only once. The answer is dense. Time of a st
 O(d²); with many columns, random sketches of low rank replace the covariances, at O(d·rank).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real

@@ -24,8 +24,6 @@ the method needs many rows. A step costs two sweeps over a dense row, and O(non-
 The answer is dense.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

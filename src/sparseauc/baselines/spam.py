@@ -21,8 +21,6 @@ A step costs two sweeps over a dense row, and O(non-zeros) on a CSR row. The mea
 not sparse even with L1, and the last iterate only after many epochs.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from numbers import Real

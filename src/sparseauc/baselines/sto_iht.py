@@ -12,8 +12,6 @@ columns centred on all rows, test rows included, the F1 of the chosen columns fa
 centred on the training rows it is nearly that of SHT-AUC, which needs no centring.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,7 +27,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._jit import FAST
 from ..blocks import BLOCK_ORDERS, BlockOrder, RowBlocks, visiting_order
 from ..estimators._stochastic import StochasticClassifier
-from ..objective import Array, AUCObjective, Floats, Point
+from ..objective import Array, AUCObjective, Floats, Indices, Point
 from ..objective.thresholding import (
     ArrayDescent,
     Iterate,
@@ -93,7 +91,7 @@ class LogisticDescent(ArrayDescent):
         super().__init__(objective.rows, loss, blocks, iterate)
         self.objective = objective
 
-    def run(self, drawn: npt.NDArray[np.int64], step: float) -> bool:
+    def run(self, drawn: Indices, step: float) -> bool:
         """Take a step on each of these blocks; False when w or the intercept overflowed."""
         return super().run(drawn, step) and math.isfinite(self.loss.intercept[0])
 

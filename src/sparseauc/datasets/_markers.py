@@ -8,8 +8,6 @@ leukemia marker 23 was given 2878, an Epstein–Barr-virus-induced protein, wher
 small-RNA-associated one is 1027.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -1,19 +1,15 @@
 """A simulated cohort of patients with names, units, missing values and text."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from .._files import read_lines
+from .._types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = npt.NDArray[np.float64]
 
 _CAUSES = ("inflammation", "perfusion", "kidneys", "liver", "frailty")
 
@@ -34,7 +30,7 @@ class _Lab(NamedTuple):
     digits: int
 
     @classmethod
-    def from_line(cls, name: str, *numbers: str) -> _Lab:
+    def from_line(cls, name: str, *numbers: str) -> Self:
         centre, spread, *loads, missing, skewed, digits = map(float, numbers)
         drives = dict(zip(_CAUSES, loads, strict=True))
         return cls(name, centre, spread, drives, missing, bool(skewed), int(digits))
@@ -53,7 +49,7 @@ _RISK = {
 _UNITS = ("emergency department", "general ward", "transfer", "elective surgery")
 
 
-def make_patients(n: int = 1000, *, random_state: Any = None) -> pd.DataFrame:
+def make_patients(n: int = 1000, *, random_state: Any = None) -> "pd.DataFrame":
     """Simulate patients with a suspected infection, some of whom develop sepsis.
 
     Five hidden causes (inflammation, poor perfusion, failing kidneys, failing liver, frailty) drive

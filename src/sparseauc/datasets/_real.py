@@ -5,8 +5,6 @@ in the data home (`get_data_home`); where the file is absent it downloads a publ
 keeps it there.
 """
 
-from __future__ import annotations
-
 import bz2
 import hashlib
 import io

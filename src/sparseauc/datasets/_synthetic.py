@@ -1,7 +1,5 @@
 """The paper's disease-outbreak simulation, with the best reachable AUC known in closed form."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

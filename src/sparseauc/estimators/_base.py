@@ -1,7 +1,5 @@
 """Base of all classifiers: input checks, labels, scores, and the chosen columns."""
 
-from __future__ import annotations
-
 import functools
 import math
 import sys
@@ -72,7 +70,7 @@ def names_columns(method: Callable[P, T]) -> Callable[P, T]:
     return named
 
 
-def _is_calibrated(model: SparseLinearClassifier) -> bool:
+def _is_calibrated(model: Any) -> bool:
     if model._calibrates or "calibration_" in vars(model):
         return True
     raise AttributeError(

@@ -1,7 +1,5 @@
 """SHTAUCClassifier: the paper's SHT-AUC behind scikit-learn's interface."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What the stochastic classifiers share: one way to fit, a history, stopping early."""
 
-from __future__ import annotations
-
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Many models fitted to the same blocks: what the epochs of a grid ask of NumPy and of torch."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Many models on NumPy: a block's rows are read once for five models at a time, in place."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Nothing within an epoch waits for the device: every shape is known in advance, a
 overflowed is asked afterwards.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

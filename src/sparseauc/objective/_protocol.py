@@ -1,8 +1,6 @@
 """What SHT-AUC asks of its data, and the few types that pass between them."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +17,7 @@ class SparseVector(NamedTuple):
     values: Floats
 
     @classmethod
-    def from_dense(cls, w: Floats) -> SparseVector:
+    def from_dense(cls, w: Floats) -> Self:
         """Copy the non-zeros of a dense vector."""
         support = np.flatnonzero(w)
         return cls(support, w[support])

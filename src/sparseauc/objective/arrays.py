@@ -1,8 +1,6 @@
 """F and its gradients on rows in memory."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +26,7 @@ class PairwiseLoss(NamedTuple):
     scale_negative: float
 
     @classmethod
-    def of_blocks(cls, objective: Objective, n_blocks: int) -> PairwiseLoss:
+    def of_blocks(cls, objective: Objective, n_blocks: int) -> Self:
         """When m blocks are equally likely."""
         means = objective.mean_positive, objective.mean_negative
         return cls(*means, *objective.block_scales(n_blocks))

@@ -4,8 +4,6 @@ A block is a chunk. A step sends the non-zeros of w to where the next chunk is a
 gradient of that block, d numbers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +14,7 @@ from .._types import Array, Floats, Indices, Mask
 from ..chunks import Chunks, Pass, score_chunks
 from ..moments.chunked import chunked_moments
 from ..rows import as_table, read_only
-from ._protocol import Objective, Point, SparseVector
+from ._protocol import Descent, Objective, Point, SparseVector
 from .arrays import PairwiseLoss, compute_descent
 from .thresholding import Iterate, Rows, threshold_step
 
@@ -61,7 +59,7 @@ class ChunkObjective(Objective):
         batch_size: int,  # noqa: ARG002
         shuffle: bool,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
-    ) -> ChunkDescent:
+    ) -> Descent:
         """Begin Algorithm 1 at w = 0; rows stay in their chunks, whatever ``batch_size`` says."""
         return ChunkDescent(self, k)
 

@@ -1,17 +1,16 @@
 """The minimiser of F on given columns, in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from .._types import Array
 from ..moments import Moments
 
 
 def minimise_on_support(
     moments: Moments, support: npt.ArrayLike, alpha: float = 0.0
-) -> tuple[npt.NDArray[np.float64], float]:
+) -> tuple[Array, float]:
     """Minimise F(w) + alpha‖w‖² over the w that vanish outside ``support``, in closed form.
 
     On the support A the minimiser solves (H_AA + alpha I) w_A = −δ_A, and the value there is

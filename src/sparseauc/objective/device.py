@@ -1,7 +1,5 @@
 """F and SHT-AUC's blocks on torch tensors, or on rows of the host that stream through a device."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 from typing import Any

@@ -4,9 +4,7 @@ The methods differ in the loss f alone. A loss is a NamedTuple with an overload 
 ``descend_block``.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -43,7 +41,7 @@ class Iterate(NamedTuple):
     magnitudes: Floats  # scratch space for the selection of the k largest
 
     @classmethod
-    def zeros(cls, n_features: int, k: int, dtype: Any) -> Iterate:
+    def zeros(cls, n_features: int, k: int, dtype: Any) -> Self:
         """Begin at w = 0."""
         return cls(
             np.zeros(n_features, dtype),

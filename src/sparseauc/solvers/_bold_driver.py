@@ -1,7 +1,5 @@
 """The automatic step: grows while the loss stays near its best, and undoes epochs that raise it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """What every stochastic solver shares: the loop over epochs, its record, its end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Epochs of the methods that keep the k largest, with a constant or an automatic step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

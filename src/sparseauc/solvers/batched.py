@@ -7,10 +7,8 @@ of a g × b matrix with the b × d block instead of g products with a vector. Us
 step or the ridge. The answers are those of one fit at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +49,59 @@ class GridResult(NamedTuple):
     n_epochs: Indices
     converged: Mask
     diverged: Mask
+
+
+class _Grid(NamedTuple):
+    """The models, one entry each; ``steps`` are all 1 where they are automatic."""
+
+    ks: Indices
+    automatic: bool
+    steps: Array
+    shrinkage: Array
+    starts: Floats | None
+
+    @classmethod
+    def from_arguments(
+        cls,
+        ks: npt.ArrayLike,
+        step_sizes: npt.ArrayLike | str,
+        shrinkage: npt.ArrayLike,
+        starts: npt.ArrayLike | None,
+        d: int,
+    ) -> Self:
+        automatic = isinstance(step_sizes, str)
+        if automatic and step_sizes != "auto":
+            raise ValueError(f"step_sizes must be numbers or 'auto', got {step_sizes!r}")
+        k = np.asarray(ks)
+        step = np.ones(1) if automatic else np.asarray(step_sizes, np.float64)
+        ridge = np.asarray(shrinkage, np.float64)
+        first = None if starts is None else np.asarray(starts)
+        if k.dtype.kind not in "iu" or k.ndim > 1 or k.size == 0 or k.min() < 1:
+            raise ValueError(f"ks must be one or more whole numbers of at least 1, got {ks!r}")
+        if not (np.isfinite(step).all() and (step > 0).all()):
+            raise ValueError(f"step_sizes must be positive and finite, got {step_sizes!r}")
+        if not (np.isfinite(ridge).all() and (ridge >= 0).all()):
+            raise ValueError(f"ridges and alphas must be 0 or more and finite, got {shrinkage!r}")
+        if first is not None and (first.ndim not in (1, 2) or first.shape[-1] != d):
+            raise ValueError(f"starts must have shape ({d},) or (g, {d}), got {first.shape}")
+        of_starts = () if first is None else first.shape[:-1]
+        try:
+            g = np.broadcast_shapes((1,), k.shape, step.shape, ridge.shape, of_starts)
+        except ValueError:
+            raise ValueError(
+                "ks, step_sizes, ridges and starts must agree on the number of models, got shapes "
+                f"{k.shape}, {step.shape}, {ridge.shape} and {of_starts}"
+            ) from None
+        k = np.minimum(np.broadcast_to(k, g), d).astype(np.int64)
+        if first is not None:
+            first = _largest(np.broadcast_to(first, (*g, d)), k)
+        return cls(
+            k,
+            automatic,
+            np.broadcast_to(step, g),
+            np.broadcast_to(ridge, g),
+            first,
+        )
 
 
 def sht_auc_grid(
@@ -235,59 +286,6 @@ def _run(
     if lost.any():
         models.w[np.flatnonzero(lost).tolist()] = np.nan
     return GridResult(models.w, models.intercept, n_epochs, stopped, lost)
-
-
-class _Grid(NamedTuple):
-    """The models, one entry each; ``steps`` are all 1 where they are automatic."""
-
-    ks: Indices
-    automatic: bool
-    steps: Array
-    shrinkage: Array
-    starts: Floats | None
-
-    @classmethod
-    def from_arguments(
-        cls,
-        ks: npt.ArrayLike,
-        step_sizes: npt.ArrayLike | str,
-        shrinkage: npt.ArrayLike,
-        starts: npt.ArrayLike | None,
-        d: int,
-    ) -> _Grid:
-        automatic = isinstance(step_sizes, str)
-        if automatic and step_sizes != "auto":
-            raise ValueError(f"step_sizes must be numbers or 'auto', got {step_sizes!r}")
-        k = np.asarray(ks)
-        step = np.ones(1) if automatic else np.asarray(step_sizes, np.float64)
-        ridge = np.asarray(shrinkage, np.float64)
-        first = None if starts is None else np.asarray(starts)
-        if k.dtype.kind not in "iu" or k.ndim > 1 or k.size == 0 or k.min() < 1:
-            raise ValueError(f"ks must be one or more whole numbers of at least 1, got {ks!r}")
-        if not (np.isfinite(step).all() and (step > 0).all()):
-            raise ValueError(f"step_sizes must be positive and finite, got {step_sizes!r}")
-        if not (np.isfinite(ridge).all() and (ridge >= 0).all()):
-            raise ValueError(f"ridges and alphas must be 0 or more and finite, got {shrinkage!r}")
-        if first is not None and (first.ndim not in (1, 2) or first.shape[-1] != d):
-            raise ValueError(f"starts must have shape ({d},) or (g, {d}), got {first.shape}")
-        of_starts = () if first is None else first.shape[:-1]
-        try:
-            g = np.broadcast_shapes((1,), k.shape, step.shape, ridge.shape, of_starts)
-        except ValueError:
-            raise ValueError(
-                "ks, step_sizes, ridges and starts must agree on the number of models, got shapes "
-                f"{k.shape}, {step.shape}, {ridge.shape} and {of_starts}"
-            ) from None
-        k = np.minimum(np.broadcast_to(k, g), d).astype(np.int64)
-        if first is not None:
-            first = _largest(np.broadcast_to(first, (*g, d)), k)
-        return cls(
-            k,
-            automatic,
-            np.broadcast_to(step, g),
-            np.broadcast_to(ridge, g),
-            first,
-        )
 
 
 def _largest(w: Floats, ks: Indices) -> Floats:

@@ -14,8 +14,6 @@ O(b·k) to score a block of b rows, one read of the block for the gradient, and 
 largest.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np
