@@ -11,39 +11,18 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import overload
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from .._jit import reordering_kernel
 from ..estimators._stochastic import StochasticClassifier
 from ..objective import Array, AUCObjective, Floats, Indices, Mask, SparseVector
 from ..rows import CSR, Table, accumulate_rows, as_table, read_only
-from ..solvers._epochs import Callback, Epoch, SolverResult, divergence_error, run_epochs
+from ..solvers._epochs import Epoch, SolverResult, divergence_error, run_epochs
 
 # Entries of rows read between two sweeps over all columns, as a multiple of d.
 BETWEEN_SWEEPS = 64
 # Sums of iterates lose as many digits as the scale of w does.
 LEAST_SCALE = 1e-4
-
-
-def dense_row(table: Any, row: Any, buffer: Any) -> Any:
-    """Row of a dense table with its entries side by side: a view, or copied to ``buffer``."""
-
-
-@overload(dense_row)
-def _dense_row(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    if table.layout == "C":
-
-        def viewed(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG001
-            return table[row]
-
-        return viewed
-
-    def copied(table, row, buffer):  # type: ignore[no-untyped-def]
-        for j in range(buffer.size):
-            buffer[j] = table[row, j]
-        return buffer
-
-    return copied
 
 
 def read_row(table: Any, row: Any, buffer: Any) -> Any:
@@ -62,11 +41,18 @@ def _read_row(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG0
             return np.uint64(table.indptr[row]), np.uint64(table.indptr[row + 1]), table.data
 
         return csr
+    if table.layout == "C":
 
-    def dense(table, row, buffer):  # type: ignore[no-untyped-def]
-        return np.uint64(0), np.uint64(table.shape[1]), dense_row(table, row, buffer)
+        def viewed(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG001
+            return np.uint64(0), np.uint64(table.shape[1]), table[row]
 
-    return dense
+        return viewed
+
+    def copied(table, row, buffer):  # type: ignore[no-untyped-def]
+        buffer[:] = table[row]
+        return np.uint64(0), np.uint64(table.shape[1]), buffer
+
+    return copied
 
 
 @overload(column_at, inline="always")
@@ -200,11 +186,9 @@ class RowState(ABC):
         self,
         objective: AUCObjective,
         *,
-        max_epochs: int = 50,
-        tol: float = 1e-4,
         shuffle: bool = True,
-        callback: Callback | None = None,
         rng: np.random.Generator | None = None,
+        **epochs: Any,
     ) -> SolverResult:
         """Visit every row once an epoch; the parameters are those of ``sht_auc``."""
         if objective.weight.size and not self.takes_weights:
@@ -222,21 +206,16 @@ class RowState(ABC):
                 raise divergence_error(self.method, number, self.step_size)
             return Epoch(w, self.step)
 
-        start = SparseVector.from_dense(self.w)
-        return run_epochs(
-            objective, run_epoch, start=start, max_epochs=max_epochs, tol=tol, callback=callback
-        )
+        return run_epochs(objective, run_epoch, start=SparseVector.from_dense(self.w), **epochs)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OnlineClassifier(StochasticClassifier):
     """A convex method that takes one row at a time, with a ``_state_type`` and ``_settings``."""
 
-    step_size: float | Literal["auto"] = "auto"
     zero_threshold: float = 0.0
 
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
-        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "zero_threshold": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -276,9 +255,8 @@ class OnlineClassifier(StochasticClassifier):
         means = (mean.astype(X.dtype) for mean in self._stream.means)
         return self._set_fitted(self._cut(self._stream.coef), *means)
 
-    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
+    def _solve(self, objective: AUCObjective, *, start: Any, **common: Any) -> SolverResult:
         settings = self._settings(objective.table, common["rng"])
-        start = common.pop("start")
         state = self._state_type(objective.n_features, objective.dtype, start=start, **settings)
         result = state.run(objective, **common)
         if self._continues:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._jit import kernel, reordering_kernel
 from ..objective import Floats
-from ._online import ClassSums, dense_row, dot
+from ._online import ClassSums, dot, read_row
 
 
 @kernel
@@ -64,7 +64,7 @@ def descend_rows(table, rows, positive, weight, run, t):  # type: ignore[no-unty
     buffer = np.empty(w.size, w.dtype)
     on_positive, on_negative, counts = run.sums.positive, run.sums.negative, run.sums.counts
     for row in rows:
-        x = dense_row(table, row, buffer)
+        _, _, x = read_row(table, row, buffer)
         is_positive = positive[row]
         if run.gathers:
             own = on_positive if is_positive else on_negative
@@ -81,16 +81,6 @@ def descend_rows(table, rows, positive, weight, run, t):  # type: ignore[no-unty
         if weight.size:
             move *= weight[row]
         _proximal_step(x, move, step * run.l1, 1.0 / (1.0 + step * run.l2), w, run.average)
-
-
-@kernel
-def products_with_sums(table, sums, products):  # type: ignore[no-untyped-def]
-    """Products of every row with the sum of the positives and that of the negatives."""
-    buffer = np.empty(table.shape[1], table.dtype)
-    for row in range(table.shape[0]):
-        x = dense_row(table, row, buffer)
-        products[row, 0] = dot(x, sums.positive)
-        products[row, 1] = dot(x, sums.negative)
 
 
 @reordering_kernel
@@ -136,8 +126,8 @@ def descend_pairs(table, rows, positive, weight, products, run, t):  # type: ign
     ratio = n_positive / (n_positive + n_negative)
     moves, shrinks = np.empty(2), np.empty(2)
     for i in range(0, rows.size - 1, 2):
-        x = dense_row(table, rows[i], buffers[0])
-        y = dense_row(table, rows[i + 1], buffers[1])
+        _, _, x = read_row(table, rows[i], buffers[0])
+        _, _, y = read_row(table, rows[i + 1], buffers[1])
         score, following, overlap = _score_pair(x, y, w)
         for k in range(2):
             row = rows[i + k]

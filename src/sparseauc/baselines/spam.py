@@ -35,7 +35,7 @@ from ..rows import CSR, Table, read_only
 from ..solvers._epochs import SolverResult
 from ._online import ClassSums, OnlineClassifier, RowState
 from ._spam_csr import descend_csr_rows
-from ._spam_dense import SPAMRun, descend_pairs, descend_rows, products_with_sums
+from ._spam_dense import SPAMRun, descend_pairs, descend_rows
 
 
 class SPAMState(RowState):
@@ -99,8 +99,8 @@ class SPAMState(RowState):
             mean = objective.weight[objective.rows.counted].mean()
             self._weight = read_only(objective.weight / mean)
         if self.l1 == 0.0 and not isinstance(objective.table, CSR):
-            self._products = np.empty((objective.n_rows, 2))
-            products_with_sums(objective.table, self.sums, self._products)
+            products = [objective.scores(total) for total in self.sums[:2]]
+            self._products = np.column_stack(products).astype(np.float64)
         return super().run(objective, **epochs)
 
 

@@ -205,12 +205,10 @@ class LogisticClassifier(StochasticClassifier):
     """A classifier with at most k columns, fitted with the logistic loss by its ``_solver``."""
 
     k: int = field(default=10, kw_only=False)
-    step_size: float | Literal["auto"] = "auto"
     alpha: float = 0.0
 
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
         "k": [Interval(Integral, 1, None, closed="left")],
-        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -218,13 +216,11 @@ class LogisticClassifier(StochasticClassifier):
     _solver: ClassVar[Callable[..., SolverResult]]
 
     def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
-        settings = {
-            name: value
-            for name, value in self.get_params(deep=False).items()
-            if name not in StochasticClassifier._parameter_constraints
-        }
+        settings = self.get_params(deep=False) | common
+        for name in ("warm_start", "record_history", "random_state", "verbose"):
+            del settings[name]
         settings["k"] = self._columns_to_keep(self.k, objective.n_features)
-        result = type(self)._solver(objective, **settings, **common)
+        result = type(self)._solver(objective, **settings)
         self.logistic_intercept_ = result.intercept
         return result
 

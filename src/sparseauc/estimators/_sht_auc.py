@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -113,7 +113,6 @@ class SHTAUCClassifier(StochasticClassifier):
 
     k: int = field(default=10, kw_only=False)
     batch_size: int = 64
-    step_size: float | Literal["auto"] = "auto"
     block_order: BlockOrder = "replacement"
     early_stopping: bool = False
     validation_fraction: float = 0.1
@@ -125,7 +124,6 @@ class SHTAUCClassifier(StochasticClassifier):
     _parameter_constraints = StochasticClassifier._parameter_constraints | {
         "k": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],

@@ -4,7 +4,7 @@ import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..metrics import fast_auc
 from ..objective import Array, AUCObjective, Mask
@@ -25,6 +25,7 @@ from ._base import SparseLinearClassifier, check_scale, names_columns
 class StochasticClassifier(SparseLinearClassifier):
     """A classifier fitted in epochs, which has the parameters named here and a ``_solve``."""
 
+    step_size: float | Literal["auto"] = "auto"
     max_epochs: int = 50
     tol: float = 1e-4
     shuffle: bool = True
@@ -34,6 +35,7 @@ class StochasticClassifier(SparseLinearClassifier):
     verbose: int = 0
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "shuffle": ["boolean"],

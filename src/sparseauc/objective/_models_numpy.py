@@ -28,10 +28,10 @@ _logistic_multipliers = kernel(logistic_multipliers)
 
 
 @reordering_kernel
-def _score(table, rows, means, models, union, scores):  # type: ignore[no-untyped-def]
+def _score(table, rows, means, models, scratch, scores):  # type: ignore[no-untyped-def]
     """``scores[m, i] = w_m · x_rows[i]``, and the scores of the two means after them."""
     support, values, sizes = models.support, models.values, models.sizes
-    place, columns, picked = union.place, union.columns, union.picked
+    place, columns, picked = scratch.place, scratch.columns, scratch.picked
     g = sizes.size
     used = 0
     for m in range(g):
@@ -40,7 +40,7 @@ def _score(table, rows, means, models, union, scores):  # type: ignore[no-untype
                 place[support[m, q]] = used
                 columns[used] = support[m, q]
                 used += 1
-    w = union.weights[: g * used].reshape(g, used)
+    w = scratch.weights[: g * used].reshape(g, used)
     w[:] = 0
     for m in range(g):
         for q in range(sizes[m]):
@@ -143,18 +143,13 @@ class _Iterates(NamedTuple):
     sizes: Indices
 
 
-class _Union(NamedTuple):
-    """Scratch space for the columns that some model uses; ``place`` holds −1 between calls."""
+class _Scratch(NamedTuple):
+    """Scratch space of a step, the first four for the columns that some model uses."""
 
-    place: Indices
+    place: Indices  # holds −1 between calls
     columns: Indices
     weights: Floats
     picked: Floats
-
-
-class _Scratch(NamedTuple):
-    """Scratch space of a step."""
-
     scores: Array
     multipliers: Floats
     on_means: Floats
@@ -163,7 +158,7 @@ class _Scratch(NamedTuple):
 
 
 @kernel
-def _grid_epoch(grid, drawn, steps, decays, shrinks, models, union, scratch):  # type: ignore[no-untyped-def]
+def _grid_epoch(grid, drawn, steps, decays, shrinks, models, scratch):  # type: ignore[no-untyped-def]
     """One epoch of g models."""
     scores, multipliers, on_means = scratch.scores, scratch.multipliers, scratch.on_means
     w, intercept, sizes = models.w, models.intercept, models.sizes
@@ -172,7 +167,7 @@ def _grid_epoch(grid, drawn, steps, decays, shrinks, models, union, scratch):  #
         low, high = grid.starts[i], grid.starts[i + 1]
         block, labels, scale = grid.rows[low:high], grid.positive[low:high], grid.scales[low:high]
         b = block.size
-        _score(grid.table, block, grid.means, models, union, scores)
+        _score(grid.table, block, grid.means, models, scratch, scores)
         rates = steps.reshape(g, 1) * scale
         if grid.logistic:
             on_rows = _logistic_multipliers(
@@ -254,11 +249,11 @@ class NumpyModels(Models):
         self.w, self.intercept = self._models.w, self._models.intercept
         padded = -(-g // _MODELS) * _MODELS
         used = min(d, int(ks.sum()))
-        self._union = _Union(
-            np.full(d, -1, np.int64), np.empty(used, np.int64), np.empty(g * used, dtype),
-            np.empty(used, dtype),
-        )  # fmt: skip
         self._scratch = _Scratch(
+            np.full(d, -1, np.int64),
+            np.empty(used, np.int64),
+            np.empty(g * used, dtype),
+            np.empty(used, dtype),
             np.empty((g, blocks.largest + 2)),
             np.zeros((padded, blocks.largest + _ROWS), dtype),
             np.zeros((padded, 2), dtype),
@@ -267,15 +262,13 @@ class NumpyModels(Models):
         )
 
     def run(self, drawn: Indices, steps: Array, decays: Array, shrinks: Array) -> None:
-        _grid_epoch(
-            self._grid, drawn, steps, decays, shrinks, self._models, self._union, self._scratch
-        )
+        _grid_epoch(self._grid, drawn, steps, decays, shrinks, self._models, self._scratch)
 
     def losses(self) -> Array:
         objective = self._objective
         scores = np.empty((self.w.shape[0], objective.n_rows), objective.dtype)
         rows, nothing = np.arange(objective.n_rows), self._grid.means[:0]
-        _score(objective.table, rows, nothing, self._models, self._union, scores)
+        _score(objective.table, rows, nothing, self._models, self._scratch, scores)
         losses = np.array([objective.value_of(row) for row in scores])
         losses[self.overflowed()] = np.nan
         return losses

@@ -95,9 +95,9 @@ def run_epochs(
     run_epoch: Callable[[int], Epoch],
     *,
     start: SparseVector,
-    max_epochs: int,
-    tol: float,
-    callback: Callback | None,
+    max_epochs: int = 50,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
 ) -> SolverResult:
     """Run epochs until w moves by less than ``tol`` times its norm over one, or the callback stops.
 

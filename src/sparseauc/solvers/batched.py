@@ -21,7 +21,8 @@ from ..objective import Array, AUCObjective, Floats, Indices, Mask, Objective
 from ..objective._models import Loss, Models
 from ..objective._models_numpy import NumpyModels
 from ..objective.device import DeviceObjective
-from ..objective.thresholding import counted_rows, deal_blocks, largest_entries
+from ..objective.thresholding import counted_rows, deal_blocks
+from ..projections import hard_threshold
 from ._bold_driver import BoldDriver
 from .sht_auc import exact_first_step
 
@@ -94,14 +95,9 @@ class _Grid(NamedTuple):
             ) from None
         k = np.minimum(np.broadcast_to(k, g), d).astype(np.int64)
         if first is not None:
-            first = _largest(np.broadcast_to(first, (*g, d)), k)
-        return cls(
-            k,
-            automatic,
-            np.broadcast_to(step, g),
-            np.broadcast_to(ridge, g),
-            first,
-        )
+            each = np.broadcast_to(first, (*g, d))
+            first = np.stack([hard_threshold(w, most) for w, most in zip(each, k, strict=True)])
+        return cls(k, automatic, np.broadcast_to(step, g), np.broadcast_to(ridge, g), first)
 
 
 def sht_auc_grid(
@@ -286,15 +282,6 @@ def _run(
     if lost.any():
         models.w[np.flatnonzero(lost).tolist()] = np.nan
     return GridResult(models.w, models.intercept, n_epochs, stopped, lost)
-
-
-def _largest(w: Floats, ks: Indices) -> Floats:
-    """Keep the k_m largest entries of w[m]."""
-    kept = np.zeros_like(w)
-    for m, k in enumerate(ks.tolist()):
-        support, values = largest_entries(w[m], k, w.dtype)
-        kept[m, support] = values
-    return kept
 
 
 def _check_table(X: Any) -> Any:
