@@ -255,9 +255,10 @@ class OnlineClassifier(StochasticClassifier):
         means = (mean.astype(X.dtype) for mean in self._stream.means)
         return self._set_fitted(self._cut(self._stream.coef), *means)
 
-    def _solve(self, objective: AUCObjective, *, start: Any, **common: Any) -> SolverResult:
+    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
         settings = self._settings(objective.table, common["rng"])
-        state = self._state_type(objective.n_features, objective.dtype, start=start, **settings)
+        settings["start"] = common.pop("start")
+        state = self._state_type(objective.n_features, objective.dtype, **settings)
         result = state.run(objective, **common)
         if self._continues:
             self._stream = state
