@@ -99,8 +99,8 @@ class SPAMState(RowState):
             mean = objective.weight[objective.rows.counted].mean()
             self._weight = read_only(objective.weight / mean)
         if self.l1 == 0.0 and not isinstance(objective.table, CSR):
-            products = [objective.scores(total) for total in self.sums[:2]]
-            self._products = np.column_stack(products).astype(np.float64)
+            sums = np.column_stack(self.sums[:2]).astype(objective.dtype)
+            self._products = (objective.table @ sums).astype(np.float64)
         return super().run(objective, **epochs)
 
 
