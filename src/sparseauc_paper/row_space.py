@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparseauc._jit import kernel, reordering_kernel
-from sparseauc.baselines._spam_dense import multiplier
+from sparseauc.baselines._spam_csr import multiplier
 from sparseauc.baselines.solam import clip, saddle_point_step
 
 Floats = npt.NDArray[np.float64]

@@ -22,10 +22,19 @@ import numpy as np
 
 from .._jit import inlined_kernel, kernel
 from ._online import LEAST_SCALE
-from ._spam_dense import multiplier
 
 # Non-zeros between two sweeps over all columns, as a multiple of d.
 _BETWEEN_SWEEPS = 4
+
+
+@kernel
+def multiplier(is_positive, margin, ratio):  # type: ignore[no-untyped-def]
+    """Factor of x in the gradient at a row, given w·(x − mean of the other class).
+
+    SPAM's 2(1 − r)(w·x − u) − 2(1 − r)(1 + v − u) with u = w·x̄₊ and v = w·x̄₋ is free of u, and
+    what it has for a negative row is free of v.
+    """
+    return 2.0 * (1.0 - ratio) * (margin - 1.0) if is_positive else 2.0 * ratio * (margin + 1.0)
 
 
 @kernel

@@ -24,18 +24,143 @@ not sparse even with L1, and the last iterate only after many epochs.
 import math
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..objective import Array, AUCObjective, Indices, Mask
+from .._jit import kernel, reordering_kernel
+from ..objective import Array, AUCObjective, Floats, Indices, Mask
 from ..rows import CSR, Table, read_only
 from ..solvers._epochs import SolverResult
-from ._online import ClassSums, OnlineClassifier, RowState
-from ._spam_csr import descend_csr_rows
-from ._spam_dense import SPAMRun, descend_pairs, descend_rows
+from ._online import ClassSums, OnlineClassifier, RowState, dot, read_row
+from ._spam_csr import descend_csr_rows, multiplier
+
+
+@reordering_kernel
+def _margin(x, total, share, w):  # type: ignore[no-untyped-def]
+    """w·(x − share·total)."""
+    margin = 0.0
+    for j in range(w.size):
+        margin += w[j] * (x[j] - share * total[j])
+    return margin
+
+
+@reordering_kernel
+def _proximal_step(x, move, threshold, shrink, w, average):  # type: ignore[no-untyped-def]
+    """Move w by −move·x, threshold and shrink it; add it to ``average`` unless that is empty."""
+    number = w.dtype.type
+    move, threshold, shrink = number(move), number(threshold), number(shrink)
+    if average.size:
+        for j in range(w.size):
+            moved = w[j] - move * x[j]
+            w[j] = (moved - min(max(moved, -threshold), threshold)) * shrink
+            average[j] += w[j]
+    else:
+        for j in range(w.size):
+            moved = w[j] - move * x[j]
+            w[j] = (moved - min(max(moved, -threshold), threshold)) * shrink
+
+
+class _Run(NamedTuple):
+    """What SPAM needs besides the rows: β₁, β₂, ξ, w, Σ w_t, and whether rows join the sums."""
+
+    sums: ClassSums
+    gathers: bool
+    l1: float
+    l2: float
+    step_size: float
+    w: Floats
+    average: Floats
+
+
+@kernel
+def _descend_rows(table, rows, positive, weight, run, t):  # type: ignore[no-untyped-def]
+    """Take SPAM's step on each row, the first of which is step t + 1."""
+    w = run.w
+    buffer = np.empty(w.size, w.dtype)
+    on_positive, on_negative, counts = run.sums.positive, run.sums.negative, run.sums.counts
+    for row in rows:
+        _, _, x = read_row(table, row, buffer)
+        is_positive = positive[row]
+        if run.gathers:
+            own = on_positive if is_positive else on_negative
+            for j in range(w.size):
+                own[j] += x[j]
+            counts[0 if is_positive else 1] += 1.0
+        other = on_negative if is_positive else on_positive
+        count = counts[1 if is_positive else 0]
+        share = 1.0 / count if count > 0.0 else 0.0
+        ratio = counts[0] / (counts[0] + counts[1])
+        t += 1
+        step = run.step_size / math.sqrt(t)
+        move = step * multiplier(is_positive, _margin(x, other, share, w), ratio)
+        if weight.size:
+            move *= weight[row]
+        _proximal_step(x, move, step * run.l1, 1.0 / (1.0 + step * run.l2), w, run.average)
+
+
+@reordering_kernel
+def _score_pair(x, y, w):  # type: ignore[no-untyped-def]
+    """x·w, y·w and x·y."""
+    number = w.dtype.type
+    of_x, of_y, overlap = number(0), number(0), number(0)
+    for j in range(w.size):
+        of_x += x[j] * w[j]
+        of_y += y[j] * w[j]
+        overlap += x[j] * y[j]
+    return of_x, of_y, overlap
+
+
+@reordering_kernel
+def _step_pair(x, move_x, shrink_x, y, move_y, shrink_y, w, average):  # type: ignore[no-untyped-def]
+    """Step along x, then along y, and add both iterates to ``average`` unless that is empty."""
+    number = w.dtype.type
+    move_x, shrink_x = number(move_x), number(shrink_x)
+    move_y, shrink_y = number(move_y), number(shrink_y)
+    if average.size:
+        for j in range(w.size):
+            first = (w[j] - move_x * x[j]) * shrink_x
+            second = (first - move_y * y[j]) * shrink_y
+            w[j] = second
+            average[j] += first + second
+    else:
+        for j in range(w.size):
+            first = (w[j] - move_x * x[j]) * shrink_x
+            w[j] = (first - move_y * y[j]) * shrink_y
+
+
+@kernel
+def _descend_pairs(table, rows, positive, weight, products, run, t):  # type: ignore[no-untyped-def]
+    """Take SPAM's step on an even number of rows when there is no L1 penalty."""
+    # A step is then linear in w. So the score of the second row of a pair follows from the first
+    # step and the product of the two rows, and w·x̄± from the products of all rows with the class
+    # sums: w is read and written once for two rows. Equal to one row at a time but for rounding.
+    w, sums = run.w, run.sums
+    buffers = np.empty((2, w.size), w.dtype)
+    on_positive, on_negative = dot(w, sums.positive), dot(w, sums.negative)
+    n_positive, n_negative = sums.counts
+    ratio = n_positive / (n_positive + n_negative)
+    moves, shrinks = np.empty(2), np.empty(2)
+    for i in range(0, rows.size - 1, 2):
+        _, _, x = read_row(table, rows[i], buffers[0])
+        _, _, y = read_row(table, rows[i + 1], buffers[1])
+        score, following, overlap = _score_pair(x, y, w)
+        for k in range(2):
+            row = rows[i + k]
+            t += 1
+            step = run.step_size / math.sqrt(t)
+            other = on_negative / n_negative if positive[row] else on_positive / n_positive
+            move = step * multiplier(positive[row], score - other, ratio)
+            if weight.size:
+                move *= weight[row]
+            shrink = 1.0 / (1.0 + step * run.l2)
+            on_positive = (on_positive - move * products[row, 0]) * shrink
+            on_negative = (on_negative - move * products[row, 1]) * shrink
+            moves[k], shrinks[k] = move, shrink
+            score = (following - move * overlap) * shrink
+        _step_pair(x, moves[0], shrinks[0], y, moves[1], shrinks[1], w, run.average)
 
 
 class SPAMState(RowState):
@@ -79,15 +204,13 @@ class SPAMState(RowState):
 
     def advance(self, table: Table, rows: Indices, positive: Mask) -> None:
         """Take one step on each of these rows; until both classes have been seen w only shrinks."""
-        run = SPAMRun(
-            self.sums, self._gathers, self.l1, self.l2, self.step_size, self.w, self._total
-        )
+        run = _Run(self.sums, self._gathers, self.l1, self.l2, self.step_size, self.w, self._total)
         if self._products is not None:
             even = rows.size - rows.size % 2
-            descend_pairs(table, rows[:even], positive, self._weight, self._products, run, self.t)
+            _descend_pairs(table, rows[:even], positive, self._weight, self._products, run, self.t)
             self.t += even
             rows = rows[even:]
-        descend = descend_csr_rows if isinstance(table, CSR) else descend_rows
+        descend = descend_csr_rows if isinstance(table, CSR) else _descend_rows
         descend(table, rows, positive, self._weight, run, self.t)
         self.t += rows.size
         self._mass = self.t if self._total.size else 0.0
