@@ -19,7 +19,7 @@ from sparseauc.cli import app
 from sparseauc.metrics import auc
 from sparseauc.tabular.model_files import CARD, load_model
 from sparseauc.tabular.reading import Input, Table
-from sparseauc.tabular.reading.cuts import cut_numbers
+from sparseauc.tabular.reading.training import cut_numbers
 from sparseauc.tabular.scorecard import ScoreCard
 
 pytestmark = pytest.mark.slow

@@ -28,13 +28,12 @@ def read_table(path: Path, training: Training, text_file: TextFile) -> Table:
         raise DataError(f"{error}\nTry: {command}") from None
 
 
-def card_of(path: Path, notes: list[str]) -> ScoreCard:
-    """Read a model file's card; a file of another version is noted."""
+def card_of(path: Path) -> tuple[ScoreCard, list[str]]:
+    """Read a model file's card, and note that the file is of another version."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         card = read_card(path)
-    notes += [str(one.message) for one in caught]
-    return card
+    return card, [str(one.message) for one in caught]
 
 
 def read_new_rows(path: Path, card: ScoreCard, text_file: TextFile, named: str | None) -> Source:

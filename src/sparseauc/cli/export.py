@@ -36,8 +36,7 @@ def export_command(
     from ..tabular.model_files import ModelFileError
     from ._reading import card_of
 
-    notes: list[str] = []
-    card = card_of(model, notes)
+    card, notes = card_of(model)
     try:
         if to == "onnx":
             content = to_onnx(card)

@@ -144,7 +144,7 @@ def fit_command(
     with progress(output.quiet, f"Reading {table.name}") as advance:
         from ..tabular.fitting import fit_table
         from ..tabular.model_files import model_bytes
-        from ..tabular.reading.cuts import cut_numbers
+        from ..tabular.reading.training import cut_numbers
         from ._reading import made_by, read_table
 
         settings = how.settings()

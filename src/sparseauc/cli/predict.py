@@ -71,7 +71,6 @@ def predict_command(
     from ._output import check_outputs, check_suffix, write_outputs
     from ._progress import progress
 
-    notes: list[str] = []
     check_outputs(out, force=output.force, inputs=(model, table))
     check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
     with progress(output.quiet, f"Reading {table.name}"):
@@ -82,7 +81,7 @@ def predict_command(
         from ..tabular.reading.scoring import score_rows
         from ._reading import card_of, read_new_rows
 
-        card = card_of(model, notes)
+        card, notes = card_of(model)
         source = read_new_rows(table, card, text_file, ids)
         found = score_rows(source, card)
         scores = found.scores

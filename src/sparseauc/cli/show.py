@@ -18,8 +18,7 @@ def show_command(
     from ._listing import print_card, print_notes
     from ._reading import card_of
 
-    notes: list[str] = []
-    card = card_of(model, notes)
+    card, notes = card_of(model)
     if as_json:
         typer.echo(json.dumps(card.as_dict(), ensure_ascii=False))
         return

@@ -39,7 +39,6 @@ def validate_command(
     from ._output import check_outputs, check_suffix, write_outputs
     from ._progress import progress
 
-    notes: list[str] = []
     contents: dict[Path, bytes] = {}
     check_outputs(report, force=output.force, inputs=(model, table))
     check_suffix(report, "--report", (".html", ".htm"))
@@ -47,7 +46,7 @@ def validate_command(
         from ..tabular.validation import validate_model
         from ._reading import card_of, made_by, read_new_rows
 
-        card = card_of(model, notes)
+        card, notes = card_of(model)
         found = validate_model(card, read_new_rows(table, card, text_file, by), by)
         if report is not None:
             from ..tabular.report.html import render
