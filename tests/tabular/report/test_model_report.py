@@ -31,9 +31,8 @@ from sparseauc.tabular.report import (
     build_model_report,
     write_report,
 )
-from sparseauc.tabular.report.drawing import pictures
+from sparseauc.tabular.report.drawing import readings
 from sparseauc.tabular.report.html import render
-from sparseauc.tabular.report.palette import slots
 from sparseauc.tabular.report.tables import columns
 
 pytestmark = pytest.mark.slow
@@ -231,14 +230,14 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     assert display.chosen_auc == classifier.best_score_
 
     report = tuned_report
-    (drawn,) = pictures(element(report, "auc-by-k"), {})
-    assert drawn.readings == display.readings_
+    (drawn,) = element(report, "auc-by-k").panels
+    assert readings(drawn) == display.readings_
     scores = np.asarray(tuned.out_of_fold_scores, np.float64)  # thresholds that predict takes
     roc = ROCBandDisplay.from_predictions(tuned.table.y, scores)
     fpr, low, high = roc_band(scores, tuned.table.y == 1)
     np.testing.assert_array_equal([roc.band_fpr, roc.band_low, roc.band_high], [fpr, low, high])
-    drawn, _ = pictures(element(report, "roc"), slots([element(report, "roc")])["roc"])
-    assert drawn.readings == roc.readings_
+    drawn, _ = element(report, "roc").panels
+    assert readings(drawn) == roc.readings_
     assert roc.auc == nested.interval.auc == tuned.to_dict()["auc"]["auc"]
     assert roc.interval == (nested.interval.low, nested.interval.high)
     assert f"{roc.auc:.3f}" in report.glance["AUC (95 % interval)"]

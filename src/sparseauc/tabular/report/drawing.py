@@ -85,7 +85,6 @@ class Picture(NamedTuple):
     title: str
     svg: str
     label: str
-    readings: list[tuple[float, float, str]]
     legend: list[Entry]
 
 
@@ -119,8 +118,7 @@ def _picture(figure: Figure, panel: Any, slots: dict[str, int], mark: str) -> Pi
             legend.remove()
     words = f"{ax.get_ylabel()} against {ax.get_xlabel()}; {', '.join(labels)}"
     words = _undone(f"{title}: {words}" if title else words)
-    svg = _inline(canvas, mark, ax, found)
-    return Picture(title, svg, words, [reading[:3] for reading in found], entries)
+    return Picture(title, _inline(canvas, mark, ax, found), words, entries)
 
 
 def legend_of(figure: Figure, slots: dict[str, int]) -> list[Entry]:
