@@ -32,7 +32,7 @@ _ROUNDING = 1e-9
 # Columns looked at for each place on the list, and columns by which it grows too long.
 _AHEAD = 2
 # Differences between classes that are kept: where pairs of classes are many, of fewer columns.
-_NUMBERS = 2**26
+_NUMBERS = 2**25
 
 
 def shared_list(classes: ManyClasses, k: int, alpha: float, restrictions: Restrictions) -> Indices:
