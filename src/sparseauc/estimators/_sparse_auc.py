@@ -21,6 +21,7 @@ from ..moments.gram import StandardisedGram
 from ..objective import Indices, Mask
 from ..path.cross_validation import find_paths
 from ..path.limits import with_limits
+from ..path.path import path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
@@ -434,8 +435,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self, moments: Moments, k: int, restrictions: Restrictions, dtype: Any
     ) -> Self:
         """Choose columns, and set what is fitted from moments alone."""
-        alphas = np.array([float(self.alpha)])
-        (path,) = find_paths(Parallel(), [moments], np.array([k]), alphas, restrictions)
+        ks, alphas = np.array([k]), np.array([float(self.alpha)])
+        if moments.gathered is None:
+            path = path_of_moments(moments, ks, alphas, restrictions, thorough=True)
+        else:
+            (path,) = find_paths(Parallel(), [moments], ks, alphas, restrictions)
         if self.certify:
             if moments.gathered is not None and not moments.gathered.whole:
                 raise ValueError(
