@@ -106,8 +106,11 @@ class Objective(Protocol):
     mean_negative: Floats
     varies: Mask
 
-    def _set_moments(self, moments: Moments) -> None:
-        """Set what follows from class moments."""
+    def _set_rows(self, rows: Any, positive: Mask, weight: Array | None, moments: Moments) -> None:
+        """Set what follows from rows, labels, weights and their class moments."""
+        self.n_rows, self.n_features = rows.shape
+        self.dtype = np.dtype(rows.dtype)
+        self.positive, self.weight = positive, np.empty(0) if weight is None else weight
         moments.check_both_classes()
         self.class_weights = moments.weights
         self.varies = moments.varies

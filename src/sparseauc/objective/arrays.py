@@ -8,7 +8,7 @@ from numba import types
 from numba.extending import overload
 
 from .._jit import FAST, kernel
-from .._types import Array, Floats, Indices, Mask
+from .._types import Floats, Indices
 from ..moments import DenseMoments, SparseMoments, class_moments
 from ..rows import CSR, Table, add_rows, as_table, compute_scores, score_rows
 from ._protocol import Objective
@@ -114,11 +114,7 @@ class AUCObjective(Objective):
         assert isinstance(moments, DenseMoments | SparseMoments)
         self.moments = moments
         self.table: Table = as_table(X.tocsr() if hasattr(X, "tocsr") else np.asarray(X))
-        self.dtype = np.dtype(X.dtype)
-        self.n_rows, self.n_features = X.shape
-        self.positive: Mask = self.moments.positive
-        self.weight: Array = self.moments.row_weight
-        self._set_moments(moments)
+        self._set_rows(X, moments.positive, moments.row_weight, moments)
 
     @property
     def rows(self) -> Rows:

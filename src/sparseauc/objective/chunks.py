@@ -24,12 +24,8 @@ class ChunkObjective(Objective):
 
     def __init__(self, chunks: Chunks, positive: Mask, weight: Array | None) -> None:
         self.chunks = chunks
-        self.n_rows, self.n_features = chunks.shape
-        self.dtype = chunks.dtype
-        self.positive = positive
-        self.weight: Array = np.empty(0) if weight is None else weight
         self.moments = chunked_moments(chunks, positive, weight, products=False)
-        self._set_moments(self.moments)
+        self._set_rows(chunks, positive, weight, self.moments)
 
     @property
     def row_data(self) -> list[npt.NDArray[Any]]:

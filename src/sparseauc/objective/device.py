@@ -79,11 +79,8 @@ class DeviceObjective(Objective):
 
     def __init__(self, chunks: DeviceChunks, positive: Mask, weight: Array | None) -> None:
         self._chunks, self.device = chunks, chunks.device
-        self.n_rows, self.n_features = chunks.shape
-        self.dtype = chunks.dtype
-        self.positive, self.weight = positive, np.empty(0) if weight is None else weight
         moments = chunked_moments(chunks, positive, weight, products=False)
-        self._set_moments(moments)
+        self._set_rows(chunks, positive, weight, moments)
         counts = np.ones(self.n_rows) if weight is None else weight
         self.shares: Array = np.stack([counts * positive, counts * ~positive])
         self.shares /= np.array(self.class_weights)[:, None]
