@@ -10,7 +10,7 @@ import io
 import json
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._files import write_atomically
-from .scorecard import Input, ScoreCard
+from .scorecard import ColumnType, Input, ScoreCard
 
 # 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
 # 3: terms of numbers that were cut; other models are still written as 2.
@@ -151,7 +151,16 @@ class SavedModel:
         return probabilities
 
 
-def save_model(path: Path | str, model: Any, **about: Any) -> ScoreCard:
+def save_model(
+    path: Path | str,
+    model: Any,
+    *,
+    summary: Mapping[str, Any] | None = None,
+    inputs: Sequence[tuple[Any, ...]] | None = None,
+    types: Mapping[str, ColumnType] | None = None,
+    classes: tuple[str, str] | None = None,
+    target: str = "y",
+) -> ScoreCard:
     """Write a fitted model to a file that is safe to load.
 
     Parameters
@@ -160,9 +169,8 @@ def save_model(path: Path | str, model: Any, **about: Any) -> ScoreCard:
         Replaced if it exists, and never half-written.
     model : SparseLinearClassifier, or Pipeline that ends with one
         A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``.
-    **about
-        Parameters of :func:`~sparseauc.tabular.card_making.make_card`: ``target``, ``inputs``,
-        ``types``, ``classes`` and ``summary``.
+    summary, inputs, types, classes, target
+        See :func:`~sparseauc.tabular.card_making.make_card`.
 
     Returns
     -------
@@ -185,7 +193,9 @@ def save_model(path: Path | str, model: Any, **about: Any) -> ScoreCard:
     """
     from .card_making import make_card
 
-    card = make_card(model, **about)
+    card = make_card(
+        model, inputs=inputs, types=types, classes=classes, target=target, summary=summary
+    )
     write_atomically(path, model_bytes(model, card))
     return card
 
