@@ -1,7 +1,5 @@
 """Writing files atomically, and never through links; reading the packages' own CSV files."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import os

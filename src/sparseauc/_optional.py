@@ -1,7 +1,5 @@
 """Packages that only some jobs need: imported when one is asked for, or named."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Text for messages: lists, similar names, and safe characters for terminals and spreadsheets."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Names of the usual kinds of arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

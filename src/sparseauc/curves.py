@@ -3,8 +3,6 @@
 ``positive`` is the mask of the positive rows; both classes must occur.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Thresholds with their sensitivity, specificity and predictive values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ differs between them, comparing rows of two strata rewards columns that tell str
 stratum with both classes counts by its share: of all pairs within strata, or the same for each.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self

@@ -1,7 +1,5 @@
 """Where paper and published programs disagree, and what each slip is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """What the paper claims, and whether it holds: a verdict, the number behind it, its evidence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 What it needs is imported when it runs, so that ``sparseauc --help`` starts quickly.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """How SHT-AUC's training AUC rises with the epochs, for two scales of its step (Figure 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

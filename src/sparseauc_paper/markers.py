@@ -1,7 +1,5 @@
 """Tables IV and V: the paper's marker genes, with the columns of the data they match."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from sparseauc.datasets._markers import DatasetName, markers_of

@@ -5,8 +5,6 @@ busy. A program holds its coefficients in registers from the first row to the la
 those of the solvers in ``sparseauc.baselines`` but for rounding, which steps far too large amplify.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice, pairwise

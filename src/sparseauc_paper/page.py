@@ -1,7 +1,5 @@
 """The whole report as a page of documentation: one Markdown file, with small pictures beside it."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which tasks each table and figure needs. Tasks that two of them share are the same task."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers printed in the paper's Tables I to III: mean and population deviation of each entry."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple

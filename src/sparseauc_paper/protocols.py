@@ -5,11 +5,9 @@
 the protocols with one switch turned, which tell what each slip is worth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 from .printed import read_lines
 
@@ -40,7 +38,7 @@ class Switch:
         return self.name.replace("_", " ")
 
     @classmethod
-    def from_line(cls, name: str, description: str, numbers: str, *rest: str) -> Switch:
+    def from_line(cls, name: str, description: str, numbers: str, *rest: str) -> Self:
         """Read a line of ``switches.csv``; spaces stand between the entries of a list."""
         where, methods, after, published = rest
         return cls(

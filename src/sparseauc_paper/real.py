@@ -5,8 +5,6 @@ that is what the figures show. The table takes the k with the best validation AU
 switched, the k with the best mean test AUC.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from functools import lru_cache

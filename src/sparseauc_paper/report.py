@@ -1,7 +1,5 @@
 """The whole report: the paper's claims and what became of them, then every table and figure."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections import Counter

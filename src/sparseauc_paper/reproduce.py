@@ -1,7 +1,5 @@
 """Run what is missing of the paper's experiments, and write the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

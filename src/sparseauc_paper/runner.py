@@ -1,7 +1,5 @@
 """Run the tasks that the store lacks, on several cores or on a Dask cluster."""
 
-from __future__ import annotations
-
 import random
 import time
 import traceback

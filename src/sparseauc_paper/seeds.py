@@ -1,7 +1,5 @@
 """Random numbers that depend on what they are for and never on the order in which work is done."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -4,8 +4,6 @@ A task is written whole in one short transaction once it is finished, so a run t
 tasks in flight and nothing else. Several runs may share a file.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading

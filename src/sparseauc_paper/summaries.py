@@ -1,7 +1,5 @@
 """Stored results as tables and figures of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

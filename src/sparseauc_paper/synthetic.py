@@ -1,7 +1,5 @@
 """The simulated outbreak: a method tuned and tested on one split of one draw (Tables I, II)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise

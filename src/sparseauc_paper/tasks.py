@@ -1,7 +1,5 @@
 """The unit of work: everything that determines a result, and the function that computes it."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Choose a grid point on validation rows, fit again on all training rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Dense tables on disk that can be sliced: memory maps, .npy files, HDF5 and Zarr arrays."""
 
-from __future__ import annotations
-
 import mmap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Columnar files: Parquet, Feather and Arrow IPC, one file or a folder of them, through pyarrow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

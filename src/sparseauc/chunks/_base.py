@@ -1,7 +1,5 @@
 """The interface of tables that are read in chunks, and of passes over them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar

@@ -1,7 +1,5 @@
 """Dask arrays and dataframes: rows stay with the workers, and only what a pass returns travels."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Rows on a GPU, or rows on the host that stream through it, as chunks."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Scores of rows that are read in chunks, and the entries that cannot be scored."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

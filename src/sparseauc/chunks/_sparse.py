@@ -1,7 +1,5 @@
 """Sparse tables on disk: the three arrays of a CSR matrix, or several matrices saved by SciPy."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole points in place of a fitted model's coefficients."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, cast
 
 import numpy as np

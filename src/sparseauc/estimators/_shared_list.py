@@ -1,7 +1,5 @@
 """One list of columns for several classes, as a scikit-learn classifier."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 

@@ -4,8 +4,6 @@ Styles stand in the elements, for a notebook that is not trusted drops style she
 the reader's own, light or dark.
 """
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SparseAUCClassifier: the best k columns for AUC."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """SparseAUCClassifierCV: k, the ridge and the coefficients chosen by cross-validated AUC."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real

@@ -1,7 +1,5 @@
 """Class moments: counts, means, variances and columns of H, wherever the rows are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

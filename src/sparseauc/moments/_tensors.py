@@ -3,8 +3,6 @@
 The same sums as of arrays in ``chunked.py``, in double precision whatever that of the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

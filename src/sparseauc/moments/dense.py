@@ -8,8 +8,6 @@ X itself. Columns are multiplied in units of a power of two near their reach, wh
 squares then neither overflow nor vanish.
 """
 
-from __future__ import annotations
-
 import copy
 from functools import cached_property
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """H and δ on the standardised scale: all that solvers which exchange columns ever see."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Means of several classes, and the covariance within them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._types import Array, Indices

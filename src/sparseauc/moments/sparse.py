@@ -1,7 +1,5 @@
 """Class moments of a CSR table, in time proportional to its stored entries."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

@@ -6,8 +6,6 @@ its moments alone, and judged on its validation rows (``validation``). Nothing o
 enters the choice of columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace

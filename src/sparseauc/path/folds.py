@@ -1,11 +1,9 @@
 """Which rows train and which validate: splits, checked and brought together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +35,7 @@ class SplitPlan:
     @classmethod
     def from_splits(
         cls, splits: list[Split], n: int, weight: Array | None, strata: Strata | None = None
-    ) -> SplitPlan:
+    ) -> Self:
         """Bring splits that validate every row once together: each row is then read once."""
         partitions: list[Partition] = []
         training: list[list[int]] = []

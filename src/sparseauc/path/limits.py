@@ -1,7 +1,5 @@
 """Families, signs, costs and budgets as a person gives them, turned into restrictions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace

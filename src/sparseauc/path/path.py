@@ -1,7 +1,5 @@
 """All k in one go: the best columns of every number, for several ridges."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

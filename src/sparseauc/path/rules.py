@@ -6,8 +6,6 @@ shorter list that was tried can have a higher mean AUC than the one chosen. Of s
 (``param_budget``) they choose the smallest, and then the fewest columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -7,11 +7,9 @@ for that, some hundred rows divide the scores of a model into bins, and only pai
 one bin are not told apart: they count one half.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +45,7 @@ class Models:
     middle: Array
 
     @classmethod
-    def from_path(cls, path: SparseAUCPath, moments: Moments) -> Models:
+    def from_path(cls, path: SparseAUCPath, moments: Moments) -> Self:
         """All models of a path, by ridge and then by k, with the midpoints of its moments."""
         solutions = [solution for row in path.solutions for solution in row]
         lists = [solution.support for solution in solutions]
@@ -55,9 +53,7 @@ class Models:
         return cls.from_lists(lists, coefs, moments)
 
     @classmethod
-    def from_lists(
-        cls, lists: Sequence[Indices], coefs: Sequence[Array], moments: Moments
-    ) -> Models:
+    def from_lists(cls, lists: Sequence[Indices], coefs: Sequence[Array], moments: Moments) -> Self:
         """Models of given columns and coefficients."""
         means = np.array(moments.means).mean(axis=0)
         return cls(
@@ -70,11 +66,11 @@ class Models:
     def __len__(self) -> int:
         return self.middle.size
 
-    def only(self, number: int) -> Models:
+    def only(self, number: int) -> Self:
         """One model on its own."""
         part = slice(self.starts[number], self.starts[number + 1])
         ends = np.array([0, part.stop - part.start])
-        return Models(ends, self.columns[part], self.values[part], self.middle[[number]])
+        return type(self)(ends, self.columns[part], self.values[part], self.middle[[number]])
 
     def scores(self, X: Any) -> Array:
         """Scores of rows by all models, (n_models, n), zero midway between the classes.

@@ -1,8 +1,6 @@
 """A fitted short list and the rows it is asked about, checked and brought to moments."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +33,7 @@ class FittedList(NamedTuple):
     @classmethod
     def from_model(
         cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False, strata: Any = None
-    ) -> FittedList:
+    ) -> Self:
         """Check a classifier and rows against each other; ``groups``: it may have chosen such."""
         if not isinstance(model, SparseAUCClassifier):
             raise ValueError(

@@ -5,8 +5,6 @@ the choices, such as :class:`~sparseauc.SparseAUCClassifierCV` or a pipeline, no
 chosen k.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

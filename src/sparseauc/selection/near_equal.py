@@ -10,8 +10,6 @@ for wᵀ(B − λI)w ≥ 2uᵀ(B − λI)w − uᵀ(B − λI)u, and what is lef
 not enough to come near the best list, none of the lists in question is looked at.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass, field
 from numbers import Integral, Real

@@ -1,7 +1,5 @@
 """Stability selection: how often each column is chosen from half of the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, exp

@@ -4,8 +4,6 @@ The methods that SHT-AUC is compared with live in ``sparseauc.baselines``; their
 imported from here, too.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

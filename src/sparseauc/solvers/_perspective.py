@@ -21,8 +21,6 @@ Rounding is allowed for: Q ⪰ 0 is proved by a Cholesky factorisation that leav
 *Verification of positive definiteness*, BIT 46, 2006), and B is evaluated with bounds on its error.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -40,8 +40,6 @@ and alpha = 0, nothing is proved of the supports in question but that a mean of 
 negative.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import time

@@ -21,8 +21,6 @@ Use it whenever the moments can be had: it takes the time of a few runs of SHT-A
 once, and its supports are the better the more the columns are correlated.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ of the block of H on G. As in ``working_set``, groups are exchanged within a wor
 those outside it that would help are added until none would.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Logistic regression on a few columns, by Newton's method."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ at a time changes by a point or two, as long as that raises the AUC of the rows,
 values move less than they do the loss.
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a list of columns must obey, beside its length."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Coefficients of given signs on a short list: a small non-negative least squares."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._jit import kernel

@@ -18,8 +18,6 @@ The functions here are the formulas *as printed*; each says when it is meaningfu
 lists where statement and proof part ways, ``empirical.py`` measures the same constants on data.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

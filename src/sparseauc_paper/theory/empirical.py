@@ -13,8 +13,6 @@ ones, err to one side: the worst support there is may be worse. The whole spectr
 discs err to the other side. Between the two lies the truth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise

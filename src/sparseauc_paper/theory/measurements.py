@@ -1,7 +1,5 @@
 """Two tasks for SHT-AUC, the paper's and an easy one, and what is measured on them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache

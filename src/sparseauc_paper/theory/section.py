@@ -1,7 +1,5 @@
 """The theory's part of the report: what the theorems promise, beside what data and runs do."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter

@@ -3,8 +3,6 @@
 Each was checked with numbers; the tests of ``constants.py`` and ``empirical.py`` do so again.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..printed import read_lines
