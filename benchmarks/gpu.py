@@ -78,8 +78,8 @@ def epoch_seconds(objective, batch_size, k, few, many):
         )
 
     fit(1)
-    short = min(seconds(lambda: fit(few))[0] for _ in range(2))
-    long = min(seconds(lambda: fit(many))[0] for _ in range(2))
+    short = min(seconds(lambda: fit(few))[0] for _ in range(5))
+    long = min(seconds(lambda: fit(many))[0] for _ in range(5))
     return (long - short) / (many - few)
 
 
