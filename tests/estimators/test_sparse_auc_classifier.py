@@ -534,7 +534,8 @@ def test_with_many_rows_the_list_is_no_longer_than_it_must_be():
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "largest"), [(100, 200, 20), (100, 20, 20), (400, 200, 80), (2000, 200, 150)]
+    ("n", "d", "largest"),
+    [(40, 200, 16), (100, 200, 24), (100, 20, 20), (400, 200, 80), (2000, 200, 150)],
 )
 def test_more_rows_more_columns_are_tried(n, d, largest):
     X, y = make_outbreak(n, d, 6, r=0.5, random_state=0)
@@ -649,7 +650,7 @@ def test_numbers_of_columns_that_do_not_fit_are_left_out(outbreak):
 def test_default_numbers_of_columns():
     X, y = make_outbreak(60, 70, 3, mu=1.0, r=0.4, random_state=0)
     ks = SparseAUCClassifierCV(alphas=[1.0], cv=2).fit(X, y).path_.ks
-    assert ks.tolist() == list(range(1, 13))
+    assert ks.tolist() == list(range(1, 25))
     model = SparseAUCClassifierCV(alphas=[1.0], cv=2, always_include=[0, 1], exclude=[2])
     assert model.fit(X[:, :6], y).path_.ks.tolist() == [2, 3, 4, 5]
 

@@ -24,9 +24,9 @@ from ..strata import Weighting
 from ._base import names_columns
 from ._sparse_auc import SparseAUCClassifier
 
-# Values of k tried by default, and how many rows each column of a list must have.
+# Values of k tried by default, and the rows that lists so long must have.
 _SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100, 120, 150])
-_ROWS_PER_COLUMN = 5
+_ROWS = np.where(_SIZES <= 24, 2.5, 5.0) * _SIZES
 # Largest size of X (rows × columns) for which logistic coefficients are tried by default.
 _SMALL = 2**22
 
@@ -41,8 +41,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     Parameters
     ----------
     ks : array-like of int, optional
-        Values of k to try. By default 1 … 50 and some up to 150, but none above a fifth of the
-        rows. Values above the number of columns are left out, with a warning.
+        Values of k to try. By default 1 … 50 and some up to 150, if there are 5 rows for each
+        column (2.5 up to 24 columns). Values above the number of columns are left out, with a
+        warning.
     alphas : array-like of float, optional
         Ridges to try, on the standardised scale. By default 0.01, 1 and 100, and ten times as much
         unless there are more rows than columns. Large ridges choose by difference of means.
@@ -336,7 +337,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         if available == 0:
             raise ValueError("exclude names every column: none is left to choose")
         if self.ks is None:
-            tried = _SIZES[max(n, _ROWS_PER_COLUMN) >= _ROWS_PER_COLUMN * _SIZES]
+            tried = _SIZES[max(n, _ROWS[0]) >= _ROWS]
             smallest = max(1, fixed.size)
             ks = np.unique(np.clip(tried, smallest, max(smallest, available)))
         else:

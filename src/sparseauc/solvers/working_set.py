@@ -195,9 +195,7 @@ class KnownH:
 
     def part(self, columns: Indices, others: Indices) -> Array:
         """Rows of columns that were fetched, restricted to some other columns."""
-        part = np.empty((columns.size, others.size))
-        for row, position in zip(part, self.positions(columns).tolist(), strict=True):
-            np.take(self.rows[position], others, out=row, mode="clip")  # without a buffer
+        part: Array = _take(self.rows, self.positions(columns), others)
         return part
 
     def block(
@@ -361,6 +359,17 @@ class _Solved(NamedTuple):
         )  # fmt: skip
         _solve_all(H, delta, fixed, alpha, solved)
         return solved
+
+
+@kernel
+def _take(matrix, rows, columns):  # type: ignore[no-untyped-def]
+    """Some rows of a matrix, restricted to some columns: many times, and without a buffer."""
+    part = np.empty((rows.size, columns.size))
+    for i in range(rows.size):
+        row = matrix[rows[i]]
+        for j in range(columns.size):
+            part[i, j] = row[columns[j]]
+    return part
 
 
 @kernel
@@ -767,7 +776,7 @@ class _Search:
             k = int(solved.sizes[number])
             place, M = solved.places[number, :k], solved.M[number, :k, :k]
             at = np.flatnonzero(possible[number, looked_at])
-            some, support, chosen = rows[place].take(at, axis=1), union[place], looked_at[at]
+            some, support, chosen = _take(rows, place, at), union[place], looked_at[at]
             gains = exchange_gains(
                 M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
                 solved.w[number, :k], M, np.flatnonzero(~fixed[place]),
