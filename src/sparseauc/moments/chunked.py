@@ -131,8 +131,9 @@ class GatheredMoments:
         if rows.size + block.size == 0:
             return
         n_rows, n_block = len(self._rows.place) + rows.size, self._block.columns.size + block.size
-        numbers = 2 * self._division.n_parts * (n_rows * self.n_features + n_block**2)
-        if 8 * numbers > _MOST_BYTES:
+        # Whole rows of H lie where the table does: a device refuses them itself, if it is full.
+        numbers = n_block**2 + (0 if self.quick else n_rows * self.n_features)
+        if 16 * self._division.n_parts * numbers > _MOST_BYTES:
             raise ValueError(
                 f"products of {max(n_rows, n_block)} of {self.n_features} columns in "
                 f"{len(self.parts)} parts of the rows would fill the memory: choose among fewer "
