@@ -85,8 +85,12 @@ def test_an_interrupt_while_libraries_are_imported_leaves_no_traceback(tmp_path,
     program = (
         "import sys\n"
         "from sparseauc.__main__ import main\n"
+        "class Starts:\n"  # a finder: the first import of the command says that it starts
+        "    def find_spec(self, *args):\n"
+        "        sys.meta_path.remove(self)\n"
+        "        print('starts', flush=True)\n"
         f"sys.argv = ['sparseauc', 'fit', {str(table)!r}, '-t', 'y']\n"
-        "print('starts', flush=True)\n"
+        "sys.meta_path.insert(0, Starts())\n"
         "main()\n"
     )
     command = [sys.executable, "-c", program]
