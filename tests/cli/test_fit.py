@@ -53,6 +53,24 @@ def test_a_short_list_a_model_and_exit_code_0(table, tmp_path):
     assert loaded.card.summary["source"] == "table.csv"
 
 
+def test_clipping(table, tmp_path):
+    """A few values in the wrong unit change neither the list nor its AUC."""
+    wrong = FRAME.drop(columns="patient")
+    wrong.loc[::40, ["x0", "x1"]] *= 1000
+    spoiled = tmp_path / "spoiled.csv"
+    wrong.to_csv(spoiled, index=False)
+    told = {
+        clip: json.loads(run(spoiled, "-t", "outcome", "--quick", "--clip", clip, "--json").stdout)
+        for clip in ("auto", "none", "0.1")
+    }
+    assert set(told["auto"]["clip"]) == {"x0", "x1"} <= set(told["0.1"]["clip"])
+    assert told["none"]["clip"] == {}
+    assert told["auto"]["training_auc"] > told["none"]["training_auc"] + 0.02
+    shown = run(spoiled, "-t", "outcome", *FAST, "--clip", "0.1").stdout
+    assert "2 columns, ridge 1, values clipped" in shown
+    assert "--clip must be auto, none or" in run(table, "-t", "outcome", "--clip", "0.5").stderr
+
+
 def test_every_line_fits_a_plain_terminal(table):
     lines = run(table, "-t", "outcome", "-k", 2, "--alpha", 1).stdout.splitlines()
     columns = [line for line in lines if re.match(r" *\d  x\d", line)]

@@ -39,6 +39,8 @@ def naive(card, rows):
                 value = float(value == term.level)
             if value is not None and term.above is not None:
                 value = float(value > term.above)
+            if value is not None and term.low is not None:
+                value = min(max(value, term.low), term.high)
             if value is None:
                 value = term.fill
             total = None if value is None or total is None else total + term.coefficient * value
@@ -60,7 +62,10 @@ def cards_and_rows(draw, names=NAMES):
             fill = draw(st.none() | st.floats(-10, 10))
             cut = st.floats(-100, 100) if kinds[column] == "number" else st.none()
             for above in draw(st.lists(st.none() | cut, min_size=1, max_size=2, unique=True)):
-                terms.append(Term(column, level, draw(WEIGHTS), fill, above))
+                ends = (None, None)
+                if kinds[column] == "number" and above is None:
+                    ends = draw(st.just(ends) | st.tuples(st.floats(-100, 0), st.floats(0, 100)))
+                terms.append(Term(column, level, draw(WEIGHTS), fill, above, *ends))
     rows = draw(
         st.lists(
             st.fixed_dictionaries(

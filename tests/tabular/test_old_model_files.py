@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from typer.testing import CliRunner
 
 from sparseauc import load_model
@@ -48,6 +49,7 @@ def test_classifiers(folder, model):
     np.testing.assert_allclose(model.estimator.decision_function(rows), expected, rtol=1e-12)
     np.testing.assert_allclose(model.decision_function(rows), expected, rtol=1e-12, atol=1e-12)
     assert model.predict(rows).tolist() == np.where(np.array(expected) > 0, 1, -1).tolist()
+    assert repr(clone(model.estimator)) == repr(model.estimator)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name)

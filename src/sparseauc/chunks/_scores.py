@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._arrays import import_torch, is_tensor
+from .._arrays import import_torch, is_tensor, to_host
+from .._clipping import clip_columns
 from ._base import Chunks, Gather
 
 
@@ -66,22 +67,31 @@ def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:
 class _Scores(Gather):
     """Scores of all rows by one model."""
 
-    def __init__(self, values: npt.NDArray[np.floating], intercept: float) -> None:
+    def __init__(
+        self, values: npt.NDArray[np.floating], intercept: float, limits: Any = None
+    ) -> None:
         self._values = values
         self._intercept = intercept
+        self._limits = limits
 
     def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
         check_finite(X, start)
+        if self._limits is not None:
+            X = clip_columns(to_host(X) if is_tensor(X) else X, self._limits)
         scores: npt.NDArray[Any] = X @ self._values + self._intercept
         return scores
 
 
 def score_chunks(
-    chunks: Chunks, coef: npt.NDArray[np.floating], intercept: float
+    chunks: Chunks,
+    coef: npt.NDArray[np.floating],
+    intercept: float,
+    limits: npt.NDArray[np.floating] | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Scores of all rows, reading only the columns with a coefficient."""
+    """Scores of all rows, reading only the columns with a coefficient, clipped at limits if any."""
     support = np.flatnonzero(coef)
+    scores = _Scores(coef[support], intercept, None if limits is None else limits[:, support])
     try:
-        return np.concatenate(chunks.run(_Scores(coef[support], intercept), columns=support))
+        return np.concatenate(chunks.run(scores, columns=support))
     except NotFiniteError as bad:
         raise NotFiniteError(bad.row, int(support[bad.column]), bad.value) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -69,6 +69,12 @@ class Fitting:
     max_per_family: Annotated[
         int, fitting(min=1, metavar="N", help="Largest number of columns of a family on the list.")
     ] = 1
+    clip: Annotated[
+        str,
+        fitting(metavar="auto|none|X", help="Share of values clipped at each end of a column, such "
+            "as 0.05: values beyond count as the 5 % and 95 % quantiles. auto clips columns with "
+            "heavy tails if that raises the cross-validated AUC."),
+    ] = "auto"  # fmt: skip
     points: Annotated[
         int | None,
         fitting(min=1, metavar="N", help="Whole points from -N to N instead of coefficients, to "
@@ -99,10 +105,25 @@ class Fitting:
             "costs": costs,
             "bundles": bundles,
             "families": read_families(self.families or ()),
+            "clip": _read_clip(self.clip),
         }
         if settings.pop("quick"):
             settings |= {"folds": 0, "stability_pairs": 0}
         return FitSettings(**settings)
+
+
+def _read_clip(given: str) -> Any:
+    if given in ("auto", "none"):
+        return None if given == "none" else given
+    try:
+        share = float(given)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 0.5:
+        raise typer.BadParameter(
+            f"--clip must be auto, none or a share between 0 and 0.5, got {given!r}"
+        )
+    return share
 
 
 @options.grouped

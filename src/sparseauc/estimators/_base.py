@@ -1,6 +1,7 @@
 """Base of all classifiers: input checks, labels, scores, and the chosen columns."""
 
 import functools
+import inspect
 import math
 import sys
 import warnings
@@ -29,6 +30,7 @@ from sklearn.utils.validation import (
 )
 
 from .._arrays import is_tensor, to_host
+from .._clipping import clip_columns
 from ..chunks import (
     Chunks,
     NotFiniteError,
@@ -90,6 +92,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     classes_: npt.NDArray[Any]
     n_features_in_: int
     calibration_: dict[str, Any]
+    # Limits beyond which values count as the limit; set by a fit that clips.
+    clip_limits_: Floats | None = None
     # Makes SelectFromModel keep coefficients above 1e-5 rather than above their mean.
     penalty: str = "l1"
 
@@ -107,10 +111,11 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         chunks = self._as_chunks(X)
         if chunks is not None:
             self._check_chunk_columns(chunks)
-            return score_chunks(chunks, self.coef_[0], self.intercept_[0])
+            return score_chunks(chunks, self.coef_[0], self.intercept_[0], self.clip_limits_)
         (X,) = self._check_table(X, reset=False)
         support = np.flatnonzero(self.coef_[0])
-        scores: Floats = X[:, support] @ self.coef_[0, support] + self.intercept_[0]
+        values = clip_columns(X[:, support], self.clip_limits_, support)
+        scores: Floats = values @ self.coef_[0, support] + self.intercept_[0]
         return scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -152,6 +157,11 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         from ..tabular.reporting import report_model
 
         return report_model(self, X, y, path, **settings)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Models of earlier versions lack parameters that came later.
+        later = inspect.signature(type(self)).parameters
+        super().__setstate__({name: one.default for name, one in later.items()} | state)
 
     def _get_support_mask(self) -> Mask:
         self._check_is_fitted()

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from .._clipping import clip_columns
 from ..estimators import SparseAUCClassifier
 from ..metrics import fast_auc_within
 from ..moments import class_moments
@@ -50,6 +51,7 @@ class FittedList(NamedTuple):
                 "fit one without groups"
             )
         (X,) = model._check_table(X, reset=False)
+        X = clip_columns(X, model.clip_limits_)
         positive = _positive_rows(model, X, y)
         if hasattr(model, "n_strata_") and strata is None:
             raise ValueError("this model compares rows within strata: give those of the fit too")

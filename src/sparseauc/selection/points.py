@@ -169,6 +169,10 @@ def point_score(
     if per not in ("deviation", "unit"):
         raise ValueError(f"per must be 'deviation' or 'unit', got {per!r}")
     fitted = FittedList.from_model(model, X, y, groups=True, strata=strata)
+    if model.clip_limits_ is not None and np.isfinite(model.clip_limits_[:, fitted.support]).any():
+        raise ValueError(
+            "points are added up by hand, and this model clips values first: fit one with clip=None"
+        )
     support, positive = fitted.support, fitted.positive
     values = fitted.values(support)
     if hasattr(model, "points_"):

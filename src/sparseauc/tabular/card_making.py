@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from .._clipping import clip_columns
 from .._types import Array
 from ..estimators import SparseLinearClassifier
 from .scorecard import Calibration, ColumnType, Input, ScoreCard, Term
@@ -66,10 +67,16 @@ def make_card(
     chosen = np.flatnonzero(coef)
     slope, offset, fills = _fold_steps(before, chosen)
     weights = coef[chosen] * slope
+    ends: list[Any] = [(None, None)] * chosen.size
+    if classifier.clip_limits_ is not None:
+        # As values are before a scaler; a missing one is filled in first, and then clipped.
+        limits = (classifier.clip_limits_[:, chosen].astype(np.float64) - offset) / slope
+        fills = np.clip(fills, *limits)
+        ends = [pair if np.isfinite(pair).all() else (None, None) for pair in limits.T.tolist()]
     terms = tuple(
-        Term(one.column, one.level, weight, None if np.isnan(fill) else fill, one.above)
-        for one, weight, fill in zip(
-            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), strict=True
+        Term(one.column, one.level, weight, None if np.isnan(fill) else fill, one.above, *pair)
+        for one, weight, fill, pair in zip(
+            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), ends, strict=True
         )
     )
     negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
@@ -132,12 +139,12 @@ def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
     return before, classifier
 
 
-def fill_gaps(model: Any, X: Any) -> Any:
-    """X after the first step of a model fitted by the command, which imputes missing values."""
-    before, _ = steps_of(model)
-    if not before:
-        return X
-    with warnings.catch_warnings():
-        # X is the matrix that the model was fitted to, whose columns were named afterwards.
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return before[0].transform(X)
+def as_fitted(model: Any, X: Any) -> Any:
+    """X as the classifier of a model fitted by the command takes it: imputed and clipped."""
+    before, classifier = steps_of(model)
+    if before:
+        with warnings.catch_warnings():
+            # X is the matrix that the model was fitted to, whose columns were named afterwards.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            X = before[0].transform(X)
+    return clip_columns(X, classifier.clip_limits_)

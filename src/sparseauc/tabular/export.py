@@ -18,12 +18,13 @@ _HOW = (
     "score = intercept + sum over terms of coefficient * value. A term with a level has value 1 if "
     "the column equals that level and 0 if it equals another level. A term with above has value 1 "
     "if the number in the column is larger than that, and 0 if it is not. Any other term has the "
-    "number in the column; true is 1 and false is 0. NULL, NaN and unknown levels are missing (if "
-    "levels is null, no level is unknown). If limits is true, >5 counts as 5, and text without a "
-    "digit is missing. A missing value is replaced by fill; if fill is null, the row has no score. "
-    "A row with an infinite number has no score. Rows with a score above 0 are predicted positive, "
-    "others negative. If calibration is not null, the probability of the positive class is "
-    "1 / (1 + exp(-(slope * score + intercept))), with its slope and intercept; n_positive and "
+    "number in the column, but low if it is smaller than low and high if it is larger than high, "
+    "where these are not null; true is 1 and false is 0. NULL, NaN and unknown levels are missing "
+    "(if levels is null, no level is unknown). If limits is true, >5 counts as 5, and text without "
+    "a digit is missing. A missing value is replaced by fill; if fill is null, the row has no "
+    "score. A row with an infinite number has no score. Rows with a score above 0 are predicted "
+    "positive, others negative. If calibration is not null, the probability of the positive class "
+    "is 1 / (1 + exp(-(slope * score + intercept))), with its slope and intercept; n_positive and "
     "n_negative out-of-fold scores were used to fit it. If points is not null, score = total - "
     "threshold, and the total is the sum of points * value / unit."
 )
@@ -136,6 +137,14 @@ def _sql_term(term: Term, of: ColumnType) -> str:
         taken = number
         if term.above is not None:
             taken = f"CASE WHEN {number} > {_literal(term.above)} THEN 1.0e0 ELSE 0.0e0 END"
+        elif term.clips:
+            ends = ((term.low, "<"), (term.high, ">"))
+            beyond = " ".join(
+                f"WHEN {number} {sign} {_literal(end)} THEN {_literal(end)}"
+                for end, sign in ends
+                if end is not None
+            )
+            taken = f"CASE {beyond} ELSE {number} END"
         # -ABS(NaN) is not less than anything; of infinite numbers it is.
         value = (
             f"CASE WHEN -ABS({number}) < -{_MOST} THEN NULL\n"
@@ -301,6 +310,10 @@ class _Graph:
             if term.above is not None:
                 above = self.add("Greater", number, self.constant([[term.above]]))
                 number = self.add("Cast", above, to=double)
+            if term.low is not None:
+                number = self.add("Max", number, self.constant([[term.low]]))
+            if term.high is not None:
+                number = self.add("Min", number, self.constant([[term.high]]))
             finite = self.add(
                 "Where", self.add("IsInf", term.column), self.constant([[math.nan]]), number
             )

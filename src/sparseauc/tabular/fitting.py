@@ -19,7 +19,7 @@ from ..selection.points import point_score
 from ..selection.stability import StabilityResult, limits_of, stability_selection
 from ..selection.table import column_table
 from ..strata import StrataWarning
-from .card_making import fill_gaps, steps_of
+from .card_making import as_fitted, steps_of
 from .folds import Progress, Rows, outer_splits, score_folds, stratified_folds
 from .limits import limits_for
 from .reading import DataError, Table
@@ -56,6 +56,8 @@ class FitSettings:
         Columns with the same text are of one family, of which a list has few.
     max_per_family : int
         Columns of a family that a list may have.
+    clip : "auto", float or None
+        See :class:`~sparseauc.SparseAUCClassifierCV`.
     points : int, optional
         Give whole points from minus this to this instead of coefficients.
     folds : int
@@ -80,6 +82,7 @@ class FitSettings:
     budget: float | None = None
     families: Mapping[str, str] = field(default_factory=dict)
     max_per_family: int = 1
+    clip: Literal["auto"] | float | None = "auto"
     points: int | None = None
     folds: int = 5
     stability_pairs: int = 50
@@ -90,7 +93,7 @@ class FitSettings:
     @property
     def tuned(self) -> bool:
         """Whether cross-validation has anything to choose."""
-        return self.k is None or self.alpha is None
+        return self.k is None or self.alpha is None or isinstance(self.clip, float)
 
 
 def fit_table(
@@ -152,7 +155,7 @@ def fit_table(
 
             nested = score_folds(table, splits, fit_fold) if splits else None
             _, classifier = steps_of(model)
-            X = fill_gaps(model, table.X)
+            X = as_fitted(model, table.X)
             points = None
             if settings.points is not None:
                 points = point_score(classifier, X, table.y, strata=table.strata)
@@ -231,6 +234,7 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
             alphas=None if settings.alpha is None else [settings.alpha],
             cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
             rule=settings.rule,
+            clip=settings.clip,
             random_state=settings.seed,
             n_jobs=settings.jobs,
             **limits,

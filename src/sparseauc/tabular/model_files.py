@@ -22,8 +22,9 @@ from .._files import write_atomically
 from .scorecard import ColumnType, Input, ScoreCard
 
 # 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
-# 3: terms of numbers that were cut; other models are still written as 2.
-FORMAT = 3
+# 3: terms of numbers that were cut. 4: terms of numbers that are clipped. Models without such
+# terms are still written as 2.
+FORMAT = 4
 CARD, SCHEMA = "sparseauc.json", "schema.json"
 # A thousand times a large model: a larger file is an attack on memory.
 _LARGEST = 1 << 28
@@ -202,8 +203,12 @@ def save_model(
 
 def model_bytes(model: Any, card: ScoreCard) -> bytes:
     """Return the contents of a model file."""
-    cut = any(term.above is not None for term in card.terms)
-    head = {"format": FORMAT if cut else 2, "sha256": card.digest(), "card": card.as_dict()}
+    oldest = 2
+    if any(term.above is not None for term in card.terms):
+        oldest = 3
+    if any(term.clips for term in card.terms):
+        oldest = 4
+    head = {"format": oldest, "sha256": card.digest(), "card": card.as_dict()}
     text = json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1)
     import skops.io
 

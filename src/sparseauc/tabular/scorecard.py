@@ -75,6 +75,8 @@ class Term:
         Replaces missing values; without it, rows with a missing value have no score.
     above : float, optional
         The term is 1 if the number is larger, else 0.
+    low, high : float, optional
+        A smaller number counts as ``low``, a larger one as ``high``.
     """
 
     column: str
@@ -82,11 +84,18 @@ class Term:
     coefficient: float
     fill: float | None = None
     above: float | None = None
+    low: float | None = None
+    high: float | None = None
 
     @property
     def name(self) -> str:
         """Name of the term: that of the column, with the level or the cut if there is one."""
         return Input(self.column, self.level, self.above).name
+
+    @property
+    def clips(self) -> bool:
+        """Whether numbers beyond limits count as the limit."""
+        return self.low is not None or self.high is not None
 
 
 @dataclass(frozen=True)
@@ -142,10 +151,19 @@ class ScoreCard:
     types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
     calibration: Calibration | None = None
 
-    def with_cuts(self, values: Array) -> Array:
-        """Numbers as the terms take them: 1 or 0 where a term asks if they are above a cut."""
-        cuts = np.array([np.nan if one.above is None else one.above for one in self.terms])
-        taken: Array = np.where(np.isnan(cuts) | np.isnan(values), values, values > cuts)
+    def as_taken(self, values: Array) -> Array:
+        """Numbers as the terms take them: clipped, or 1 or 0 if they are above a cut or not."""
+        low, high, cuts = (
+            np.array([otherwise if of is None else of for of in given])
+            for given, otherwise in (
+                ([term.low for term in self.terms], -np.inf),
+                ([term.high for term in self.terms], np.inf),
+                ([term.above for term in self.terms], np.nan),
+            )
+        )
+        # An infinite number stays one: its row has no score.
+        within = np.where(np.isinf(values), values, np.clip(values, low, high))
+        taken: Array = np.where(np.isnan(cuts) | np.isnan(values), within, values > cuts)
         return taken
 
     def scores(self, values: Array) -> Array:
@@ -157,7 +175,7 @@ class ScoreCard:
             If a score overflows.
         """
         fills = np.array([np.nan if term.fill is None else term.fill for term in self.terms])
-        filled = np.where(np.isnan(values), fills, self.with_cuts(values))
+        filled = np.where(np.isnan(values), fills, self.as_taken(values))
         coefficients = np.array([term.coefficient for term in self.terms], np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             scores: Array = filled @ coefficients + self.intercept
@@ -220,8 +238,9 @@ class ScoreCard:
             if not content[name]:
                 del content[name]
         for term in content["terms"]:
-            if term["above"] is None:
-                del term["above"]
+            for name in ("above", "low", "high"):
+                if term[name] is None:
+                    del term[name]
         return content
 
     @classmethod

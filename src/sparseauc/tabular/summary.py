@@ -17,7 +17,7 @@ from ..selection.points import PointScore
 from ..selection.stability import StabilityResult
 from ..selection.table import near_copies
 from .alternatives import Alternatives, find_alternatives
-from .card_making import fill_gaps, make_card, steps_of
+from .card_making import as_fitted, make_card, steps_of
 from .cautions import find_cautions
 from .reading import Table
 from .reading.columns import dense_column
@@ -137,7 +137,7 @@ class FitSummary:
     @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:
         """For each chosen column the names and correlations of others that nearly copy it."""
-        X = fill_gaps(self.model, self.table.X)
+        X = as_fitted(self.model, self.table.X)
         names = [str(name) for name in self.table.columns]
         places = [names.index(str(name)) for name in self.columns["column"]]
         return [
@@ -150,7 +150,7 @@ class FitSummary:
         """What could take the place of columns, and of the list; None without nested folds."""
         if self.nested is None or not isinstance(self.classifier, SparseAUCClassifier):
             return None
-        X = fill_gaps(self.model, self.table.X)
+        X = as_fitted(self.model, self.table.X)
         return find_alternatives(self.classifier, X, self.table, self.nested.folds)
 
     @cached_property
@@ -177,6 +177,7 @@ class FitSummary:
             "k": self.k,
             "alpha": self.alpha,
             "coefficients": getattr(self.classifier, "coefficients_", None),
+            "clip": self._describe_limits(),
             "cost": getattr(self.classifier, "cost_", None),
             "budget": self.settings.get("budget"),
             "auc": self._describe_auc(),
@@ -221,12 +222,22 @@ class FitSummary:
             "within": [asdict(one) for one in self.strata_results] if few else [],
         }
 
+    def _describe_limits(self) -> dict[str, list[float]]:
+        """The least and the largest value of each chosen column that is clipped."""
+        limits = self.classifier.clip_limits_
+        if limits is None:
+            return {}
+        chosen = np.flatnonzero(self.classifier.coef_[0] * np.isfinite(limits[0]))
+        return {self.table.inputs[j].name: limits[:, j].tolist() for j in chosen.tolist()}
+
     def _describe_columns(self) -> dict[str, dict[str, float]]:
         """Mean, standard deviation and missing share of each chosen column, for later rows."""
-        table = self.table
+        table, limits = self.table, self.classifier.clip_limits_
         found = {}
         for j in np.flatnonzero(self.classifier.coef_[0]).tolist():
             values = dense_column(table.X, j)
+            if limits is not None:
+                values = np.clip(values, *limits[:, j])
             known = values[~np.isnan(values)]
             if known.size:
                 found[table.inputs[j].name] = {

@@ -276,7 +276,7 @@ def _compare_columns(card: ScoreCard, values: Array) -> list[ColumnShift]:
     """Compare the columns with their training distribution on the card."""
     before: Mapping[str, Any] = card.summary.get("distributions") or {}
     shifts = []
-    taken = card.with_cuts(values)
+    taken = card.as_taken(values)
     for j, term in enumerate(card.terms):
         column = values[:, j]
         present, entered = (part[~np.isnan(column)] for part in (column, taken[:, j]))

@@ -66,6 +66,12 @@ def _describe_score(summary: FitSummary) -> str:
             " The weights are those of a logistic regression on the chosen columns, with a ridge "
             f"of {ridge:g}, which ranked validation rows better."
         )
+    if limits := summary.to_dict()["clip"]:
+        how = "" if classifier.clip != "auto" else ", which ranked validation rows better"
+        text += (
+            f" Values of {count(len(limits), 'chosen column')} beyond quantiles of the training "
+            f"rows count as these{how}: {', '.join(limits)}."
+        )
     if (largest := summary.settings.get("points")) is not None:
         text += (
             f" They were then replaced by whole points from −{largest} to {largest} per unit of a "
