@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -33,6 +33,14 @@ _ROWS = np.where(_SIZES <= 24, 2.5, 5.0) * _SIZES
 _SMALL = 2**22
 # Share of the rows beyond each limit, where clipping is tried by default.
 _CLIP = 0.05
+
+
+class _Choice(NamedTuple):
+    """What the rule chose."""
+
+    at: int  # place of the list on the path
+    aucs: Array  # validation AUC of each split
+    attributes: dict[str, Any]  # fitted attributes that say so
 
 
 class SparseAUCClassifierCV(SparseAUCClassifier):
@@ -274,28 +282,29 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         check_splits(splits, positive, weight, divided)
         plan = SplitPlan.from_splits(splits, positive.size, weight, divided)
 
-        def search(table: Any) -> CrossValidation:
-            return CrossValidation(
+        def search(table: Any) -> tuple[CrossValidation, _Choice]:
+            found = CrossValidation(
                 table, positive, plan, ks, alphas, restrictions, logistic=tries_logistic,
                 n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
             )  # fmt: skip
+            return found, self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
 
         limits = self._clip_limits(X, weight)
         if limits is not None and self.clip != "auto":
             X = clip_columns(X, limits)
-        found = search(X)
-        at, aucs = self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
+        found, choice = search(X)
         if limits is not None and self.clip == "auto":
             clipped = clip_columns(X, limits)
-            other = search(clipped)
-            chosen = self._choose(ks, restrictions.budgets, alphas, other, plan.n_repeats)
-            gain = chosen[1] - aucs
+            other, rival = search(clipped)
+            gain = rival.aucs - choice.aucs
             if gain.mean() > fold_standard_error(gain, plan.n_repeats):
-                X, found, at = clipped, other, chosen[0]
+                X, found, choice = clipped, other, rival
             else:
                 limits = None
-                self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
         self.clip_limits_ = limits
+        for name, value in choice.attributes.items():
+            setattr(self, name, value)
+        at = choice.at
         at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
         logistic = self.coefficients_ == "logistic"
         self.out_of_fold_scores_ = found.out_of_fold(None if logistic else at_alpha, at)
@@ -415,11 +424,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     def _choose(
         self, ks: Indices, budgets: Array | None, alphas: Array, found: CrossValidation,
         repeats: float,
-    ) -> tuple[int, Array]:  # fmt: skip
-        """Fill ``cv_results_`` and choose by the rule.
-
-        Return the place of the list on the path, and the validation AUC of each split.
-        """
+    ) -> _Choice:  # fmt: skip
+        """Choose by the rule."""
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
         order = np.argsort(-alphas)
         aucs = [] if self.coefficients == "logistic" else [*found.aucs[:, order].swapaxes(0, 1)]
@@ -439,9 +445,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             tried["budget"] = np.repeat(budgets, len(kinds))
         rows = zip(*(values.tolist() for values in tried.values()), strict=True)
         mean = scores.mean(axis=0)
-        self.n_splits_ = len(scores)
-        self.n_repeats_ = repeats
-        self.cv_results_ = {
+        results: dict[str, Any] = {
             **{f"param_{name}": values for name, values in tried.items()},
             "params": [dict(zip(tried, row, strict=True)) for row in rows],
             **{f"split{i}_test_score": row for i, row in enumerate(scores)},
@@ -453,10 +457,16 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         if found.logistic_ridges is not None:
             own = np.repeat(found.logistic_ridges, len(kinds))
             is_logistic = tried["coefficients"] == "logistic"
-            self.cv_results_["param_logistic_ridge"] = np.where(is_logistic, own, np.nan)
-        best = choose(self.rule, self.cv_results_)
-        self.best_index_ = best
-        self.best_score_ = float(mean[best])
-        self.k_, self.alpha_ = int(tried["k"][best]), float(tried["alpha"][best])
-        self.coefficients_ = str(tried["coefficients"][best])
-        return best // len(kinds), scores[:, best]
+            results["param_logistic_ridge"] = np.where(is_logistic, own, np.nan)
+        best = choose(self.rule, results)
+        attributes = {
+            "cv_results_": results,
+            "n_splits_": len(scores),
+            "n_repeats_": repeats,
+            "best_index_": best,
+            "best_score_": float(mean[best]),
+            "k_": int(tried["k"][best]),
+            "alpha_": float(tried["alpha"][best]),
+            "coefficients_": str(tried["coefficients"][best]),
+        }
+        return _Choice(best // len(kinds), scores[:, best], attributes)
