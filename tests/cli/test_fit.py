@@ -294,8 +294,8 @@ def test_interrupt_leaves_nothing(tmp_path):
         "    if len(fits) == 2: print('fitting', flush=True)\n"
         "    return original(*a)\n"
         "f._fit_pipeline = spy\n"
-        "from sparseauc.cli import app\n"
-        "app(prog_name='sparseauc')\n"
+        "from sparseauc.__main__ import main\n"
+        "main()\n"
     )
     command = [sys.executable, "-c", program, "fit", str(table), "-t", "y", "--out", str(out)]
     process = subprocess.Popen(
