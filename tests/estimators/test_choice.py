@@ -199,9 +199,9 @@ def test_a_signal_is_not_called_noise(outbreak, recwarn):
     assert not [one for one in recwarn if one.category is ChanceWarning]
 
 
-def test_ridges_are_smaller_where_rows_outnumber_columns():
+def test_ridges_depend_on_whether_rows_outnumber_columns():
     X, y = make_outbreak(60, 60, 3, mu=1.0, r=0.4, random_state=0)
-    for table, ridges in ((X, [0.1, 10.0, 1000.0]), (X[:, :20], [0.01, 1.0, 100.0])):
+    for table, ridges in ((X, [0.01, 0.1, 10.0, 1000.0]), (X[:, :20], [0.01, 1.0, 100.0])):
         model = SparseAUCClassifierCV([1, 3], cv=3).fit(table, y)
         tried = model.cv_results_["param_coefficients"] == "auc"
         assert np.unique(model.cv_results_["param_alpha"][tried]).tolist() == ridges

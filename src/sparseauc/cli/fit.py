@@ -29,7 +29,7 @@ class Fitting:
     max_k: Annotated[
         int | None,
         fitting("--max-k", min=1, metavar="N", help="Largest number of columns to try. By default "
-            "150, if there are 5 rows for each column (2.5 up to 24 columns)."),
+            "100, if there are 5 rows for each column (2.5 up to 24 columns)."),
     ] = None  # fmt: skip
     rule: Annotated[
         Literal["best", "1se"],

@@ -26,7 +26,7 @@ from ._base import names_columns
 from ._sparse_auc import SparseAUCClassifier
 
 # Values of k tried by default, and the rows that lists so long must have.
-_SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100, 120, 150])
+_SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100])
 _ROWS = np.where(_SIZES <= 24, 2.5, 5.0) * _SIZES
 # Largest size of X (rows × columns) for which logistic coefficients and clipping are tried by
 # default.
@@ -53,12 +53,13 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     Parameters
     ----------
     ks : array-like of int, optional
-        Values of k to try. By default 1 … 50 and some up to 150, if there are 5 rows for each
+        Values of k to try. By default 1 … 50 and some up to 100, if there are 5 rows for each
         column (2.5 up to 24 columns). Values above the number of columns are left out, with a
         warning.
     alphas : array-like of float, optional
-        Ridges to try, on the standardised scale. By default 0.01, 1 and 100, and ten times as much
-        unless there are more rows than columns. Large ridges choose by difference of means.
+        Ridges to try, on the standardised scale. By default 0.01, 1 and 100 if there are more
+        rows than columns, otherwise 0.01, 0.1, 10 and 1000. Large ridges choose by difference of
+        means.
     cv : int, splitter or iterable, optional
         As in scikit-learn; an int is the number of stratified folds. By default five folds,
         repeated up to five times until two hundred rows of the rarer class have been validated.

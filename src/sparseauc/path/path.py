@@ -21,8 +21,8 @@ from .limits import with_limits
 # the diagonal of H is about 2: from next to none to so much that the largest differences of means
 # are chosen one by one. Steps of a hundred lose nothing to finer ones.
 DEFAULT_ALPHAS = (0.01, 1.0, 100.0)
-# Where columns outnumber rows.
-WIDE_ALPHAS = (0.1, 10.0, 1000.0)
+# Elsewhere, where correlated columns need small ridges and few rows large ones.
+WIDE_ALPHAS = (0.01, 0.1, 10.0, 1000.0)
 
 
 @dataclass(frozen=True)
