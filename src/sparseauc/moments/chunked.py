@@ -31,7 +31,7 @@ from .sparse import SparseMoments
 from .stratified import StratifiedMoments
 
 # Bytes of cross products up to which those of all columns are gathered on the first reading.
-_ALL_BYTES = 2**27
+_ALL_BYTES = 2**29
 # Bytes of cross products that are gathered where nothing less will do.
 _MOST_BYTES = 2**31
 # Variances of columns whose products may be summed in single precision.

@@ -28,7 +28,8 @@ from .folds import SplitPlan
 from .path import PathSearch, SparseAUCPath
 from .validation import Models, OutOfFold, narrow, validate
 
-# Tables in memory with more columns than this are wide: H of every fold would fill the memory.
+# Tables in memory with more columns than this are wide: H of every fold would fill the memory. So
+# are those with fewer rows than columns, which are smaller than H.
 _WIDE = 1500
 # Ridges of logistic coefficients: enough for a list that is long for the rows, to next to none.
 _LOGISTIC_RIDGES = (0.05, 0.005, 0.0005, 0.00005)
@@ -201,10 +202,11 @@ def training_moments(
     variance, as if it told the classes apart.
     """
     strata = plan.strata
-    wide = chunks.shape[1] > _WIDE
+    n, d = chunks.shape
+    wide = d > _WIDE or d >= n
     if strata is not None:
         n_parts = sum(partition.n_parts for partition in plan.partitions)
-        wide |= not fits_whole(chunks.shape[1], n_parts * len(strata))
+        wide |= not fits_whole(d, n_parts * len(strata))
     if table is not chunks and wide:
         weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
         *sets, everything = (class_moments(table, positive, w, strata=strata) for w in weights)
