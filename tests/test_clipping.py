@@ -93,6 +93,27 @@ def test_a_clipped_fit_is_that_of_clipped_columns(dtype):
     )
 
 
+@pytest.mark.parametrize(
+    ("limits_of_list", "of_rows"),
+    [
+        ({"signs": [1, 1, 1, 1, 1, 1]}, {}),
+        ({"costs": [1, 2, 3, 1, 2, 3], "budget": 5}, {}),
+        ({"families": [0, 0, 1, 1, 2, 2]}, {}),
+        ({"groups": [0, 0, 1, 1, 2, 2]}, {}),
+        ({}, {"strata": np.arange(500) % 3}),
+        ({}, {"sample_weight": np.arange(500) % 4.0}),
+    ],
+)
+def test_clipping_with_what_else_a_list_obeys(limits_of_list, of_rows):
+    X, y = spoiled()
+    limits = clip_limits(X, 0.1, of_rows.get("sample_weight"))
+    how = {"ks": [2, 4], **limits_of_list}
+    model = SparseAUCClassifierCV(clip=0.1, **how).fit(X, y, **of_rows)
+    plain = SparseAUCClassifierCV(clip=None, **how).fit(clip_columns(X, limits), y, **of_rows)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    np.testing.assert_array_equal(model.clip_limits_, limits)
+
+
 def test_wrong_units_are_clipped_and_normal_columns_are_not():
     X, y = spoiled()
     model = SparseAUCClassifierCV().fit(X, y)
