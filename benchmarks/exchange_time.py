@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sparseauc import SparseAUCClassifierCV, sparse_auc_path
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
+from sparseauc.path.path import WIDE_ALPHAS
 from sparseauc.solvers import sht_auc
 
 KS = np.arange(1, 51)
@@ -47,7 +48,7 @@ def paper_size():
                 verdict(quick / fit, 6),
             ),
             (
-                f"CV of 50 k × 3 alpha × 5 folds and refit, {name}",
+                f"CV of 50 k × {len(WIDE_ALPHAS)} alpha × 5 folds and refit, {name}",
                 f"{cv:.2f} s",
                 f"{cv / path:.1f} × one path",
                 verdict(cv / path, 25),
