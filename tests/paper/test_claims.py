@@ -76,6 +76,7 @@ def test_few_values_tell_nothing():
     )
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_genes_count_trials_not_values():
     """Five values of a trial judge the same rows: they are one."""
     request = Request(PRESET, "published", ("sht-auc", "hsg-ht"), seed=0, datasets=("colon",))

@@ -51,6 +51,7 @@ def test_the_discrepancies_are_all_there():
         assert discrepancy.number in switched or discrepancy.here, discrepancy
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_our_own_method_runs_as_users_run_it_or_not_at_all():
     for preset in (presets.QUICK, presets.PAPER):
         assert preset.grids["sparse-auc"] == {}, "nothing is tuned but by itself"

@@ -76,6 +76,7 @@ def finished(out, which="error IS NULL"):
         return {}
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_tables_and_report(run, tmp_path):
     arguments = ["table1", "table2", "--methods", "sht-auc,mean-difference", "--trials", 1]
     result = run(*arguments)
@@ -92,6 +93,7 @@ def test_tables_and_report(run, tmp_path):
     assert rows(tmp_path, "table1") == first
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_published_protocol_and_seed_change_the_numbers(run, tmp_path):
     tables = []
     for i, options in enumerate(([], ["--protocol", "published"], ["--seed", "1"])):
@@ -159,6 +161,7 @@ def test_a_dry_run_tells_tasks_and_hours_and_runs_nothing(run, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_a_dry_run_counts_what_the_store_lacks(run, tmp_path):
     arguments = ["table1", "--methods", "mean-difference"]
     before = run(*arguments, "--dry-run").output
@@ -167,6 +170,7 @@ def test_a_dry_run_counts_what_the_store_lacks(run, tmp_path):
     assert (before.split()[0], after.split()[0]) == ("8", "4")
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_the_page(run, tmp_path):
     """The report as one Markdown file that Sphinx reads, made from the store alone."""
     arguments = ["table1", "figure1", "--methods", "sht-auc"]
@@ -199,6 +203,7 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_run(run, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_a_report_of_what_is_stored(run, tmp_path):
     assert run("table1", "--methods", "mean-difference", "--trials", 1).exit_code == 0
     before = finished(tmp_path)
@@ -210,6 +215,7 @@ def test_a_report_of_what_is_stored(run, tmp_path):
     assert {row["failed"] for row in rows(tmp_path, "table1")} == {"0"}
 
 
+@pytest.mark.usefixtures("data_folder")
 def test_one_trial_has_no_error_and_no_warning(run, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -219,6 +225,7 @@ def test_one_trial_has_no_error_and_no_warning(run, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
+@pytest.mark.usefixtures("data_folder")
 def test_killed_and_started_again(tmp_path):
     arguments = ["table1", "table2", "--methods", "mean-difference,hsg-ht,l1-logistic",
                  "--trials", 6, "--jobs", 2]  # fmt: skip
