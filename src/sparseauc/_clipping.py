@@ -7,6 +7,8 @@ import scipy.sparse as sp
 
 from ._types import Array, Floats, Indices
 
+# Share of the rows beyond each limit, where clipping is tried by default.
+DEFAULT_CLIP = 0.05
 # A column has heavy tails if its range is more than this many times that between its quantiles.
 # A normal column of a million rows is just below it.
 _HEAVY = 3.0

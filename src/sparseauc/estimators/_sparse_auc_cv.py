@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._clipping import clip_columns, clip_limits
+from .._clipping import DEFAULT_CLIP, clip_columns, clip_limits
 from ..chunks import Chunks
 from ..curves import fit_calibration
 from ..metrics import fold_standard_error
@@ -31,8 +31,6 @@ _ROWS = np.where(_SIZES <= 24, 2.5, 5.0) * _SIZES
 # Largest size of X (rows × columns) for which logistic coefficients and clipping are tried by
 # default.
 _SMALL = 2**22
-# Share of the rows beyond each limit, where clipping is tried by default.
-_CLIP = 0.05
 
 
 class _Choice(NamedTuple):
@@ -369,7 +367,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             small = dense and X.shape[1] < X.shape[0] <= _SMALL // X.shape[1]
             if not small or self.points is not None:
                 return None
-            return clip_limits(X, _CLIP, weight, heavy_only=True)
+            return clip_limits(X, DEFAULT_CLIP, weight, heavy_only=True)
         if not dense:
             raise ValueError(
                 f"clip={self.clip} needs quantiles of whole columns: give X as an array or a data "

@@ -104,6 +104,15 @@ class FitSummary:
         assert within is not None
         return within
 
+    @property
+    def clip_limits(self) -> dict[str, list[float]]:
+        """The least and the largest value of each chosen column that is clipped."""
+        limits = self.classifier.clip_limits_
+        if limits is None:
+            return {}
+        chosen = np.flatnonzero(self.classifier.coef_[0] * np.isfinite(limits[0]))
+        return {self.table.inputs[j].name: limits[:, j].tolist() for j in chosen.tolist()}
+
     def auc_by_k(self) -> list[dict[str, float]]:
         """Validation AUC of the best ridge at every k or budget, with its standard error."""
         classifier: Any = self.classifier
@@ -177,7 +186,7 @@ class FitSummary:
             "k": self.k,
             "alpha": self.alpha,
             "coefficients": getattr(self.classifier, "coefficients_", None),
-            "clip": self._describe_limits(),
+            "clip": self.clip_limits,
             "cost": getattr(self.classifier, "cost_", None),
             "budget": self.settings.get("budget"),
             "auc": self._describe_auc(),
@@ -221,14 +230,6 @@ class FitSummary:
             "count": len(set() if of_row is None else set(of_row.tolist())),
             "within": [asdict(one) for one in self.strata_results] if few else [],
         }
-
-    def _describe_limits(self) -> dict[str, list[float]]:
-        """The least and the largest value of each chosen column that is clipped."""
-        limits = self.classifier.clip_limits_
-        if limits is None:
-            return {}
-        chosen = np.flatnonzero(self.classifier.coef_[0] * np.isfinite(limits[0]))
-        return {self.table.inputs[j].name: limits[:, j].tolist() for j in chosen.tolist()}
 
     def _describe_columns(self) -> dict[str, dict[str, float]]:
         """Mean, standard deviation and missing share of each chosen column, for later rows."""

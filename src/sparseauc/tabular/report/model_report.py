@@ -506,7 +506,7 @@ def _show_use(summary: FitSummary) -> list[Element]:
         name = term.column if term.level is None else f"[{term.column} is {term.level}]"
         name = name if term.above is None else f"[{term.name}]"
         if term.clips:
-            name = f"[{name}, from {term.low:.6g} to {term.high:.6g}]"
+            name = f"[{name} clipped to {term.low:.6g} … {term.high:.6g}]"
         filled = "" if term.fill is None else f" ({term.fill:.4g} if missing)"
         formula += f"\n  {sign} {abs(term.coefficient):.6g} × {name}{filled}"
     elements: list[Element] = [Code("Formula", formula)]

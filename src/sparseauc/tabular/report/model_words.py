@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._clipping import DEFAULT_CLIP
 from ...estimators import SparseAUCClassifier
 from ..formatting import count
 from ..reading import Table
@@ -66,11 +67,13 @@ def _describe_score(summary: FitSummary) -> str:
             " The weights are those of a logistic regression on the chosen columns, with a ridge "
             f"of {ridge:g}, which ranked validation rows better."
         )
-    if limits := summary.to_dict()["clip"]:
-        how = "" if classifier.clip != "auto" else ", which ranked validation rows better"
+    if limits := summary.clip_limits:
+        share, why = classifier.clip, ""
+        if share == "auto":
+            share, why = DEFAULT_CLIP, ", which ranked validation rows better"
         text += (
-            f" Values of {count(len(limits), 'chosen column')} beyond quantiles of the training "
-            f"rows count as these{how}: {', '.join(limits)}."
+            f" In {', '.join(limits)}, values below the {100 * share:g} % quantile or above the "
+            f"{100 - 100 * share:g} % quantile of the training rows were set to that quantile{why}."
         )
     if (largest := summary.settings.get("points")) is not None:
         text += (
