@@ -69,6 +69,10 @@ def test_clipping(table, tmp_path):
     shown = run(spoiled, "-t", "outcome", *FAST, "--clip", "0.1").stdout
     assert "2 columns, ridge 1, values clipped" in shown
     assert "--clip must be auto, none or" in run(table, "-t", "outcome", "--clip", "0.5").stderr
+    page = tmp_path / "report.html"
+    run(spoiled, "-t", "outcome", *FAST, "--clip", "0.1", "--report", page)
+    for words in ("extreme values clipped as", "were set to that quantile"):
+        assert words in page.read_text()
 
 
 def test_every_line_fits_a_plain_terminal(table):

@@ -178,6 +178,8 @@ def _list_columns(summary: FitSummary) -> Listing:
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
     intercept = significant(float(summary.classifier.intercept_[0]), 4)
     what = "points × value / unit" if "points" in columns else "coefficient × value"
+    if summary.clip_limits:
+        what += ", extreme values clipped as under “How to use it”"
     caption.append(
         f"Score = {intercept} + the sum of {what}. Rows with a score above 0 are "
         f"predicted {positive}."
