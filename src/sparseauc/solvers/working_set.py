@@ -576,7 +576,8 @@ class _Search:
         self._usable = usable
         worth = np.full(gram.n_features, -1.0)
         np.divide(gram.delta**2, gram.diagonal + alpha, out=worth, where=usable)
-        worth[restrictions.signs_of(np.arange(worth.size)) * gram.delta > 0] = 0.0
+        turned = restrictions.signs_of(np.arange(worth.size)) * gram.delta > 0
+        worth[usable & turned] = 0.0
         if restrictions.prices is not None and money < np.inf:
             # By the better of two ranks: that of its worth, and that of its worth for its price.
             each = restrictions.prices.amounts[restrictions.prices.purchases]
