@@ -9,8 +9,8 @@ export OMP_NUM_THREADS ?= 1
 
 # The tests that other versions of our dependencies have broken before.
 LOWEST := tests/test_metrics.py tests/test_results_of_r.py tests/estimators/test_certify.py \
-	tests/estimators/test_sparse_auc_classifier.py tests/tabular/test_method_registry.py \
-	tests/tabular/test_old_model_files.py tests/tabular/reading/test_formats.py tests/cli/test_fit.py
+	tests/estimators/test_sparse_auc_classifier.py tests/app/test_method_registry.py \
+	tests/app/test_old_model_files.py tests/app/reading/test_formats.py tests/app/cli/test_fit.py
 
 .PHONY: demo check test test-lowest coverage lint typecheck format docs benchmarks fuzz dist clean
 
@@ -28,7 +28,7 @@ $(VENV)/.stamp-%: pyproject.toml
 # A small demo compiles every kernel that the demo needs.
 $(VENV)/.kernels: $(VENV)/.stamp
 	@echo "Compiling kernels for this machine (up to a minute, once)"
-	@$(BIN)/python -c "from pathlib import Path; from sparseauc.cli import demo; demo.PATIENTS = 120; \
+	@$(BIN)/python -c "from pathlib import Path; from sparseauc_app.cli import demo; demo.PATIENTS = 120; \
 		demo.run_demo(Path('$(VENV)/first-demo'), 0)" > $(VENV)/first-demo.log 2>&1
 	@touch $@
 

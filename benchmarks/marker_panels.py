@@ -23,8 +23,8 @@ import scipy.sparse as sp
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import SparseAUCClassifier
-from sparseauc.cells import marker_panel
 from sparseauc.metrics import fast_auc
+from sparseauc_cells import marker_panel
 
 KS = (1, 2, 3, 5)
 REPEATS = 3

@@ -62,7 +62,7 @@ def by_rank(names, scores):
 
 
 def ours(adata, groupby):
-    from sparseauc.cells import shared_panel
+    from sparseauc_cells import shared_panel
 
     return {k: shared_panel(adata, groupby, k=k)["gene"].tolist() for k in KS}
 

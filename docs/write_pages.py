@@ -25,7 +25,7 @@ SECTIONS = {
         "sparseauc.metrics": "Metrics",
         "sparseauc.plotting": "Displays",
         "sparseauc.datasets": "Datasets",
-        "sparseauc.cells": "Single cells",
+        "sparseauc_cells": "Single cells",
     },
     "Thresholds, curves and rules": {
         "sparseauc.operating_points": "Operating points",
@@ -34,16 +34,16 @@ SECTIONS = {
     },
     "Tables, files and reports": {
         "sparseauc.chunks": "Tables larger than memory",
-        "sparseauc.tabular.reading": "Reading files",
-        "sparseauc.tabular.fitting": "Fitting a table",
-        "sparseauc.tabular.summary": "Summary of a fit",
-        "sparseauc.tabular.comparison": "Comparing methods",
-        "sparseauc.tabular.model_files": "Model files",
-        "sparseauc.tabular.scorecard": "Score cards",
-        "sparseauc.tabular.card_making": "Score cards of fitted models",
-        "sparseauc.tabular.export": "Export",
-        "sparseauc.tabular.reporting": "Reports from Python",
-        "sparseauc.tabular.report": "Custom report pages",
+        "sparseauc_app.reading": "Reading files",
+        "sparseauc_app.fitting": "Fitting a table",
+        "sparseauc_app.summary": "Summary of a fit",
+        "sparseauc_app.comparison": "Comparing methods",
+        "sparseauc_app.model_files": "Model files",
+        "sparseauc_app.scorecard": "Score cards",
+        "sparseauc_app.card_making": "Score cards of fitted models",
+        "sparseauc_app.export": "Export",
+        "sparseauc_app.reporting": "Reports from Python",
+        "sparseauc_app.report": "Custom report pages",
     },
     "Building blocks": {
         "sparseauc.estimators": "Base class of the classifiers",
@@ -71,9 +71,9 @@ FIRST = (
 # Modules that serve others of this package; their names may change without notice.
 INTERNAL = {
     "sparseauc.blocks",
-    "sparseauc.cli",
+    "sparseauc_app.cli",
     "sparseauc.path",
-    "sparseauc.tabular",
+    "sparseauc_app",
     "sparseauc.objective",
     "sparseauc.rows",
     "sparseauc.strata",
@@ -171,8 +171,8 @@ def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers_wide.md") -
 def sample_report() -> str:
     """Return the report on the demo's cohort, a page of HTML."""
     from sparseauc import report
-    from sparseauc.cli.demo import NEW, PATIENTS
     from sparseauc.datasets import make_patients
+    from sparseauc_app.cli.demo import NEW, PATIENTS
 
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "patients.csv"
@@ -235,7 +235,7 @@ def command_part() -> str:
     """Return every command with its arguments and options."""
     import typer
 
-    from sparseauc.cli import app
+    from sparseauc_app.cli import app
 
     group: Any = typer.main.get_command(app)
     parts = []
@@ -259,7 +259,7 @@ def command_part() -> str:
 
 def exit_codes_part() -> str:
     """Return the exit codes, from the sentence that ``--help`` ends with."""
-    from sparseauc.cli._errors import EXIT_CODES
+    from sparseauc_app.cli._errors import EXIT_CODES
 
     return table(("code", "meaning"), re.findall(r"(\d+) ([^;.]+)[;.]", EXIT_CODES))
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sparseauc import MeanDifferenceClassifier, sparse_auc_path
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc
-from sparseauc.tabular.methods import l1_logistic
+from sparseauc_app.methods import l1_logistic
 
 KS = np.array([1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 60])
 STRENGTHS = np.geomspace(0.008, 0.06, 7)

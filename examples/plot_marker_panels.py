@@ -3,7 +3,7 @@ Marker panels of cell types
 ===========================
 
 A few genes that together identify a cell type: for choosing antibodies or probes, or for naming
-clusters. :func:`sparseauc.cells.marker_panel` chooses them jointly. This example draws its panels
+clusters. :func:`sparseauc_cells.marker_panel` chooses them jointly. This example draws its panels
 with scanpy and compares them with the top genes of Wilcoxon's test.
 """
 
@@ -27,8 +27,8 @@ import scipy.sparse as sp
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import SparseAUCClassifier
-from sparseauc.cells import marker_panel
 from sparseauc.metrics import auc
+from sparseauc_cells import marker_panel
 
 warnings.filterwarnings("ignore", module="anndata|scanpy")
 sc.settings.verbosity = 0

@@ -22,10 +22,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sparseauc
-from sparseauc.tabular.export import to_json, to_sql
-from sparseauc.tabular.model_files import CARD, ModelFileError, load_model, read_card
-from sparseauc.tabular.reading import DataError, Rules, read_source, training_table
-from sparseauc.tabular.scorecard import ScoreCard
+from sparseauc_app.export import to_json, to_sql
+from sparseauc_app.model_files import CARD, ModelFileError, load_model, read_card
+from sparseauc_app.reading import DataError, Rules, read_source, training_table
+from sparseauc_app.scorecard import ScoreCard
 
 ODD = [b"\x00", b"\xff\xfe", b'"', b"\n", b",", b";", b"\t", b"1e999", b"NaN", b"=1", b"\xc3", b"-"]
 VALUES = [None, -1, 1e308, "", "a\ud800", [], {}, True, "number", [None], float("nan")]

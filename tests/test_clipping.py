@@ -19,8 +19,8 @@ from sparseauc._clipping import clip_columns, clip_limits
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import fast_auc
 from sparseauc.selection import column_table, near_equal_lists, point_score, replacements
-from sparseauc.tabular.card_making import make_card
-from sparseauc.tabular.export import to_sql
+from sparseauc_app.card_making import make_card
+from sparseauc_app.export import to_sql
 
 
 def spoiled(seed=0, n=500, d=6, share=0.004, factor=300.0):

@@ -16,9 +16,9 @@ import typer
 from typer.testing import CliRunner
 
 import sparseauc
-from sparseauc.cli import app, demo
-from sparseauc.cli._errors import ExitCode
 from sparseauc.datasets import make_patients
+from sparseauc_app.cli import app, demo
+from sparseauc_app.cli._errors import ExitCode
 
 pytestmark = pytest.mark.slow
 

@@ -49,7 +49,7 @@ def test_names_from_a_star():
 def test_help_and_version_import_no_scientific_library(arguments):
     code = (
         "import sys\n"
-        "from sparseauc.__main__ import main\n"
+        "from sparseauc_app.__main__ import main\n"
         f"sys.argv = ['sparseauc', *{arguments!r}]\n"
         "try:\n    main()\n"
         "finally:\n"
@@ -63,14 +63,14 @@ def test_help_and_version_import_no_scientific_library(arguments):
 
 
 def test_version():
-    for arguments in (["-m", "sparseauc", "--version"], ["-m", "sparseauc", "-V"]):
+    for arguments in (["-m", "sparseauc_app", "--version"], ["-m", "sparseauc_app", "-V"]):
         command = [sys.executable, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout == f"{sparseauc.__version__}\n"
 
 
 def test_help_shows_flags_without_a_type():
-    command = [sys.executable, "-m", "sparseauc", "fit", "--help"]
+    command = [sys.executable, "-m", "sparseauc_app", "fit", "--help"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "bool" not in text
     assert "--columns" in text
@@ -84,7 +84,7 @@ def test_an_interrupt_while_libraries_are_imported_leaves_no_traceback(tmp_path,
     table.write_text("y,x\n" + "".join(f"{i % 2},{i % 7}\n" for i in range(200)))
     program = (
         "import sys\n"
-        "from sparseauc.__main__ import main\n"
+        "from sparseauc_app.__main__ import main\n"
         "class Starts:\n"  # a finder: the first import of the command says that it starts
         "    def find_spec(self, *args):\n"
         "        sys.meta_path.remove(self)\n"

@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sparseauc_app.model_files import load_model, save_model
+    from sparseauc_app.reporting import report, report_model
+
     from .baselines import (
         FSAUCClassifier,
         HSGHTClassifier,
@@ -28,8 +31,6 @@ if TYPE_CHECKING:
     from .moments import ClassMoments, StratifiedMoments, class_moments
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
-    from .tabular.model_files import load_model, save_model
-    from .tabular.reporting import report
 
 __version__ = "0.2.0"
 
@@ -53,6 +54,7 @@ __all__ = [
     "load_model",
     "minimise_on_support",
     "report",
+    "report_model",
     "save_model",
     "sparse_auc_path",
 ]
@@ -68,10 +70,11 @@ _MODULES = {
     "SparseAUCPath": ".path.path",
     "StratifiedMoments": ".moments",
     "class_moments": ".moments",
-    "load_model": ".tabular.model_files",
+    "load_model": "sparseauc_app.model_files",
     "minimise_on_support": ".objective",
-    "report": ".tabular.reporting",
-    "save_model": ".tabular.model_files",
+    "report": "sparseauc_app.reporting",
+    "report_model": "sparseauc_app.reporting",
+    "save_model": "sparseauc_app.model_files",
     "sparse_auc_path": ".path.path",
 }
 

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
-from sparseauc.tabular.report.elements import Element, Listing
+from sparseauc_app.report.elements import Element, Listing
 
 from . import plan, printed
 from .methods import METHODS

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparseauc.tabular.report.elements import Listing
+from sparseauc_app.report.elements import Listing
 
 from . import plan, printed
 from .methods import METHODS, PAPER_METHODS

@@ -1,4 +1,4 @@
-"""The command ``sparseauc reproduce``, which ``sparseauc.cli`` finds by its entry point.
+"""The command ``sparseauc reproduce``, which ``sparseauc_app.cli`` finds by its entry point.
 
 What it needs is imported when it runs, so that ``sparseauc --help`` starts quickly.
 """

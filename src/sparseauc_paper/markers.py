@@ -3,7 +3,7 @@
 import pandas as pd
 
 from sparseauc.datasets._markers import DatasetName, markers_of
-from sparseauc.tabular.report.elements import Listing
+from sparseauc_app.report.elements import Listing
 
 _NUMBERS: dict[DatasetName, tuple[str, str]] = {
     "leukemia": ("table4", "Table IV: markers of leukemia"),

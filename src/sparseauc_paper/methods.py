@@ -23,7 +23,7 @@ from sparseauc.estimators import SparseAUCClassifierCV
 from sparseauc.objective import AUCObjective
 from sparseauc.rows import read_only
 from sparseauc.solvers.batched import GridResult, sht_auc_grid, sto_iht_grid
-from sparseauc.tabular.methods import l1_logistic
+from sparseauc_app.methods import l1_logistic
 
 from .protocols import Protocol
 from .row_space import Floats, Indices, Mask, RowSpace

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from sparseauc._files import write_whole
-from sparseauc.tabular.report.elements import Report
-from sparseauc.tabular.report.files import files
+from sparseauc_app.report.elements import Report
+from sparseauc_app.report.files import files
 
 # Enough for lines and bands in a dozen colours, at a third of the bytes.
 _COLOURS = 96

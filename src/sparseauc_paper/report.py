@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from sparseauc.tabular.report.elements import Comparison, Element, Figure, Note, Report, Section
-from sparseauc.tabular.report.palette import all_series
+from sparseauc_app.report.elements import Comparison, Element, Figure, Note, Report, Section
+from sparseauc_app.report.palette import all_series
 
 from . import plan, printed, summaries
 from .audit import DISCREPANCIES, audit_elements, effects, what_moves

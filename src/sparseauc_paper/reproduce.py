@@ -10,9 +10,9 @@ from rich.console import Console
 
 from sparseauc._arrays import find_device
 from sparseauc._optional import import_optional
-from sparseauc.cli._errors import ExitCode
-from sparseauc.cli._output import check_writable
-from sparseauc.tabular.reading import DataError
+from sparseauc_app.cli._errors import ExitCode
+from sparseauc_app.cli._output import check_writable
+from sparseauc_app.reading import DataError
 
 from . import plan
 from .methods import find_methods
@@ -106,7 +106,7 @@ def run_reproduce(
     )
     facts = facts_of(command, seed, outcomes)
     report = make_report(request, names, outcomes, facts=facts, missing_data=missing)
-    from sparseauc.tabular.report import write_report
+    from sparseauc_app.report import write_report
 
     written = write_report(report, out)
     if page is not None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from sparseauc._optional import import_optional
-from sparseauc.cli._progress import progress
+from sparseauc_app.cli._progress import progress
 
 from .methods import METHODS
 from .protocols import Protocol

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
-from sparseauc.tabular.report.elements import Comparison, Figure, Panel, Series
+from sparseauc_app.report.elements import Comparison, Figure, Panel, Series
 
 from . import plan, printed
 from .convergence import SCALES, Scale

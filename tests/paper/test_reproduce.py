@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sparseauc.cli import app
+from sparseauc_app.cli import app
 from sparseauc_paper import presets
 from sparseauc_paper.real import genes
 
@@ -30,7 +30,7 @@ COMMAND = (
     f"import sys; sys.path.insert(0, {str(EXPERIMENTS)!r});"
     "from tiny import TINY; from sparseauc_paper import presets;"
     "presets.PRESETS['tiny'] = TINY;"
-    "from sparseauc.cli import app; app()"
+    "from sparseauc_app.cli import app; app()"
 )
 
 

@@ -9,7 +9,7 @@ from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 from tiny import TINY
 
-from sparseauc.tabular.report.elements import Comparison, Figure, Note
+from sparseauc_app.report.elements import Comparison, Figure, Note
 from sparseauc_paper import plan, printed
 from sparseauc_paper.audit import Effect, clear_effects, effects
 from sparseauc_paper.claims import judge_claims

@@ -137,27 +137,6 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         positive = expit(how["slope"] * self.decision_function(X) + how["intercept"])
         return np.column_stack([1.0 - positive, positive])
 
-    def report(self, X: Any, y: Any, path: Any = None, **settings: Any) -> Any:
-        """Report on this fitted model as one HTML page, shown inline in notebooks.
-
-        Parameters
-        ----------
-        X, y : array-like
-            The training rows.
-        path : path, optional
-            File to write, such as "report.html".
-        **settings
-            Parameters of :func:`~sparseauc.tabular.reporting.report_model`: ``target``, ``folds``,
-            ``stability_pairs``, ``seed``, ``strata``.
-
-        Returns
-        -------
-        ReportPage
-        """
-        from ..tabular.reporting import report_model
-
-        return report_model(self, X, y, path, **settings)
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Models of earlier versions lack parameters that came later.
         later = inspect.signature(type(self)).parameters

@@ -55,7 +55,7 @@ class SharedListClassifier(SparseLinearClassifier):
     See Also
     --------
     SparseAUCClassifier : The best list for two classes.
-    sparseauc.cells.shared_panel : The same for an AnnData.
+    sparseauc_cells.shared_panel : The same for an AnnData.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparseauc.tabular.report.elements import Figure, Listing, Note, Section
+from sparseauc_app.report.elements import Figure, Listing, Note, Section
 from sparseauc_paper import plan
 from sparseauc_paper.presets import QUICK
 from sparseauc_paper.report import make_report

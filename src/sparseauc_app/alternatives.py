@@ -1,0 +1,96 @@
+"""Replacements of chosen columns, and lists that are nearly as good."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sparseauc.path.folds import check_splits
+from sparseauc.selection._fitted_list import FittedList
+from sparseauc.selection.near_equal import NearEqualLists, lists_near
+from sparseauc.selection.replacing import best_replacements, validated_aucs
+from sparseauc.strata import StrataWarning
+
+from .folds import splits_of
+from .reading import Table
+
+# Lists count as good as the best that lose at most this share of what it lowers the loss by; the
+# loss itself says little where a ridge shrinks all coefficients.
+WITHIN = 0.02
+# Near-equal lists that are looked for, and shown; multiplications to settle all: 0.1 seconds.
+_MOST, _SHOWN, _OPERATIONS = 100, 10, 2e8
+# Replacements for each column, and for each of more than twenty.
+_REPLACEMENTS, _REPLACEMENTS_OF_MANY = 3, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives:
+    """Replacements of columns, and other lists.
+
+    ``lists`` has that of the model before all: ``columns`` (names), ``auc`` over the outer folds,
+    ``gain``: what it lowers the loss by, as a share of the best.
+    """
+
+    replacements: pd.DataFrame
+    near_equal: NearEqualLists
+    lists: pd.DataFrame
+
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        found = self.near_equal
+        return {
+            "replacements": self.replacements.to_dict("records"),
+            "within": WITHIN,
+            "lists_found": len(found.lists),
+            "complete": found.complete,
+            "in_all": found.in_all,
+            "in_most": found.in_most,
+            "in_none": len(found.in_none),
+            "lists": self.lists.to_dict("records"),
+        }
+
+
+def find_alternatives(
+    classifier: Any, X: Any, table: Table, folds: npt.NDArray[np.integer]
+) -> Alternatives | None:
+    """Find replacements and other lists; None if there is nothing to exchange.
+
+    X has no gaps, and ``folds`` says which fold tests each row.
+    """
+    labels = classifier.classes_[table.y]
+    try:
+        with warnings.catch_warnings():
+            # X is the matrix that the model was fitted to, whose columns were named afterwards.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            warnings.simplefilter("ignore", StrataWarning)
+            fitted = FittedList.from_model(classifier, X, labels, strata=table.strata)
+        fitted = fitted._replace(names=table.columns)
+        splits = [
+            (train, test) for train, test in splits_of(folds) if np.unique(table.y[test]).size == 2
+        ]
+        check_splits(splits, fitted.positive, None, fitted.strata)
+        origins = np.array([one.column for one in table.inputs])
+        n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
+        replacements = best_replacements(fitted, n_best, splits, origins)
+        loss = fitted.solution(fitted.support).objective
+        near = lists_near(fitted, WITHIN * (1 - loss) / loss, _MOST, _OPERATIONS)
+    except ValueError:
+        # Groups of columns, columns that depend on each other, or none, cannot be exchanged.
+        return None
+    if replacements.empty or not splits:
+        return None
+    places = {name: place for place, name in enumerate(table.columns.tolist())}
+    own = tuple(table.columns[fitted.support].tolist())
+    shown = dict(zip(near.lists, near.objectives.tolist(), strict=True))
+    shown.pop(own, None)
+    first = [(own, loss), *list(shown.items())[: _SHOWN - 1]]
+    supports = [np.array([places[name] for name in names], np.int64) for names, _ in first]
+    aucs = validated_aucs(fitted, supports, splits).mean(axis=0)
+    gains = np.array([1 - objective for _, objective in first]) / (1 - near.objectives.min())
+    lists = pd.DataFrame(
+        {"columns": [list(names) for names, _ in first], "auc": aucs, "gain": gains}
+    )
+    return Alternatives(replacements, near, lists)

@@ -1,0 +1,151 @@
+"""Score cards of fitted models: an imputer and a scaler are folded into the coefficients."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from sparseauc._clipping import clip_columns
+from sparseauc._types import Array
+from sparseauc.estimators import SparseLinearClassifier
+
+from .scorecard import Calibration, ColumnType, Input, ScoreCard, Term
+
+
+def make_card(
+    model: Any,
+    *,
+    inputs: Sequence[tuple[Any, ...]] | None = None,
+    types: Mapping[str, ColumnType] | None = None,
+    classes: tuple[str, str] | None = None,
+    target: str = "y",
+    summary: Mapping[str, Any] | None = None,
+) -> ScoreCard:
+    """Make the score card of a fitted model.
+
+    Parameters
+    ----------
+    model : SparseLinearClassifier, or Pipeline that ends with one
+        A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``. A scaler is
+        folded into the coefficients.
+    inputs : sequence of Input or (column, level, above), optional
+        Origin of each column of X; the level is None except for text, and above is None except for
+        numbers that were cut. By default the names that the model was fitted with, or indices.
+    types : mapping of str to ColumnType, optional
+        Column types in training; only those of chosen columns are kept.
+    classes : (str, str), optional
+        Names of the negative and the positive class; the model's own by default.
+    target : str, default="y"
+        Name of the outcome.
+    summary : mapping, optional
+        Further content, as JSON.
+
+    Returns
+    -------
+    ScoreCard
+    """
+    from sparseauc import __version__
+
+    before, classifier = steps_of(model)
+    if (count := len(classifier.classes_)) > 2:
+        raise ValueError(
+            f"a score card ranks two classes, and the model has {count}: save it with skops or "
+            "joblib"
+        )
+    coef = np.asarray(classifier.coef_[0], np.float64)
+    if inputs is None:
+        names = getattr(model, "feature_names_in_", np.arange(coef.size))
+        inputs = [(str(name),) for name in names]
+    if len(inputs) != coef.size:
+        raise ValueError(f"inputs names {len(inputs)} columns, the model has {coef.size}")
+    origins = [Input(*one) for one in inputs]
+    chosen = np.flatnonzero(coef)
+    slope, offset, fills = _fold_steps(before, chosen)
+    weights = coef[chosen] * slope
+    ends: list[Any] = [(None, None)] * chosen.size
+    if classifier.clip_limits_ is not None:
+        # As values are before a scaler; a missing one is filled in first, and then clipped.
+        limits = (classifier.clip_limits_[:, chosen].astype(np.float64) - offset) / slope
+        fills = np.clip(fills, *limits)
+        ends = [pair if np.isfinite(pair).all() else (None, None) for pair in limits.T.tolist()]
+    terms = tuple(
+        Term(one.column, one.level, weight, None if np.isnan(fill) else fill, one.above, *pair)
+        for one, weight, fill, pair in zip(
+            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), ends, strict=True
+        )
+    )
+    negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
+    used = {term.column for term in terms}
+    calibration = getattr(classifier, "calibration_", None)
+    card = ScoreCard(
+        terms=terms,
+        intercept=float(classifier.intercept_[0] + coef[chosen] @ offset),
+        negative=negative,
+        positive=positive,
+        target=target,
+        columns=tuple(one.name for one in origins),
+        types={name: kind for name, kind in (types or {}).items() if name in used},
+        calibration=None if calibration is None else Calibration(**calibration),
+        summary={} if summary is None else dict(summary),
+        version=__version__,
+    )
+    for name in (card.target, card.negative, card.positive, *card.columns):
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise ValueError(f"{name!r} is not valid Unicode and cannot be written: rename it")
+    return card
+
+
+def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    """Slope and offset with which values reach the classifier, and fills, NaN if there are none."""
+    slope, offset = np.ones(chosen.size), np.zeros(chosen.size)
+    fills = np.full(chosen.size, np.nan)
+    for step in before:
+        if isinstance(step, SimpleImputer):
+            statistics = (step.statistics_[chosen].astype(np.float64) - offset) / slope
+            fills = np.where(np.isnan(fills), statistics, fills)
+        else:
+            mean = step.mean_[chosen] if step.with_mean else 0.0
+            scale = step.scale_[chosen] if step.with_std else 1.0
+            slope, offset = slope / scale, (offset - mean) / scale
+    return slope, offset, fills
+
+
+def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
+    """The steps before the classifier, and the classifier, of a fitted model."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    *before, classifier = [step for step in steps if step not in (None, "passthrough")]
+    if not isinstance(classifier, SparseLinearClassifier) or not all(
+        isinstance(step, SimpleImputer | StandardScaler) for step in before
+    ):
+        named = ", ".join(type(step).__name__ for step in steps)
+        raise TypeError(
+            "expected a sparseauc classifier, alone or after SimpleImputer and StandardScaler; got "
+            f"{named}"
+        )
+    for step in (*before, classifier):
+        check_is_fitted(step)
+    for step in before:
+        width = len(step.get_feature_names_out())
+        if width != classifier.n_features_in_ or step.n_features_in_ != width:
+            raise TypeError(
+                "the imputer dropped or added columns: use keep_empty_features=True and "
+                "add_indicator=False"
+            )
+    return before, classifier
+
+
+def as_fitted(model: Any, X: Any) -> Any:
+    """X as the classifier of a model fitted by the command takes it: imputed and clipped."""
+    before, classifier = steps_of(model)
+    if before:
+        with warnings.catch_warnings():
+            # X is the matrix that the model was fitted to, whose columns were named afterwards.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            X = before[0].transform(X)
+    return clip_columns(X, classifier.clip_limits_)

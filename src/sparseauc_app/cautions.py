@@ -1,0 +1,162 @@
+"""Cautions about a fitted list: the same in the terminal, JSON, report and notebook."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sparseauc._text import listed
+
+from .formatting import capitalised, percent
+
+# Limits on the number of rows of the rarer class.
+SOME_ROWS, FEW_ROWS = 50, 20
+# Selection frequency below which a column is unstable.
+UNSTABLE = 0.5
+# Drop of the AUC from training rows to nested cross-validation that indicates overfitting.
+LARGE_FALL = 0.1
+# Share of missing values above which a chosen column is worth a caution.
+MANY_MISSING = 0.2
+# Columns with a higher correlation are the same but for rounding.
+SAME = 0.999
+
+Copies = Sequence[Sequence[tuple[str, float]]]
+
+
+def find_cautions(
+    about: Mapping[str, Any], warnings: Iterable[str] = (), copies: Copies = ()
+) -> list[str]:
+    """Return reasons not to rely on a result, as sentences, the most serious first.
+
+    ``about`` is what ``FitSummary.to_dict`` gives, and ``copies`` has for each chosen column its
+    near copies and their correlation.
+    """
+    return [
+        *_check_ranking(about),
+        *(as_sentence(text) for text in warnings),
+        *_check_rows(about),
+        *_check_size(about),
+        *_check_columns(about, copies),
+    ]
+
+
+def as_sentence(text: str) -> str:
+    """Begin with a capital and end with a full stop."""
+    text = capitalised(text)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def warn_of_chance(auc: Mapping[str, Any], what: str) -> Iterator[str]:
+    """Warn if the interval of an AUC includes 0.5; ``what`` is a list or a model."""
+    if auc["low"] <= 0.5:
+        yield (
+            f"The {100 * auc['confidence']:g} % interval of the AUC, {auc['low']:.2f} to "
+            f"{auc['high']:.2f}, includes 0.5: these rows do not show that the {what} ranks better "
+            "than chance."
+        )
+
+
+def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
+    nested, training = about["auc"], about["training_auc"]
+    if nested is None:
+        if about["settings"].get("folds", 0):
+            yield "A class has too few rows or groups for nested cross-validation."
+        else:
+            yield (
+                f"Nested cross-validation was skipped (`--quick`). The AUC of {training:.2f} is "
+                "that of the training rows. With many columns, pure noise can reach it."
+            )
+        return
+    yield from warn_of_chance(nested, "list")
+    permutation = about["permutation"]
+    if permutation is not None and permutation["pvalue"] > 0.05:
+        yield (
+            f"The permutation test is not significant (p = {permutation['pvalue']:.2g}): the "
+            "result may be chance."
+        )
+    if training - nested["auc"] > LARGE_FALL:
+        yield (
+            f"The AUC falls from {training:.2f} on the training rows to {nested['auc']:.2f} in "
+            "nested cross-validation: the model overfits. Fewer columns (`-k`, or `--rule 1se`) "
+            "or more rows would help."
+        )
+    known = [area for area in nested["folds"] if area is not None]
+    if known and abs(np.mean(known) - nested["auc"]) > nested["standard_error"]:
+        yield (
+            f"The mean AUC within folds ({np.mean(known):.2f}) differs from the pooled AUC "
+            f"({nested['auc']:.2f}), because the folds' models score on different scales. Report "
+            "the mean within folds."
+        )
+
+
+def _check_rows(about: Mapping[str, Any]) -> Iterator[str]:
+    counts = {
+        about["positive"]: about["positives"],
+        about["negative"]: about["rows"] - about["positives"],
+    }
+    label = min(counts, key=counts.__getitem__)
+    if counts[label] < FEW_ROWS:
+        yield (
+            f"Only {counts[label]} rows are {label!r}: the choice of columns and the AUC are very "
+            "uncertain."
+        )
+    elif counts[label] < SOME_ROWS:
+        yield (
+            f"{counts[label]} rows are {label!r}. Another sample of this size could lead to other "
+            "columns: validate the list on new data."
+        )
+    if about["groups"] is not None:
+        yield (
+            f"Rows come in {about['groups']} groups. Cross-validation kept groups together, but "
+            "the interval treats rows as independent. It is too narrow if rows of a group are "
+            "correlated."
+        )
+
+
+def _check_size(about: Mapping[str, Any]) -> Iterator[str]:
+    tried = [row["k"] for row in about["auc_by_k"]]
+    if len(tried) > 1 and max(tried) <= about["k"] < about["columns_tried"]:
+        yield (
+            f"The number of columns chosen, {about['k']}, is the largest tried. More might rank "
+            "better: raise `--max-k`."
+        )
+
+
+def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
+    chosen = about["chosen"]
+    unstable = [
+        f"{one['column']!r} ({percent(one['frequency'])})"
+        for one in chosen
+        if one.get("frequency", 1.0) < UNSTABLE
+    ]
+    if unstable:
+        yield (
+            f"Fewer than half of the refits on half of the rows chose {listed(unstable, 20)}. "
+            "Another sample may lead to other columns."
+        )
+    same = {
+        " and ".join(sorted((repr(one["column"]), repr(other))))
+        for one, others in zip(chosen, copies, strict=False)
+        for other, correlation in others
+        if abs(correlation) > SAME
+    }
+    if same:
+        yield (
+            f"Columns that differ only in scale: {listed(sorted(same), 20)}. Which of them was "
+            "chosen is arbitrary."
+        )
+    gaps = {str(one["column"]): missing_share(about, str(one["column"])) for one in chosen}
+    holes = [f"{name!r} ({percent(share)})" for name, share in gaps.items() if share > MANY_MISSING]
+    if holes and about["imputation"] is not None:
+        yield (
+            f"Chosen columns with many missing values, which were imputed: {listed(holes, 20)}. If "
+            "missingness depends on the outcome, their value is overstated."
+        )
+
+
+def missing_share(about: Mapping[str, Any], name: str) -> float:
+    """Share of rows in which a chosen column, or the text column it is a level of, is missing."""
+    for column, count in about["missing"].items():
+        if name == column or name.startswith((f"{column}=", f"{column} > ")):
+            return float(count / about["rows"])
+    return 0.0

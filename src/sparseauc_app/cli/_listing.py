@@ -1,0 +1,124 @@
+"""Print results: the same after fitting and from a model file."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sparseauc._text import printable
+
+from ..formatting import auc_text, count, point_row, short_list_row
+from ..scorecard import ScoreCard
+from ._options import Output
+
+
+def print_result(
+    output: Output,
+    content: Mapping[str, Any],
+    written: Sequence[str],
+    notes: Iterable[str] = (),
+    warnings: Iterable[str] = (),
+    show: Callable[[], None] = lambda: None,
+) -> None:
+    """Print a result as JSON, or call ``show``, with notes before it and the files after it."""
+    if output.as_json:
+        typer.echo(json.dumps({**content, "written": written}, ensure_ascii=False))
+    elif not output.quiet:
+        print_notes(notes, warnings)
+        show()
+        for name in written:
+            typer.echo(f"Written: {name}")
+
+
+def print_card(card: ScoreCard) -> None:
+    """Print the outcome, the AUC, the chosen columns and the thresholds."""
+    about = card.summary
+    for line in _headlines(card):
+        typer.echo(printable(line))
+    print_rows([short_list_row(line) for line in card.chosen], _title_of_list(card))
+    if about.get("points"):
+        from sparseauc.selection.points import write_points
+
+        typer.echo(printable(write_points(about["points"])) + "\n")
+    if about.get("operating_points"):
+        print_points(about["operating_points"], "Thresholds, by nested cross-validation")
+
+
+def print_points(points: Iterable[Mapping[str, Any]], title: str) -> None:
+    """Print thresholds, within 80 characters."""
+    rows = [point_row(point) for point in points]
+    for row in rows:
+        name = str(row["threshold"])
+        row["threshold"] = name.replace("itivity", ".").replace("ificity", ".")
+    print_rows(rows, f"{title} (95 % CI)", padding=0)
+
+
+def print_rows(
+    rows: Sequence[Mapping[str, Any]], title: str | None = None, *, padding: int = 1
+) -> None:
+    """Print a table within the terminal's width: a line for each row, a column for each key."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, padding=(0, padding))
+    for key in rows[0] if rows else ():
+        text = key in ("column", "method", "threshold")
+        table.add_column(
+            key, justify="left" if text else "right", no_wrap=key != "column", overflow="fold",
+            vertical="bottom",
+        )  # fmt: skip
+    for row in rows:
+        cells = (f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values())
+        table.add_row(*(escape(printable(cell)) for cell in cells))
+    if title is not None:
+        typer.secho(printable(title), bold=True)
+    console = Console(highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        typer.echo(line.rstrip())
+
+
+def _headlines(card: ScoreCard) -> Iterable[str]:
+    """Lines above the table; few for a card without a summary."""
+    about = card.summary
+    yield f"{card.target}: {card.positive!r} against {card.negative!r}"
+    if "rows" not in about:
+        return
+    yield (
+        f"{about['source']}: {about['rows']} rows, {about['positives']} positive; "
+        f"{about['columns_tried']} columns to choose from"
+    )
+    area = "AUC" if card.strata_column is None else f"AUC within {card.strata_column!r}"
+    if about["auc"] is not None:
+        area += f" {auc_text(about['auc'], long=True)} by nested cross-validation;"
+    yield f"{area} {about['training_auc']:.3f} on the training rows (optimistic)"
+    if about["permutation"] is not None:
+        test = about["permutation"]
+        yield f"Permutation test: p = {test['pvalue']:.3g} ({test['permutations']} permutations)"
+
+
+def _title_of_list(card: ScoreCard) -> str:
+    about = card.summary
+    title = count(len(card.terms), "column")
+    if about.get("alpha") is not None:
+        title += f", ridge {about['alpha']:g}"
+    if about.get("coefficients") == "logistic":
+        title += ", logistic coefficients"
+    if any(term.clips for term in card.terms):
+        title += ", values clipped"
+    if about.get("cost") is not None:
+        title += f", cost {about['cost']:g}"
+        title += "" if about.get("budget") is None else f" of {about['budget']:g}"
+    return title
+
+
+def print_notes(notes: Iterable[str], warnings: Iterable[str]) -> None:
+    """Print notes and warnings on the error stream."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for note in notes:
+        console.print(f"Note: {escape(printable(note))}", style="dim")
+    for warning in warnings:
+        console.print(f"[yellow]Warning:[/yellow] {escape(printable(warning))}")

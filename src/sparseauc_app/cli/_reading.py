@@ -1,0 +1,53 @@
+"""Reading tables and model files for commands."""
+
+import hashlib
+import shlex
+import sys
+import warnings
+from pathlib import Path
+
+from ..model_files import read_card
+from ..reading import DataError, Rules, Source, Table, read_source, training_table
+from ..reading.scoring import written_columns
+from ..scorecard import ScoreCard
+from ._options import TextFile, Training, given
+
+
+def read_table(path: Path, training: Training, text_file: TextFile) -> Table:
+    """Read a training table. An error ends with a command that would work."""
+    rules = Rules(**given(training))
+    source = read_source(
+        path, target=rules.target, as_text=rules.written, **text_file.as_arguments()
+    )
+    try:
+        return training_table(source, rules)
+    except DataError as error:
+        if not error.options:
+            raise
+        command = shlex.join(["sparseauc", *sys.argv[1:], *error.options])
+        raise DataError(f"{error}\nTry: {command}") from None
+
+
+def card_of(path: Path) -> tuple[ScoreCard, list[str]]:
+    """Read a model file's card, and note that the file is of another version."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        card = read_card(path)
+    return card, [str(one.message) for one in caught]
+
+
+def read_new_rows(path: Path, card: ScoreCard, text_file: TextFile, named: str | None) -> Source:
+    """Read new rows for a model: its columns by the types on the card, ``named`` as text."""
+    others = (card.target, card.summary.get("ids"), card.strata_column, named)
+    as_text = written_columns(card) | {str(name) for name in others if name}
+    return read_source(path, as_text=as_text, **text_file.as_arguments())
+
+
+def made_by(table: Path) -> dict[str, str]:
+    """Facts for a report: the command, and the hash of the file."""
+    facts = {"command": shlex.join(["sparseauc", *sys.argv[1:]])}
+    if table.is_file():  # not what was piped in
+        with table.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        facts = {"sha256 of the data": digest, **facts}
+    return facts

@@ -1,0 +1,107 @@
+"""``sparseauc compare``: which method ranks new rows of a table best."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..methods import METHODS
+from . import _options as options
+
+if TYPE_CHECKING:
+    from ..comparison import MethodResult
+
+
+@options.grouped
+def compare_command(
+    *,
+    table: options.TableFile,
+    training: options.Training,
+    text_file: options.TextFile,
+    methods: Annotated[
+        str,
+        options.fitting(
+            help="Comma-separated names, or all: "
+            + "; ".join(f"{name} ({method.title})" for name, method in METHODS.items())
+            + "."
+        ),
+    ] = "all",
+    repeats: Annotated[
+        int, options.fitting(min=1, metavar="N", help="Repeats of the outer cross-validation.")
+    ] = 1,
+    folds: Annotated[int, options.fitting(min=2, metavar="N", help="Number of outer folds.")] = 5,
+    seed: options.Seed = 0,
+    out: Annotated[
+        Path | None, options.output("--out", "-o", help="Results file to write: .csv or .json.")
+    ] = None,
+    output: options.Output,
+) -> None:
+    """Compare methods on TABLE by nested cross-validation, each tuned on training rows only."""
+    chosen = list(METHODS) if methods == "all" else [name.strip() for name in methods.split(",")]
+    for name in chosen:
+        if name not in METHODS:
+            raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(METHODS)}")
+
+    from ._listing import print_result
+    from ._output import check_outputs, check_suffix, csv_bytes, write_outputs
+    from ._progress import progress
+
+    check_outputs(out, force=output.force, inputs=(table, training.target_file))
+    check_suffix(out, "--out", (".csv", ".json"))
+    with progress(output.quiet, f"Reading {table.name}") as advance:
+        from ..comparison import compare_methods
+        from ._reading import read_table
+
+        ready = read_table(table, training, text_file)
+        results = compare_methods(
+            ready, chosen, repeats=repeats, folds=folds, seed=seed, progress=advance
+        )
+    rows = [result.as_dict() for result in results]
+    contents: dict[Path, bytes] = {}
+    if out is not None and out.suffix.lower() == ".json":
+        contents[out] = json.dumps(rows, indent=1).encode()
+    elif out is not None:
+        contents[out] = csv_bytes([rows[0], *(row.values() for row in rows)])
+    written = write_outputs(contents)
+    print_result(
+        output, {"methods": rows}, written, ready.notes, ready.warnings,
+        lambda: _print_results(results, repeats, training.strata),
+    )  # fmt: skip
+
+
+def _print_results(results: list[MethodResult], repeats: int, strata: str | None) -> None:
+    from rich.console import Console
+
+    from ..formatting import auc_text
+    from ._listing import print_rows
+
+    rows = []
+    for one in results:
+        against = "" if one.difference is None else f"{one.difference:+.3f}"
+        against += "" if one.pvalue is None else f", p {one.pvalue:.2g}"
+        rows.append(
+            {
+                "method": one.method,
+                "AUC (95 % CI)": auc_text(one.as_dict()),
+                "in folds": f"{one.fold_auc:.3f}",
+                "k": f"{one.columns:g}",
+                "vs first": against,
+                "s": f"{one.seconds:.1f}",
+            }
+        )
+    print_rows(rows)
+    Console(highlight=False).print(
+        "AUC: by nested cross-validation, "
+        + ("all rows pooled" if strata is None else f"within {strata!r}")
+        + (f", mean of {repeats} repeats" if repeats > 1 else "")
+        + ". in folds: mean AUC within folds. k: median number of columns. "
+        + (
+            "p: DeLong's paired test, not corrected for multiple comparisons. "
+            if strata is None
+            else "Methods other than ours are fitted to all pairs. "
+        )
+        + "s: seconds."
+    )

@@ -1,0 +1,115 @@
+"""``sparseauc demo``: from a table of simulated patients to a report, with the commands shown.
+
+A second, short part runs Algorithm 1 of the paper on its own simulation.
+"""
+
+import shlex
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import typer
+
+from ._output import check_outputs, check_writable, write_outputs
+
+PATIENTS, NEW = 1000, 8
+_METHODS = "sparse-auc,l1-logistic,mean-difference"
+
+
+def run_demo(out: Path, seed: int) -> None:
+    """Write a cohort of patients to a folder; fit, report, predict and compare."""
+    started = time.perf_counter()
+    check_writable(out)
+    names = ("patients.csv", "new_patients.csv", "model.skops", "report.html")
+    table, new, model, report = (out / name for name in names)
+    check_outputs(table, new, model, report, force=True)
+    from sparseauc.datasets import make_patients
+
+    cohort = make_patients(PATIENTS + NEW, random_state=seed)
+    known, unknown = cohort[:PATIENTS], cohort[PATIENTS:].drop(columns="sepsis")
+    write_outputs(
+        {
+            table: known.to_csv(index=False).encode(),
+            new: unknown.to_csv(index=False).encode(),
+        }
+    )
+    _say(
+        f"{table}: {PATIENTS} simulated patients with a suspected infection and "
+        f"{known.shape[1] - 2} columns, some values missing. Which few columns rank patients who "
+        "develop sepsis above the others?"
+    )
+    how = [
+        "--target", "sepsis", "--positive", "yes", "--ids", "patient", "--text", "one-hot",
+        "--missing", "median",
+    ]  # fmt: skip
+    seeded = ["--seed", str(seed)] if seed else []
+    _run(
+        "fit", table, *how, *seeded, "--rule", "1se", "--out", model, "--report", report, "--force"
+    )
+    _say(f"Scores of {NEW} new patients, with probabilities:")
+    _run("predict", model, new, "--probabilities")
+    _say(
+        "Compared with other methods, each tuned on training rows only. Here sparse-auc has its "
+        "default rule, which allows more columns than 1se:"
+    )
+    _run("compare", table, *how, *seeded, "--methods", _METHODS, "--folds", "3")
+    _run_algorithm_1(seed)
+    _say(f"Done in {time.perf_counter() - started:.0f} s. Open the report:")
+    # A path is one line, whatever its length: it is there to be clicked or copied.
+    typer.echo(f"{report}")
+
+
+def _run(*arguments: str | Path) -> None:
+    """Show a command as one would type it, and run it."""
+    from . import app
+
+    words = [str(argument) for argument in arguments]
+    typed = shlex.join(["sparseauc", *words])
+    lines = textwrap.wrap(typed, 92, break_long_words=False, break_on_hyphens=False)
+    typer.secho("\n$ " + " \\\n      ".join(lines), bold=True)
+    before, sys.argv = sys.argv, ["sparseauc", *words]  # a report names the command it came from
+    try:
+        code = app(words, prog_name="sparseauc", standalone_mode=False)
+    finally:
+        sys.argv = before
+    if code:
+        raise typer.Exit(code)
+
+
+def _run_algorithm_1(seed: int) -> None:
+    """Stochastic hard thresholding, epoch by epoch, on the data it was published with."""
+    from sklearn.model_selection import train_test_split
+
+    from sparseauc.datasets import make_outbreak
+    from sparseauc.estimators import SHTAUCClassifier
+    from sparseauc.metrics import auc_confidence_interval, support_f1
+
+    k, rows = 80, 1000
+    data = make_outbreak(n=6 * rows, d=1000, k=k, correlation=0.8, random_state=seed)
+    X, X_new, y, y_new = train_test_split(
+        *data, train_size=rows, stratify=data.y, random_state=seed
+    )
+    _say(
+        f"Algorithm 1 of the paper (SHT-AUC) on its outbreak data: {rows} rows, "
+        f"{int((y > 0).sum())} of them positive, 1000 correlated columns, {k} of them shifted. "
+        "A step takes a gradient step on a block of rows and keeps the k largest coefficients; an "
+        "epoch is one pass over all rows."
+    )
+    model = SHTAUCClassifier(k=k, batch_size=200, random_state=seed).fit(X, y)
+    history = model.history_
+    epochs = history["objective"]
+    typer.echo("  epoch      F  training AUC")
+    for epoch in sorted({1, 2, 5, 10, 20, len(epochs)}):
+        if epoch <= len(epochs):
+            typer.echo(f"  {epoch:5d} {epochs[epoch - 1]:6.3f}  {history['auc'][epoch - 1]:12.3f}")
+    found = auc_confidence_interval(y_new, model.decision_function(X_new))
+    typer.echo(
+        f"On {y_new.size} new rows: AUC {found.auc:.3f} (95 % CI {found.low:.3f} to "
+        f"{found.high:.3f}); the best possible is {data.bayes_auc:.3f}. F1 of the chosen columns: "
+        f"{support_f1(model.coef_, data.support):.2f}."
+    )
+
+
+def _say(text: str) -> None:
+    typer.echo("\n" + textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False))

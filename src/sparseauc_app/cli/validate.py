@@ -1,0 +1,83 @@
+"""``sparseauc validate``: a model on rows of another place or year."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sparseauc._text import printable
+
+from . import _options as options
+
+if TYPE_CHECKING:
+    from ..validation import Validation
+
+
+@options.grouped
+def validate_command(
+    *,
+    model: options.ModelFile,
+    table: options.TableFile,
+    by: Annotated[
+        str | None,
+        options.fitting(
+            metavar="NAME", help="Column of groups to evaluate one by one, such as the site."
+        ),
+    ] = None,
+    text_file: options.TextFile,
+    report: Annotated[
+        Path | None, options.output(help="Report to write, such as validation.html.")
+    ] = None,
+    output: options.Output,
+) -> None:
+    """Validate MODEL on new rows with known outcome, such as another hospital or year.
+
+    Example: sparseauc validate model.skops next_year.csv --by site --report validation.html
+    """
+    from ._listing import print_result
+    from ._output import check_outputs, check_suffix, write_outputs
+    from ._progress import progress
+
+    contents: dict[Path, bytes] = {}
+    check_outputs(report, force=output.force, inputs=(model, table))
+    check_suffix(report, "--report", (".html", ".htm"))
+    with progress(output.quiet, f"Reading {table.name}"):
+        from ..validation import validate_model
+        from ._reading import card_of, made_by, read_new_rows
+
+        card, notes = card_of(model)
+        found = validate_model(card, read_new_rows(table, card, text_file, by), by)
+        if report is not None:
+            from ..report.html import render
+            from ..report.validation_report import build_validation_report
+
+            contents[report] = render(build_validation_report(found, made_by(table))).encode()
+    written = write_outputs(contents)
+    print_result(
+        output, found.to_dict(), written, [*notes, *found.notes], found.warnings,
+        lambda: _print_validation(found),
+    )  # fmt: skip
+
+
+def _print_validation(found: Validation) -> None:
+    from ..formatting import auc_text, calibration_text
+    from ._listing import print_points
+
+    within = "" if found.within is None else f" within {found.within!r}"
+    lines = [
+        f"{found.source}: {found.rows} rows, {found.events} with {found.card.event}",
+        f"AUC{within} {auc_text(found.interval, long=True)}",
+    ]
+    if found.promised is not None:
+        tested = "" if found.pvalue is None else f"; difference p = {found.pvalue:.2g}"
+        lines.append(f"Expected from nested cross-validation: {auc_text(found.promised)}{tested}")
+    if found.calibration is not None:
+        lines.append(f"Calibration: {calibration_text(found.calibration)}")
+    for group in found.groups:
+        area = f"AUC {auc_text(group.interval)}" if group.interval else "too few rows of a class"
+        lines.append(f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive")
+    typer.echo(printable("\n".join(lines)))
+    points = [point.as_dict() for point in found.points]
+    print_points(points, f"Thresholds of the model on {found.source}")

@@ -1,0 +1,199 @@
+"""Compare methods on a table by nested cross-validation.
+
+Every method is scaled, imputed and tuned within the training rows of an outer fold.
+"""
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sparseauc.metrics import delong_test, fast_auc
+from sparseauc.path.folds import Split
+from sparseauc.selection.confidence import NestedScores
+
+from .folds import Progress, Rows, outer_splits, score_folds, split_rows, stratified_folds
+from .methods import METHODS, Method
+from .reading import DataError, Table
+
+
+@dataclass(eq=False)
+class MethodResult:
+    """Result of one method.
+
+    Attributes
+    ----------
+    method : str
+    auc, low, high : float
+        AUC over all rows scored out of fold, and its DeLong 95 % interval; means over repeats.
+    fold_auc : float
+        Mean AUC within folds, which compares rows scored by the same model only.
+    columns : float
+        Median number of columns used.
+    difference, pvalue : float, optional
+        AUC minus that of the first method, and DeLong's paired p-value (without strata), of the
+        first repeat.
+    scores : ndarray of shape (repeats, n)
+        Out of fold, in units of the distance of the classes in training, zero midway.
+    seconds : float
+        For all its fits.
+    """
+
+    method: str
+    auc: float
+    low: float
+    high: float
+    fold_auc: float
+    columns: float
+    difference: float | None
+    pvalue: float | None
+    scores: npt.NDArray[np.float64] = field(repr=False)
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """All but the scores."""
+        return {key: value for key, value in vars(self).items() if key != "scores"}
+
+
+def compare_methods(
+    table: Table,
+    methods: Sequence[str] = tuple(METHODS),
+    *,
+    repeats: int = 1,
+    folds: int = 5,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> list[MethodResult]:
+    """Compare methods on a table by nested cross-validation.
+
+    Parameters
+    ----------
+    table : Table
+    methods : sequence of str, default=all of ``METHODS``
+        The first is what the others are compared with.
+    repeats : int, default=1
+        Repeats of the outer cross-validation. All methods use the same folds.
+    folds : int, default=5
+        Outer folds; fewer if a class has fewer rows or groups.
+    seed : int, default=0
+    progress : callable, optional
+        Called with the stage, the steps done and the number of steps.
+
+    Returns
+    -------
+    list of MethodResult
+        In the order asked for.
+    """
+    unknown = [name for name in methods if name not in METHODS]
+    if unknown:
+        raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(METHODS)}")
+    everything = np.arange(table.y.size)
+    splits = [
+        split_rows(table, everything, folds, seed + repeat)
+        if table.strata is None
+        else outer_splits(table, folds, seed + repeat)
+        for repeat in range(repeats)
+    ]
+    if not all(splits):
+        raise DataError("--strata: some folds would have no stratum with rows of both classes")
+    steps, done = len(methods) * sum(map(len, splits)), 0
+
+    def fit_fold(name: str, repeat: int, fold: int, train: Rows) -> Any:
+        nonlocal done
+        if progress:
+            progress(f"{name}, fold {fold + 1} of {len(splits[repeat])}", done, steps)
+        done += 1
+        return fit_method(METHODS[name], table, train, seed + repeat)
+
+    results: list[MethodResult] = []
+    for name in methods:
+        started = time.perf_counter()
+        judged = [
+            score_folds(table, split, partial(fit_fold, name, repeat))
+            for repeat, split in enumerate(splits)
+        ]
+        results.append(judge_method(name, table, judged, results[0] if results else None))
+        results[-1].seconds = time.perf_counter() - started
+    return results
+
+
+def judge_method(
+    name: str, table: Table, judged: Sequence[NestedScores], first: MethodResult | None
+) -> MethodResult:
+    """Summarise the scores of a method, one for each repeat, and compare it with the first."""
+    scores = np.array([one.scores for one in judged])
+    intervals = np.array(
+        [(one.interval.auc, one.interval.low, one.interval.high) for one in judged]
+    )
+    auc, low, high = intervals.mean(axis=0).tolist()
+    fold_aucs = np.concatenate([one.fold_aucs for one in judged])
+    fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
+    difference = None if first is None else auc - first.auc
+    pvalue = None
+    if first is not None and table.strata is None:
+        # The paired test is of all rows, whatever their stratum.
+        paired = delong_test(table.y, scores[0], first.scores[0])
+        difference, pvalue = paired.difference, paired.pvalue
+    return MethodResult(
+        method=name,
+        auc=auc,
+        low=low,
+        high=high,
+        fold_auc=float(np.mean(fold_aucs)) if fold_aucs.size else float("nan"),
+        columns=float(np.median([used.size for one in judged for used in one.fold_columns])),
+        difference=difference,
+        pvalue=pvalue,
+        scores=scores,
+    )
+
+
+def fit_method(method: Method, table: Table, train: Rows, seed: int) -> Any:
+    """Tune and fit a method to training rows, without its convergence warnings."""
+    X, y = table.X[train], table.y[train]
+    before: list[tuple[str, Any]] = []
+    if table.imputation is not None:
+        fill = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
+        before.append(("impute", fill))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if not method.grid:
+                model, extra = method.make(), dict[str, Any]()
+                if table.groups is not None:
+                    model.set_params(cv=stratified_folds(table, train, 5, 1000 + seed))
+                    extra = {"model__groups": table.groups[train]}
+                if table.strata is not None:
+                    extra["model__strata"] = table.strata[train]
+                return Pipeline([*before, ("model", model)]).fit(X, y, **extra)
+            before.append(("scale", StandardScaler(with_mean=not sp.issparse(X))))
+            splits = split_rows(table, train, 5, 1000 + seed)
+            best = _best_parameters(method, Pipeline(before), X, y, splits)
+            return Pipeline([*before, ("model", method.make().set_params(**best))]).fit(X, y)
+        except ValueError as error:
+            raise DataError(f"{method.key}: {error}") from error
+
+
+def _best_parameters(
+    method: Method, before: Pipeline, X: Any, y: npt.NDArray[np.int64], splits: Sequence[Split]
+) -> dict[str, float]:
+    """Parameters of the highest mean AUC over folds, in half the time of ``GridSearchCV``."""
+    # A fold is imputed and scaled once for all parameters.
+    grid = list(ParameterGrid(method.feasible_grid(X.shape[1])))
+    aucs = np.zeros(len(grid))
+    for train, test in splits:
+        fitted, left_out = before.fit_transform(X[train]), before.transform(X[test])
+        for place, parameters in enumerate(grid):
+            model = method.make().set_params(**parameters).fit(fitted, y[train])
+            aucs[place] += fast_auc(model.decision_function(left_out), y[test] == 1)
+    best: dict[str, float] = grid[int(np.argmax(aucs))]
+    return best

@@ -1,0 +1,98 @@
+"""Numbers as text: the same in the terminal and in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sparseauc.metrics import AUCInterval
+
+    from .validation import CalibrationCheck
+
+# What the columns of a short list are called and how they are written, wherever it is shown.
+HEADINGS = {
+    "points": ("points", "+d"),
+    "unit": ("for each", "g"),
+    "coefficient": ("coefficient", ".4g"),
+    "standardised": ("per SD", "+.3g"),
+    "auc": ("AUC alone", ".3f"),
+    "price": ("price", "g"),
+    "sign": ("sign given", ""),
+    "family": ("family", ""),
+    "frequency": ("selection frequency", "%"),
+}
+
+
+def short_list_row(line: Mapping[str, Any]) -> dict[str, str]:
+    """A chosen column as a row of text, for the terminal."""
+    row = {"": str(line["rank"]), "column": str(line["column"])}
+    for key, (heading, form) in HEADINGS.items():
+        if key in line:
+            text = percent(line[key]) if form == "%" else format(line[key], form)
+            row[heading.replace(" ", "\n")] = text
+    return row
+
+
+def point_row(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A threshold as a row, in the terminal and in reports: rates in per cent, with intervals."""
+    return {
+        "threshold": point["name"],
+        "score\nabove": point["threshold"],
+        "sensi-\ntivity, %": rate_text(point["sensitivity"]),
+        "speci-\nficity, %": rate_text(point["specificity"]),
+        "PPV, %": rate_text(point["ppv"]),
+        "NPV, %": rate_text(point["npv"]),
+        "flagged\nof 1000": round(point["flagged_per_1000"]),
+    }
+
+
+def auc_text(interval: AUCInterval | Mapping[str, Any] | None, *, long: bool = False) -> str:
+    """An AUC with its interval: "0.874 (0.842–0.901)", or long "0.874 (95 % CI 0.842 to 0.901)"."""
+    if interval is None:
+        return "–"
+    one = interval if isinstance(interval, Mapping) else asdict(interval)
+    low, high = f"{one['low']:.3f}", f"{one['high']:.3f}"
+    ends = f"{100 * one['confidence']:g} % CI {low} to {high}" if long else f"{low}–{high}"
+    return f"{one['auc']:.3f} ({ends})"
+
+
+def rate_text(rate: Mapping[str, float] | None) -> str:
+    """A share with its interval, in per cent: "82 (75–88)"."""
+    if rate is None:
+        return "–"
+    return f"{100 * rate['value']:.0f} ({100 * rate['low']:.0f}–{100 * rate['high']:.0f})"
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with a decimal near 0 and 100 %."""
+    near_an_end = 0 < share < 0.01 or 0.99 < share < 1
+    return f"{100 * share:.{1 if near_an_end else 0}f} %"
+
+
+def count(number: int, what: str) -> str:
+    """Return "1 column", "2 columns"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital at its beginning, and no other change."""
+    return text[:1].upper() + text[1:]
+
+
+def calibration_text(check: CalibrationCheck) -> str:
+    """Intercept and slope with their limits, and what they mean."""
+    slope = (
+        f"slope {check.slope:.2f} ± {1.96 * check.slope_error:.2f} (1 is ideal; below 1, "
+        "probabilities are too extreme)"
+        if np.isfinite(check.slope)
+        else "no slope, because the score separates the classes"
+    )
+    return (
+        f"intercept {check.intercept:+.2f} ± {1.96 * check.intercept_error:.2f} (0 is ideal; above "
+        f"0, events are more common than predicted), {slope}; observed "
+        f"{100 * check.observed:.1f} %, predicted {100 * check.expected:.1f} %"
+    )

@@ -1,0 +1,251 @@
+"""Turn the columns of a file into a numeric matrix."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sparseauc._text import listed, quoted, shortened
+
+from ..scorecard import ColumnType, Input
+from .columns import count_distinct, indicator, is_number, is_text, kind_of, numbers, texts
+from .source import DataError, Marks, Source, unknown_column_error
+from .text import numbers_with_limits
+
+Text = Literal["refuse", "one-hot", "auto", "drop"]
+Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
+
+# Text with more levels is not one-hot encoded by default.
+MAX_LEVELS = 20
+# How numbers may be written, the likeliest first.
+_SPELLINGS = (Marks("."), Marks(","), Marks(".", ","), Marks(",", "."))
+# A text column with this share of numbers was probably meant to be numeric.
+_NEARLY = 0.8
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How to read a file's columns. By default whatever would lose data is refused.
+
+    Attributes
+    ----------
+    target : str, optional
+        Outcome column; not needed for formats that store labels.
+    target_file : Path, optional
+        Separate file with the outcome of each row.
+    positive : str, optional
+        Label of the positive class. By default the label that sorts last. Required with three or
+        more labels; all others are then negative.
+    groups, strata, ids : str, optional
+        Columns of related rows, of strata within which rows are compared, and of row identifiers.
+    exclude : sequence of str
+        Columns to leave out.
+    text : {"refuse", "one-hot", "auto", "drop"}
+        Text columns: "one-hot" encodes them and refuses those with more than ``max_levels`` levels,
+        "auto" drops those instead, "drop" drops all of them.
+    max_levels : int
+        Largest number of levels to one-hot encode.
+    numeric : sequence of str
+        Text columns to read as numbers: ``>2000`` as 2000, text without a digit as missing.
+    missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
+        Missing values. Imputation is not done here: it is learned from the training rows of each
+        fit.
+    """
+
+    target: str | None = None
+    target_file: Path | None = None
+    positive: str | None = None
+    groups: str | None = None
+    strata: str | None = None
+    ids: str | None = None
+    exclude: Sequence[str] = ()
+    text: Text = "refuse"
+    missing: Missing = "refuse"
+    max_levels: int = MAX_LEVELS
+    numeric: Sequence[str] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns of labels, groups and row identifiers, read as text."""
+        named = (self.target, self.groups, self.strata, self.ids)
+        return tuple(name for name in named if name is not None)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """All columns that are read as text."""
+        return (*self.labels, *self.numeric)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A file's columns as a matrix, with those left out and why, and notes on what was done."""
+
+    X: Any
+    inputs: list[Input]
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def encode_columns(
+    source: Source, aside: Collection[str], rules: Rules, problems: list[DataError]
+) -> Features:
+    """Make a matrix of all columns but those set aside.
+
+    What is in the way is added to the problems, and the columns concerned are left out.
+    """
+    if source.matrix is not None:
+        keep = np.flatnonzero([name not in aside for name in source.matrix_columns.tolist()])
+        whole = keep.size == source.matrix.shape[1]
+        X = source.matrix if whole else source.matrix[:, keep]
+        return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
+
+    limited, marks = _read_limits(source, rules.numeric)
+    source = replace(source, frame=limited, marks={**source.marks, **marks})
+    frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
+    kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
+    levels, left_out, notes = _choose_levels(source, kinds, rules, problems)
+    inputs: list[Input] = []
+    values: list[npt.NDArray[Any]] = []
+    types: dict[str, ColumnType] = {}
+    for name, kind in kinds.items():
+        column = frame.column(name)
+        if kind in ("number", "boolean"):
+            found = numbers(column)
+            inputs.append(Input(name))
+            values.append(found)
+            known = found[np.isfinite(found)]
+            low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
+            decimal, thousands = source.marks.get(name, (None, None))
+            types[name] = ColumnType(kind, decimal, thousands, (), low, high, name in marks)
+        elif name in levels:
+            entries = texts(column)
+            # Of two levels the second says all.
+            shown = levels[name][1:] if len(levels[name]) == 2 else levels[name]
+            inputs += [Input(name, level) for level in shown]
+            values += [indicator(entries, level) for level in shown]
+            types[name] = ColumnType("text", levels=tuple(levels[name]))
+    for name, count in Counter(column.name for column in inputs).items():
+        if count > 1:
+            raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
+    float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
+    X = np.empty((frame.num_rows, len(values)), np.float32 if float32 == {"float"} else np.float64)
+    for j, column in enumerate(values):
+        X[:, j] = column
+    return Features(X, inputs, types, left_out, notes)
+
+
+def _read_limits(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
+    """The frame with columns of text as numbers, and how those are written."""
+    frame, found = source.frame, {}
+    for name in numeric:
+        if name not in frame.column_names:
+            raise unknown_column_error(name, frame.column_names, "--numeric")
+        column = frame.column(name)
+        if not is_text(column.type):
+            continue
+        read = {marks: numbers_with_limits(column, marks) for marks in _SPELLINGS}
+        fitting = [marks for marks, values in read.items() if not isinstance(values, int)]
+        if not fitting:
+            place = max(values for values in read.values() if isinstance(values, int))
+            raise DataError(
+                f"--numeric: {name!r} is {shortened(str(column[place].as_py()), 20)!r} in row "
+                f"{place + 1}, which is not a number"
+            )
+        found[name] = fitting[0]
+        frame = frame.set_column(frame.column_names.index(name), name, read[fitting[0]])
+    return frame, found
+
+
+def _choose_levels(
+    source: Source, kinds: Mapping[str, str], rules: Rules, problems: list[DataError]
+) -> tuple[dict[str, list[str]], dict[str, str], list[str]]:
+    """Levels of the columns of text to use; those left out, and why; and what to note of them."""
+    empty = [name for name, kind in kinds.items() if kind == "empty"]
+    left_out = dict.fromkeys(empty, "empty")
+    notes = []
+    if empty:
+        notes.append(f"empty columns left out: {quoted(empty)}")
+    refused = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
+    if not refused:
+        return {}, left_out, notes
+    if rules.text == "refuse":
+        named = listed([_with_example(source.frame, name) for name in refused])
+        problems.append(
+            DataError(
+                f"{len(refused)} column{'s are' if len(refused) > 1 else ' is'} not numeric: "
+                f"{named}{_hints(source, refused)}. --text auto one-hot encodes text with few "
+                "levels and drops the rest, --text drop drops all text, --exclude NAME leaves out "
+                "one column, --ids NAME uses it as row identifiers",
+                ["--text", "auto"],
+            )
+        )
+        return {}, left_out, notes
+    if rules.text == "drop":
+        left_out |= dict.fromkeys(refused, "not numeric")
+        notes.append(f"columns left out because they are not numeric: {quoted(refused)}")
+        notes += _nearly_numbers(source, refused)
+        return {}, left_out, notes
+    levels, most = {}, rules.max_levels
+    for name in refused:
+        if kinds[name] != "text":
+            continue
+        found = sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
+        if len(found) <= most:
+            levels[name] = found
+    unfit = [name for name in refused if name not in levels]
+    if unfit and rules.text == "one-hot":
+        described = listed([_with_example(source.frame, name) for name in unfit])
+        problems.append(
+            DataError(
+                f"{described}: not text, or more than {most} levels, so they cannot be one-hot "
+                "encoded. --text auto leaves them out" + _hints(source, unfit),
+                ["--text", "auto"],
+            )
+        )
+    elif unfit:
+        left_out |= {
+            name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
+            for name in unfit
+        }
+        notes.append(f"dates and text with more than {most} levels left out: {quoted(unfit)}")
+        notes += _nearly_numbers(source, unfit)
+    return levels, left_out, notes
+
+
+def _hints(source: Source, names: Sequence[str]) -> str:
+    """Hints on text columns that look like identifiers or like numbers with exceptions."""
+    n = source.n_rows
+    ids = [name for name in names if n > 2 and count_distinct(source.frame.column(name)) == n]
+    differ = "differs" if len(ids) == 1 else "differ"
+    hints = [f"{quoted(ids)} {differ} in every row: an identifier?"] if ids else []
+    hints += _nearly_numbers(source, names)
+    return f" ({'; '.join(hints)})" if hints else ""
+
+
+def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
+    """A sentence on each text column in which most entries are numbers."""
+    found = []
+    for name in names:
+        entries = [entry for entry in texts(source.frame.column(name)) if entry is not None]
+        other = [entry for entry in entries if not is_number(entry)]
+        if entries and 0 < len(other) <= (1 - _NEARLY) * len(entries):
+            found.append(
+                f"{name!r}: {len(entries) - len(other)} of {len(entries)} values are numbers, "
+                f"{len(other)} are like {shortened(other[0], 20)!r}; --numeric {name!r} reads "
+                "limits such as >5 as 5, and text without a digit as missing"
+            )
+    return found
+
+
+def _with_example(frame: Any, name: str) -> str:
+    """The name of a column with an example that is not a number."""
+    entries = (str(value.as_py()) for value in frame.column(name) if value.is_valid)
+    first = next(entries, "")
+    example = next((entry for entry in chain([first], entries) if not is_number(entry)), first)
+    return f"{name!r} (such as {shortened(example, 20)!r})"

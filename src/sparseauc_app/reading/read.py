@@ -1,0 +1,116 @@
+"""Read a table of any supported format, recognised by its name or its first bytes."""
+
+import sys
+import tempfile
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from . import formats
+from .source import COMPRESSIONS, MOST_BYTES, DataError, Source, read_by
+from .text import read_text
+
+READERS: dict[str, Callable[[Path], Source]] = {
+    ".libsvm": formats.read_libsvm,
+    ".svmlight": formats.read_libsvm,
+    ".svm": formats.read_libsvm,
+    ".mtx": formats.read_mtx,
+    ".h5ad": formats.read_h5ad,
+    ".xlsx": formats.read_excel,
+    ".parquet": formats.read_parquet,
+    ".pq": formats.read_parquet,
+    ".feather": formats.read_arrow,
+    ".arrow": formats.read_arrow,
+    ".ipc": formats.read_arrow,
+    ".arrows": formats.read_arrow,
+}
+# First bytes of formats that are met under other names.
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"PAR1", ".parquet"),
+    (b"ARROW1", ".arrow"),
+    (b"\x89HDF\r\n", ".h5ad"),
+    (b"%%MatrixMarket", ".mtx"),
+)
+
+
+def read_source(
+    path: Path | str,
+    *,
+    target: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    as_text: Collection[str] = (),
+    most_bytes: int = MOST_BYTES,
+) -> Source:
+    r"""Read a table or matrix of any known format.
+
+    Parameters
+    ----------
+    path : path or str
+        CSV and its relatives (also compressed), Excel (``.xlsx``), Parquet, Feather, Arrow, LIBSVM,
+        ``.npz``, ``.mtx`` or ``.h5ad``; ``-`` for text from standard input.
+    target : str, optional
+        Name of the labels, where the format keeps them as an array (``.npz``).
+    delimiter, encoding : str, optional
+        Of text files; detected by default.
+    as_text : collection of str
+        Columns of text files that are kept as they are written, such as ids: 007 is not 7.
+    most_bytes : int
+        Text that holds more, unpacked, is refused.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from . import read_source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "table.csv"
+    ...     _ = path.write_text("name;height\nann;1,75\nbob;1,80\n")
+    ...     source = read_source(path)
+    >>> source.frame.column("height").to_pylist(), source.notes[-1]
+    ([1.75, 1.8], "decimal commas in 'height'")
+    """
+    path = Path(path)
+    if str(path) == "-":
+        with tempfile.TemporaryDirectory() as folder:  # all readers need a file
+            path = Path(folder) / "standard input"
+            path.write_bytes(sys.stdin.buffer.read(most_bytes + 1))
+            return read_source(
+                path, target=target, delimiter=delimiter, encoding=encoding, as_text=as_text,
+                most_bytes=most_bytes,
+            )  # fmt: skip
+    with read_by("Python", path, "a file"):
+        if path.is_dir():
+            raise DataError(f"{path} is a folder, not a file")
+        with path.open("rb") as file:
+            start = file.read(16)
+    if not start:
+        raise DataError(f"{path.name} is empty")
+    signed = next((kind for mark, kind in _SIGNATURES if start.startswith(mark)), None)
+    compressed = path.suffix.lower() in COMPRESSIONS
+    suffix = signed or (path.with_suffix("") if compressed else path).suffix.lower()
+    if suffix == ".npz":
+        return formats.read_npz(path, target)
+    if start.startswith(b"PK\x03\x04") and path.suffix.lower() not in (".zip", ".xlsx"):
+        raise DataError(
+            f"{path.name} is a zip archive or a spreadsheet: name it .csv.zip or .xlsx if it is "
+            "one, or save the table as CSV or Parquet"
+        )
+    if suffix == ".xls":
+        raise DataError(f"{path.name} is Excel's old format: save it as .xlsx or CSV")
+    read = READERS.get(suffix)
+    if compressed and read not in (None, formats.read_mtx):
+        raise DataError(f"{path.name}: unpack it first, only text is read compressed")
+    if read is not None:
+        return read(path)
+    return read_text(
+        path, delimiter=delimiter, encoding=encoding, as_text=as_text, most_bytes=most_bytes
+    )

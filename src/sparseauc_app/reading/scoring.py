@@ -1,0 +1,199 @@
+"""Read a model's columns from a new table, by name and by their types in training."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparseauc._text import quoted, shortened
+from sparseauc._types import Array, Mask
+
+from ..scorecard import ColumnType, ScoreCard, Term
+from .columns import (
+    dense_column,
+    indicator,
+    is_given,
+    is_text,
+    kind_of,
+    labels_as_text,
+    numbers,
+    texts,
+)
+from .source import DataError, Marks, Source, unknown_column_error
+from .text import numbers_with_limits, numbers_written
+from .training import label_key
+
+TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Values of a model's terms in each row, NaN where missing, and scores of the rows."""
+
+    values: Array = field(repr=False)
+    scores: Array = field(repr=False)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def written_columns(card: ScoreCard) -> set[str]:
+    """Columns to read as text first, and then by their types in training."""
+    types = {term.column: card.type_of(term) for term in card.terms}
+    return {name for name, of in types.items() if of.kind != "number" or of.decimal is not None}
+
+
+def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
+    """Read the values of the model's terms, and score the rows.
+
+    A text file is to be read with ``as_text=written_columns(card)``. Columns that the model does
+    not use are ignored, whatever they hold.
+    """
+    _check_present(source, card)
+    place = {name: j for j, name in enumerate(source.matrix_columns.tolist())}
+    values = np.zeros((source.n_rows, len(card.terms)))
+    notes: list[str] = []
+    warnings: list[str] = []
+    told: set[str] = set()
+    for j, term in enumerate(card.terms):
+        of, unseen = card.type_of(term), np.empty(0, object)
+        if source.matrix is None:
+            if of.kind == "text":
+                values[:, j], unseen = _read_indicator(source, term, of)
+            else:
+                values[:, j] = _read_numbers(source, term.column, of)
+        elif term.level is not None:
+            raise DataError(f"{source.name} is numeric, but {term.column!r} must be text")
+        elif term.column in place:
+            values[:, j] = dense_column(source.matrix, place[term.column])
+        if term.column not in told:
+            told.add(term.column)
+            _tell(values[:, j], term, of, unseen, notes, warnings)
+    infinite = np.flatnonzero(np.isinf(values).any(axis=0)).tolist()
+    if infinite:
+        named = quoted([card.terms[j].column for j in infinite])
+        raise DataError(f"{source.name}: infinite values in {named}")
+    try:
+        scores = card.scores(values)
+    except ValueError as error:
+        raise DataError(f"{source.name}: {error}") from None
+    return ScoredRows(values, scores, tuple(notes), tuple(warnings))
+
+
+def _check_present(source: Source, card: ScoreCard) -> None:
+    if source.absent_is_zero:
+        return
+    known = source.frame.column_names + source.matrix_columns.tolist()
+    columns = dict.fromkeys(term.column for term in card.terms)
+    here = {*source.frame.column_names} if source.matrix is None else {*source.matrix_columns}
+    absent = [name for name in columns if name not in here]
+    if len(absent) == 1:
+        raise unknown_column_error(absent[0], known, source.name)
+    if absent:
+        raise DataError(
+            f"{source.name} lacks {len(absent)} of the {len(columns)} columns that the model "
+            f"uses: {quoted(absent, 10)}"
+        )
+
+
+def _read_numbers(source: Source, name: str, of: ColumnType) -> Array:
+    """A column of numbers or booleans, NaN where missing."""
+    column = source.frame.column(name)
+    kind = kind_of(column)
+    if kind == "empty":
+        return np.full(source.n_rows, np.nan)
+    if not is_text(column.type):
+        if kind in ("number", "boolean"):
+            return numbers(column)
+        raise DataError(f"{source.name}: {name!r} must be numeric, but is {column.type}")
+    marks = Marks(of.decimal or ".", of.thousands)
+    if of.kind == "boolean":
+        found = _read_booleans(column)
+    elif of.limits:
+        found = numbers_with_limits(column, marks)
+    else:
+        found = numbers_written(column, marks)
+    if isinstance(found, int):
+        entry = shortened(str(column[found].as_py()), 20)
+        wanted = "true or false" if of.kind == "boolean" else "numbers"
+        message = f"{source.name}: {name!r} must hold {wanted}, but is {entry!r} in row {found + 1}"
+        if of.kind != "boolean" and marks != Marks("."):
+            message += (
+                f"; in training numbers had a decimal {'comma' if of.decimal == ',' else 'point'}"
+            )
+            grouped = "" if of.thousands is None else f" and {of.thousands!r} between thousands"
+            message += grouped
+        raise DataError(message)
+    return numbers(found.cast(pa.float64()))
+
+
+def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
+    """1 for true and 0 for false, or the place of the first entry that is neither."""
+    true = pc.is_in(column, value_set=pa.array(TRUE))
+    known = pc.or_(true, pc.is_in(column, value_set=pa.array(FALSE)))
+    place: int = pc.index(pc.or_(known, pc.is_null(column)), False).as_py()
+    return pc.if_else(pc.is_null(column), None, true).cast(pa.uint8()) if place < 0 else place
+
+
+def _read_indicator(
+    source: Source, term: Term, of: ColumnType
+) -> tuple[Array, npt.NDArray[np.object_]]:
+    """1 where a column of text is the level, 0 where not, NaN where missing; and texts unseen."""
+    column = source.frame.column(term.column)
+    kind = kind_of(column)
+    if kind not in ("text", "empty") and not pa.types.is_integer(column.type):
+        raise DataError(
+            f"{source.name}: {term.column!r} was text in training, but is {column.type} here: "
+            "write it as text"
+        )
+    entries = texts(column)
+    unseen = np.full(entries.size, None, object)
+    if of.levels:  # which cards of version 0.1 do not have
+        new = is_given(entries) & ~np.isin(entries.astype(str), of.levels)
+        unseen[new], entries[new] = entries[new], None
+    return indicator(entries, str(term.level)), unseen
+
+
+def known_outcome(source: Source, card: ScoreCard, scores: Array) -> tuple[Mask, Mask] | None:
+    """Mask of the rows with outcome and score, and whether each is positive; None without any."""
+    if card.target in source.frame.column_names:
+        labels = texts(source.frame.column(card.target))
+    elif source.target is not None:
+        labels = labels_as_text(source.target.tolist())
+    else:
+        return None
+    wanted = label_key(card.positive)
+    judged = is_given(labels) & ~np.isnan(scores)
+    return judged, np.array([label_key(label) == wanted for label in labels[judged]], np.bool_)
+
+
+def _tell(
+    values: Array,
+    term: Term,
+    of: ColumnType,
+    unseen: npt.NDArray[np.object_],
+    notes: list[str],
+    warnings: list[str],
+) -> None:
+    """Note imputed values of a column, and warn about values unlike those of training."""
+    n, count = values.size, int(np.count_nonzero(np.isnan(values)))
+    rows = np.flatnonzero(is_given(unseen))
+    if rows.size:
+        warnings.append(
+            f"{term.column!r} has levels not seen in training in {rows.size} of {n} rows, first "
+            f"{shortened(str(unseen[rows[0]]), 20)!r} in row {rows[0] + 1}: treated as missing"
+        )
+    if count and term.fill is not None:
+        by = f" by {term.fill:.4g}" if (term.level, term.above) == (None, None) else ""
+        said = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
+        (warnings if count == n else notes).append(said)
+    if of.kind == "number" and of.low is not None and of.high is not None:
+        width = of.high - of.low
+        outside = np.flatnonzero((values < of.low - width) | (values > of.high + width))
+        if outside.size:
+            warnings.append(
+                f"{term.column!r} is far outside its training range, {of.low:.4g} to "
+                f"{of.high:.4g}, in {outside.size} of {n} rows, first in row {outside[0] + 1}. "
+                "Check the unit"
+            )

@@ -1,0 +1,417 @@
+"""Turn a file into a training table: numeric columns, two classes, missing values settled.
+
+Whatever would lose or change data is refused unless an option asks for it, and is noted.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sparseauc._text import listed, quoted, shortened
+
+from ..scorecard import ColumnType, Input
+from .checks import warn_of_gaps, warn_of_repeated_ids, warn_of_suspects
+from .columns import (
+    dense_column,
+    entries_where,
+    is_given,
+    is_number,
+    is_sparse,
+    labels_as_text,
+    texts,
+)
+from .features import MAX_LEVELS, Missing, Rules, encode_columns
+from .read import read_source
+from .source import DataError, Source, read_by, unknown_column_error
+
+Labels = npt.NDArray[np.object_]
+
+# Values of the table beyond which columns of 0 and 1 would fill the memory.
+_MOST_NUMBERS = 5e7
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table ready to be fitted.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (n, d)
+        float32 if all columns were, else float64. NaN only with ``imputation``.
+    inputs : tuple of Input
+        Origin of each column.
+    y : ndarray of shape (n,)
+        1 for positive rows, 0 for others.
+    target : str
+        Name of the outcome.
+    negative, positive : str
+        The labels; "not a" for all labels except a.
+    groups : ndarray of shape (n,), optional
+        Index of each row's group.
+    strata : ndarray of shape (n,), optional
+        Name of each row's stratum: only pairs of one stratum count.
+    strata_column : str, optional
+        Name of the column they come from.
+    ids : str, optional
+        Name of the column of row identifiers.
+    missing : dict of str to int
+        Number of missing values of each column that has any.
+    imputation : {"median", "mean"}, optional
+    source : str
+        Name of the file.
+    types : dict of str to ColumnType
+        Type of each of the file's columns.
+    left_out : dict of str to str
+        Columns that were not used, and why.
+    notes, warnings : tuple of str
+    """
+
+    X: Any
+    inputs: tuple[Input, ...]
+    y: npt.NDArray[np.int64]
+    target: str
+    negative: str
+    positive: str
+    groups: npt.NDArray[np.int64] | None = None
+    strata: Labels | None = None
+    strata_column: str | None = None
+    ids: str | None = None
+    missing: dict[str, int] = field(default_factory=dict)
+    imputation: Literal["median", "mean"] | None = None
+    source: str = ""
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> npt.NDArray[np.str_]:
+        """Names of the columns of X."""
+        return np.array([column.name for column in self.inputs], np.str_)
+
+
+def training_table(source: Source, rules: Rules) -> Table:
+    """Turn a file into a training table.
+
+    Parameters
+    ----------
+    source : Source
+    rules : Rules
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    DataError
+        If data would be lost without a rule that allows it, or the outcome does not have two
+        classes. The message names the columns and the option that helps.
+    """
+    notes, warnings = list(source.notes), []
+    target, labels = _read_labels(source, rules)
+    rows = np.flatnonzero(is_given(labels))
+    if rows.size < labels.size:
+        left_out = labels.size - rows.size
+        have = "row has" if left_out == 1 else "rows have"
+        warnings.append(f"{left_out} {have} no {target!r} and were left out")
+    problems: list[DataError] = []
+    y, negative, positive = _code_classes(labels[rows], rules.positive, target, problems)
+    if rules.positive is None and not problems:
+        notes.append(
+            f"the positive class is {positive!r}; --positive {negative!r} swaps the classes"
+        )
+
+    groups = _read_complete_column(source, rules.groups, "--groups", rows)
+    strata = _read_complete_column(source, rules.strata, "--strata", rows)
+    if rules.ids is not None:
+        _read_column(source, rules.ids, "--ids")  # which refuses one that is not there
+    known = [*source.frame.column_names, *source.matrix_columns.tolist()]
+    for name in rules.exclude:
+        if name not in known:
+            raise unknown_column_error(name, sorted(known), "--exclude")
+
+    aside = {target, *rules.labels, *rules.exclude}
+    features = encode_columns(source, aside, rules, problems)
+    notes += features.notes
+    X, inputs = features.X, features.inputs
+    X = X if rows.size == labels.size else X[rows]
+    _refuse_infinite(X, inputs, problems)
+    gaps = entries_where(X, np.isnan)
+    counts = gaps.sum(axis=0)
+    holes = [(inputs[j].column, int(counts[j])) for j in np.flatnonzero(counts).tolist()]
+    missing = dict(sorted(holes, key=lambda hole: -hole[1]))
+    shown = listed([f"{name!r} ({count})" for name, count in missing.items()])
+    if missing and rules.missing == "refuse":
+        problems.append(
+            DataError(
+                f"missing values in {shown}. --missing median or mean imputes them, drop-rows and "
+                "drop-columns drop rows or columns that have any",
+                ["--missing", "median"],
+            )
+        )
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        told = "".join(f"\n({place}) {problem}." for place, problem in enumerate(problems, start=1))
+        options = [option for problem in problems for option in problem.options]
+        raise DataError(f"{len(problems)} problems:{told}", options)
+    if not inputs:
+        if source.frame.num_columns == 1:
+            raise DataError(
+                f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. "
+                "If fields are not separated by comma, semicolon, tab or bar, give --delimiter"
+            )
+        raise DataError(f"{source.name} has no numeric column except {target!r}")
+    warnings += warn_of_gaps(gaps, y == 1, inputs)
+    X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
+    y, rows = y[kept], rows[kept]
+    if not inputs:
+        raise DataError("no columns are left to choose from")
+    for label, count in ((positive, int(y.sum())), (negative, int((1 - y).sum()))):
+        if count < 2:
+            raise DataError(
+                f"only {count} rows of {target!r} are {label!r}: each class needs at least two "
+                "rows, and many more for a useful result"
+            )
+    warnings += warn_of_suspects(X, y == 1, np.array([one.name for one in inputs], np.str_))
+    if rules.groups is None:
+        warnings += warn_of_repeated_ids(source.frame, rows, aside - {rules.ids})
+    unused = dict(features.left_out)
+    if rules.missing == "drop-columns":
+        unused |= dict.fromkeys(missing, "missing values")
+    return Table(
+        X=X,
+        inputs=tuple(inputs),
+        y=y,
+        target=target,
+        negative=negative,
+        positive=positive,
+        groups=None
+        if groups is None
+        else np.unique(groups[kept].astype(np.str_), return_inverse=True)[1],
+        strata=None if strata is None else strata[kept],
+        strata_column=rules.strata,
+        ids=rules.ids,
+        missing=missing,
+        imputation=rules.missing if rules.missing in ("median", "mean") else None,
+        source=source.name,
+        types=features.types,
+        left_out=unused,
+        notes=tuple(notes),
+        warnings=tuple(warnings),
+    )
+
+
+def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
+    """Return the name of the outcome and its labels as text, None where missing."""
+    if rules.target_file is not None:
+        return rules.target or rules.target_file.stem, _read_label_file(source, rules)
+    if source.target is not None:
+        return rules.target or "y", labels_as_text(source.target.tolist())
+    if rules.target is None:
+        names = source.frame.column_names
+        hint = f"--target, one of {quoted(names, 8)}" if names else "--target-file"
+        raise DataError(f"{source.name}: which column is the outcome? Give {hint}")
+    labels = _read_column(source, rules.target, "--target")
+    written = {label for label in labels.tolist() if label is not None}
+    if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
+        labels = labels_as_text([None if label is None else label_key(label) for label in labels])
+    return rules.target, labels
+
+
+def label_key(label: str) -> str:
+    """Return the same key for two spellings of a label: 1 and 1.0, true and True."""
+    try:
+        return str(int(label)) if label.strip("+-").isdigit() else f"{float(label):.17g}"
+    except ValueError:
+        return label.lower() if label.lower() in ("true", "false") else label
+
+
+def _read_label_file(source: Source, rules: Rules) -> Labels:
+    """Labels from a separate file: an array, a table, or one label per line."""
+    assert rules.target_file is not None
+    path, n = rules.target_file, source.n_rows
+    if path.suffix.lower() == ".npy":
+        with read_by("numpy", path, "npy"):
+            values = np.load(path, allow_pickle=False)
+        labels = labels_as_text(values.ravel().tolist())
+    else:
+        beside = read_source(path, as_text=rules.labels)
+        frame = beside.frame
+        if rules.target in frame.column_names or frame.num_columns > 1:
+            if rules.target is None:
+                raise DataError(
+                    f"{path.name} has {frame.num_columns} columns: name the outcome column with "
+                    "--target"
+                )
+            labels = _read_column(beside, rules.target, "--target")
+        elif frame.num_columns == 1:
+            labels = texts(frame.column(0))
+            if labels.size == n - 1:  # the supposed header is the first label
+                labels = np.concatenate([np.array(frame.column_names, object), labels])
+        else:
+            raise DataError(f"{path.name} holds a matrix, not labels")
+    if labels.size != n:
+        raise DataError(f"{path.name} has {labels.size} labels for the {n} rows of {source.name}")
+    return labels
+
+
+def _code_classes(
+    labels: Labels, positive: str | None, target: str, problems: list[DataError]
+) -> tuple[npt.NDArray[np.int64], str, str]:
+    """Return y (1 for positive rows) and the names of the negative and the positive class.
+
+    Three or more classes without ``positive`` are added to the problems.
+    """
+    counts = Counter(labels.tolist())
+    # Numbers in their order, text after them in its own.
+    classes = sorted(
+        counts, key=lambda one: (0, float(one), one) if is_number(one) else (1, 0, one)
+    )
+    named = listed([f"{label!r} ({counts[label]} rows)" for label in classes], 8)
+    if len(classes) < 2:
+        raise DataError(f"{target!r} has only one class: {named or 'no labels at all'}")
+    if positive is None:
+        if len(classes) > MAX_LEVELS:
+            raise DataError(
+                f"{target!r} has {len(classes)} different values ({named}) and looks like a "
+                "measurement: the outcome must have two classes"
+            )
+        chosen = classes[-1]
+        if len(classes) > 2:
+            problems.append(
+                DataError(
+                    f"{target!r} has {len(classes)} classes: {named}. --positive compares one of "
+                    "them with the rest",
+                    ["--positive", chosen],
+                )
+            )
+    else:
+        # 1.0 may be written for 1, and true for True.
+        meant = label_key(positive).lower()
+        alike = [label for label in classes if label_key(label).lower() == meant]
+        if positive not in classes and len(alike) != 1:
+            raise DataError(f"--positive: {target!r} has no class {positive!r}; there are {named}")
+        chosen = positive if positive in classes else alike[0]
+    rest = [label for label in classes if label != chosen]
+    negative = rest[0] if len(rest) == 1 else f"not {chosen}"
+    return (labels == chosen).astype(np.int64), negative, chosen
+
+
+def _read_column(source: Source, name: str, option: str) -> Labels:
+    """A column of the file as text."""
+    if name in source.frame.column_names:
+        return texts(source.frame.column(name))
+    if source.matrix is not None and name in source.matrix_columns:
+        place = int(np.flatnonzero(source.matrix_columns == name)[0])
+        return labels_as_text(dense_column(source.matrix, place).tolist())
+    names = source.frame.column_names or source.matrix_columns.tolist()
+    raise unknown_column_error(name, names, f"{source.name}, {option}")
+
+
+def _read_complete_column(
+    source: Source, name: str | None, option: str, rows: npt.NDArray[np.intp]
+) -> Labels | None:
+    """The rows' entries in a column of the file, as text, of which none may be missing."""
+    if name is None:
+        return None
+    found = _read_column(source, name, option)[rows]
+    lacking = rows[~is_given(found)]
+    if lacking.size:
+        shown = listed([str(row + 1) for row in lacking.tolist()])
+        raise DataError(
+            f"{option}: {name!r} is missing in row{'' if lacking.size == 1 else 's'} {shown}"
+        )
+    return found
+
+
+def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError]) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(X.data if is_sparse(X) else X, dtype=np.float64)):
+            return
+    names = [
+        inputs[j].name for j in np.flatnonzero(entries_where(X, np.isinf).sum(axis=0)).tolist()
+    ]
+    if names:
+        problems.append(
+            DataError(
+                f"infinite values in {quoted(names)}: replace them in the file, or --exclude the "
+                "column",
+                [part for name in names for part in ("--exclude", name)],
+            )
+        )
+
+
+def _settle_missing(
+    X: Any, inputs: list[Input], gaps: Any, rule: Missing, shown: str, notes: list[str]
+) -> tuple[Any, list[Input], npt.NDArray[np.intp]]:
+    """Apply the rule for missing values; return X, its columns and the rows kept."""
+    rows = np.arange(X.shape[0])
+    if not shown:
+        return X, inputs, rows
+    if rule == "drop-columns":
+        keep = np.flatnonzero(gaps.sum(axis=0) == 0)
+        notes.append(f"columns dropped for missing values: {shown}")
+        return X[:, keep], [inputs[j] for j in keep.tolist()], rows
+    if rule == "drop-rows":
+        kept = np.flatnonzero(gaps.sum(axis=1) == 0)
+        notes.append(
+            f"{rows.size - kept.size} of {rows.size} rows dropped for missing values in {shown}"
+        )
+        if kept.size == 0:
+            raise DataError(f"every row has a missing value: {shown}. Try --missing median")
+        return X[kept], inputs, kept
+    notes.append(f"missing values imputed by the {rule} of the training rows: {shown}")
+    return X, inputs, rows
+
+
+def cut_numbers(table: Table) -> Table:
+    """Replace each column of numbers by columns of 0 and 1: is it above a decile?
+
+    Extreme values then count no more than others, and a column may matter from some value on. A
+    column of at most ten different values is cut between all of them, and one of two is left
+    alone. Deciles are those of all rows of the table, whatever their class, and are rounded.
+    """
+    if hasattr(table.X, "tocsr"):
+        raise DataError("--cut: a sparse table cannot be cut")
+    if 9 * table.X.size > _MOST_NUMBERS:
+        raise DataError(
+            f"--cut: {table.y.size} rows of {len(table.inputs)} columns are too many to be cut"
+        )
+    columns: list[npt.NDArray[np.floating]] = []
+    inputs: list[Input] = []
+    for one, values in zip(table.inputs, table.X.T, strict=True):
+        known = values[~np.isnan(values)]
+        if one.level is not None or np.unique(known).size <= 2:
+            columns.append(values)
+            inputs.append(one)
+            continue
+        for cut in _choose_cuts(np.asarray(known, np.float64)):
+            columns.append(np.where(np.isnan(values), np.nan, values > cut).astype(values.dtype))
+            inputs.append(Input(one.column, above=cut))
+    note = "numbers are cut at their deciles into columns of 0 and 1"
+    return replace(
+        table, X=np.column_stack(columns), inputs=tuple(inputs), notes=(*table.notes, note)
+    )
+
+
+def _choose_cuts(values: npt.NDArray[np.float64]) -> Iterator[float]:
+    """Cuts with rows on both sides, rounded to a tenth of the way to their neighbours."""
+    different = np.unique(values)
+    if different.size <= 10:
+        yield from different[:-1].tolist()
+        return
+    found = np.unique(np.quantile(values, np.arange(0.1, 0.95, 0.1), method="lower"))
+    found = found[found < different[-1]]
+    ways = np.diff(found, prepend=-np.inf, append=np.inf)
+    for cut, way in zip(found.tolist(), np.minimum(ways[:-1], ways[1:]).tolist(), strict=True):
+        rounded = cut
+        if np.isfinite(way):
+            # Adding 0 turns −0 into 0.
+            rounded = round(cut, int(np.ceil(-np.log10(way / 10)))) + 0.0
+        yield rounded if different[0] <= rounded < different[-1] else cut

@@ -1,0 +1,94 @@
+"""Tables and figures that the reports on a fit and on a validation share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from sparseauc._types import Array
+from sparseauc.curves import calibration_bins
+from sparseauc.metrics import AUCInterval
+from sparseauc.operating_points import OperatingPoint
+
+from ..cautions import as_sentence
+from ..formatting import auc_text, capitalised, point_row
+from ..validation import GroupResult
+from .elements import Element, Figure, Listing, Note, Panel, Series
+
+
+def note_cautions(cautions: Sequence[str], checked: str) -> Note:
+    """Note the cautions, or what was checked if there are none."""
+    if cautions:
+        return Note("\n\n".join(as_sentence(text) for text in cautions), "caution")
+    return Note(f"No check raised a caution. Checked: {checked}", "finding")
+
+
+def show_groups(
+    groups: Sequence[GroupResult], overall: AUCInterval, title: str, name: str, caption: str = ""
+) -> list[Element]:
+    """AUC of each group with its interval, beside that of all, as a forest plot and a table."""
+    judged = [(one.name, one.interval) for one in groups if one.interval is not None]
+    names, intervals = zip(*judged, (name, overall), strict=True)
+    areas = [one.auc for one in intervals]
+    reach = [one.auc - one.low for one in intervals], [one.high - one.auc for one in intervals]
+    text = [f"{name}: {auc_text(one)}" for name, one in zip(names, intervals, strict=True)]
+    places = [float(place) for place in range(len(names))]
+    series = [
+        Series("AUC, 95 % interval", places, areas, error=reach, style="points", text=text),
+        Series(name, [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
+    ]
+    frame = pd.DataFrame(
+        {
+            "Group": one.name,
+            "Rows": one.rows,
+            "Events": one.positives,
+            "AUC (95 % interval)": auc_text(one.interval),
+        }
+        for one in groups
+    )
+    return [
+        Figure(
+            "groups",
+            title,
+            f"{caption} With DeLong's 95 % confidence interval. Groups with fewer than two rows of "
+            "a class are left out.".lstrip(),
+            [Panel("", "", "AUC", series, x_names=list(names))],
+        ),
+        Listing("group-aucs", f"{title}, as a table", "", frame),
+    ]
+
+
+def list_points(points: Sequence[OperatingPoint], caption: str) -> Listing:
+    """Thresholds with their sensitivity, specificity and predictive values, as a table."""
+    frame = pd.DataFrame([point_row(one.as_dict()) for one in points])
+    names = [name.replace("-\n", "").replace("\n", " ") for name in frame.columns]
+    frame.columns = pd.Index([capitalised(name) for name in names])
+    return Listing(
+        "operating-points", "Operating points", caption, frame, formats={"Score above": ".4g"}
+    )
+
+
+def draw_calibration(p: Array, positive: Any, name: str) -> Panel:
+    """Predicted probability against the share of events, in bins."""
+    bins = calibration_bins(p, positive)
+    share = bins.share
+    text = [
+        f"predicted {100 * mean:.0f} %, observed {100 * at:.0f} %\n"
+        f"95 % interval {100 * low:.0f} % to {100 * high:.0f} %\n{rows} rows"
+        for mean, at, low, high, rows in zip(
+            bins.predicted, share, bins.low, bins.high, bins.rows, strict=True
+        )
+    ]
+    reach = 100 * (share - bins.low), 100 * (bins.high - share)
+    return Panel(
+        "", "predicted probability, %", f"{name}, %",
+        [
+            Series(
+                "observed, 95 % interval", (100 * bins.predicted).tolist(),
+                (100 * share).tolist(), error=(reach[0].tolist(), reach[1].tolist()),
+                style="points", text=text,
+            ),
+            Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),
+        ],
+        x_range=(-2, 102), y_range=(-2, 102),
+    )  # fmt: skip

@@ -1,0 +1,208 @@
+"""Reports from Python: on a data frame, or on a fitted model."""
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from sparseauc._files import write_whole
+from sparseauc.estimators import SparseAUCClassifier
+from sparseauc.selection.confidence import nested_scores
+from sparseauc.selection.table import column_table
+
+from .fitting import FitSettings, fit_table, refit_halves
+from .reading import Input, Rules, Table, read_source, training_table
+from .reading.columns import labels_as_text
+from .reading.source import source_of
+from .report import build_model_report
+from .report.html import render
+from .summary import FitSummary
+
+__all__ = ["ReportPage", "report", "report_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReportPage:
+    """A report as one self-contained HTML page, shown inline in notebooks.
+
+    Attributes
+    ----------
+    html : str
+    summary : FitSummary
+        The numbers behind it.
+    """
+
+    html: str = field(repr=False)
+    summary: FitSummary = field(repr=False)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file."""
+        return write_whole({Path(path): self.html.encode()})[0]
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, so that neither style sheet reaches the other.
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" title="report" '
+            'style="width:100%;height:80vh;min-height:30em;border:1px solid #8888"></iframe>'
+        )
+
+
+def report(
+    data: Any,
+    target: str,
+    *,
+    positive: Any = None,
+    path: str | os.PathLike[str] | None = None,
+    groups: str | None = None,
+    strata: str | None = None,
+    exclude: Sequence[str] = (),
+    text: Literal["refuse", "one-hot", "auto", "drop"] = "refuse",
+    missing: Literal["refuse", "median", "mean", "drop-rows", "drop-columns"] = "refuse",
+    **settings: Any,
+) -> ReportPage:
+    """Find the short list of a table and report on it, like ``sparseauc fit --report``.
+
+    Parameters
+    ----------
+    data : DataFrame of pandas or polars, pyarrow.Table, or path
+        A path names a file that ``sparseauc fit`` can read.
+    target : str
+        Outcome column.
+    positive : object, optional
+        Label of the positive class. By default the label that sorts last. Required with three or
+        more labels; all others are then negative.
+    path : path, optional
+        File to write; none by default.
+    groups : str, optional
+        Column that marks related rows, such as those of a patient.
+    strata : str, optional
+        Column of sites, batches, donors or matched sets: only rows of the same one are compared.
+    exclude : sequence of str, optional
+        Columns to leave out.
+    text, missing : str, default="refuse"
+        How to treat text columns and missing values; see
+        :class:`~sparseauc_app.reading.Rules`.
+    **settings
+        Fields of :class:`~sparseauc_app.fitting.FitSettings`, such as ``k``, ``rule``,
+        ``folds`` and ``seed``.
+
+    Returns
+    -------
+    ReportPage
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import sparseauc
+    >>> from sparseauc.datasets import make_outbreak
+    >>> X, y = make_outbreak(n=200, d=10, k=2, mu=1.0, r=0.4, random_state=0)
+    >>> table = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)])
+    >>> table["state"] = ["ill" if label > 0 else "well" for label in y]
+    >>> page = sparseauc.report(table, "state", positive="ill", k=2, alpha=1.0, stability_pairs=5)
+    >>> page.summary.k
+    2
+    """
+    rules = Rules(
+        target=target, positive=None if positive is None else str(positive), groups=groups,
+        strata=strata, exclude=tuple(exclude), text=text, missing=missing,
+    )  # fmt: skip
+    source = (
+        read_source(Path(data), target=target)
+        if isinstance(data, str | os.PathLike)
+        else source_of(data)
+    )
+    return _make_page(fit_table(training_table(source, rules), FitSettings(**settings)), path)
+
+
+def report_model(
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    target: str = "y",
+    folds: int = 5,
+    stability_pairs: int = 50,
+    seed: int = 0,
+    strata: npt.ArrayLike | None = None,
+) -> ReportPage:
+    """Report on a fitted classifier and its training rows.
+
+    Parameters
+    ----------
+    model : SparseLinearClassifier
+        Fitted; any classifier of this package.
+    X : array-like, sparse matrix or frame of shape (n, d)
+        The training rows. Every outer fold refits a clone of the model without some of them.
+    y : array-like of shape (n,)
+    path : path, optional
+        File to write; none by default.
+    target : str, default="y"
+        Name of the outcome.
+    folds : int, default=5
+        Outer folds of nested cross-validation; 0 skips it.
+    stability_pairs : int, default=50
+        Pairs of halves for selection frequencies; 0 skips them.
+    seed : int, default=0
+    strata : array-like of shape (n,), optional
+        Those that the model was fitted with.
+
+    Returns
+    -------
+    ReportPage
+    """
+    started = time.perf_counter()
+    check_is_fitted(model)
+    labels = np.asarray(y)
+    of_row = None if strata is None else np.asarray(strata)
+    columns = column_table(model, X, labels, strata=of_row)  # which checks both
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    positive = labels == model.classes_[1]
+    scores = np.asarray(model.decision_function(X), np.float64)
+    nested = stability = None
+    folds = min(folds, int(min(positive.sum(), (~positive).sum())))
+    if folds > 1:
+        nested = nested_scores(model, X, labels, cv=folds, strata=of_row, random_state=seed)
+    if stability_pairs and isinstance(model, SparseAUCClassifier):
+        stability = refit_halves(
+            model, X, positive, n_pairs=stability_pairs, strata=of_row, random_state=seed
+        )
+        columns = column_table(model, X, labels, stability, of_row)
+    if not hasattr(model, "feature_names_in_"):
+        columns["column"] = [f"x{j}" for j in columns["column"]]
+    table = Table(
+        X=X.to_numpy() if hasattr(X, "to_numpy") else X if hasattr(X, "tocsr") else np.asarray(X),
+        inputs=tuple(Input(str(name)) for name in names),
+        y=positive.astype(np.int64),
+        target=target,
+        negative=str(model.classes_[0]),
+        positive=str(model.classes_[1]),
+        strata=None if of_row is None else labels_as_text(of_row.tolist()),
+        strata_column=None if of_row is None else "strata",
+    )
+    given = {"folds": folds, "seed": seed, "rule": getattr(model, "rule", None)}
+    summary = FitSummary(
+        model=model,
+        table=table,
+        settings=given,
+        columns=columns,
+        training_scores=scores,
+        nested=nested,
+        stability=stability,
+        seconds=time.perf_counter() - started,
+    )
+    return _make_page(summary, path)
+
+
+def _make_page(summary: FitSummary, path: str | os.PathLike[str] | None) -> ReportPage:
+    page = ReportPage(render(build_model_report(summary)), summary)
+    if path is not None:
+        page.save(path)
+    return page

@@ -1,0 +1,293 @@
+"""Score cards: the columns, coefficients and intercept of a fitted model.
+
+Model files keep the card as plain JSON, and exports are made from it. It holds numbers and text
+only; nothing in it is ever executed.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
+
+import numpy as np
+from scipy.special import expit
+
+from sparseauc._types import Array
+
+Kind = Literal["number", "boolean", "text"]
+Mark = Literal[".", ","]
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """Type of a column in training, used to read new tables.
+
+    Attributes
+    ----------
+    kind : {"number", "boolean", "text"}
+    decimal, thousands : str, optional
+        Decimal and thousands marks in the text file; None if there were none.
+    levels : tuple of str
+        Levels of a text column. Any other text is treated as missing.
+    low, high : float, optional
+        Smallest and largest number.
+    limits : bool
+        Whether ``>2000`` is read as 2000, and text without a digit as missing.
+    """
+
+    kind: Kind
+    decimal: Mark | None = None
+    thousands: Mark | None = None
+    levels: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    limits: bool = False
+
+
+class Input(NamedTuple):
+    """Origin of a column of X: a column of the table, one level of a text column, or a cut."""
+
+    column: str
+    level: str | None = None
+    above: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the column of X, with the level or the cut if there is one."""
+        if self.above is not None:
+            return f"{self.column} > {self.above:.12g}"
+        return self.column if self.level is None else f"{self.column}={self.level}"
+
+
+@dataclass(frozen=True)
+class Term:
+    """The contribution of one chosen column to the score.
+
+    Attributes
+    ----------
+    column : str
+        Name of the column in the table.
+    level : str, optional
+        For a text column: the term is 1 if the entry is this level, else 0.
+    coefficient : float
+    fill : float, optional
+        Replaces missing values; without it, rows with a missing value have no score.
+    above : float, optional
+        The term is 1 if the number is larger, else 0.
+    low, high : float, optional
+        A smaller number counts as ``low``, a larger one as ``high``.
+    """
+
+    column: str
+    level: str | None
+    coefficient: float
+    fill: float | None = None
+    above: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the term: that of the column, with the level or the cut if there is one."""
+        return Input(self.column, self.level, self.above).name
+
+    @property
+    def clips(self) -> bool:
+        """Whether numbers beyond limits count as the limit."""
+        return self.low is not None or self.high is not None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How a score becomes a probability: 1 / (1 + exp(−(slope · score + intercept))).
+
+    Attributes
+    ----------
+    slope, intercept : float
+    n_positive, n_negative : int
+        Number of out-of-fold scores it was fitted to. With few, probabilities are rough.
+    """
+
+    slope: float
+    intercept: float
+    n_positive: int
+    n_negative: int
+
+
+@dataclass(frozen=True)
+class ScoreCard:
+    """How to score rows, with a summary of the fit.
+
+    Attributes
+    ----------
+    terms : tuple of Term
+        The score is the sum of coefficient × value, plus the intercept. Above 0 is positive.
+    intercept : float
+    negative, positive : str
+        Predicted class of rows with a score up to 0, and above 0.
+    target : str
+        Name of the outcome.
+    columns : tuple of str
+        All candidate columns; text columns by level.
+    summary : dict
+        Summary of the fit, as JSON.
+    version : str
+        Version of the library.
+    types : dict of str to ColumnType
+        Types of the chosen columns in training, if known.
+    calibration : Calibration, optional
+        Turns scores into probabilities.
+    """
+
+    terms: tuple[Term, ...]
+    intercept: float
+    negative: str
+    positive: str
+    target: str
+    columns: tuple[str, ...] = field(repr=False)
+    summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    version: str = ""
+    types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
+    calibration: Calibration | None = None
+
+    def as_taken(self, values: Array) -> Array:
+        """Numbers as the terms take them: clipped, or 1 or 0 if they are above a cut or not."""
+        low, high, cuts = (
+            np.array([otherwise if of is None else of for of in given])
+            for given, otherwise in (
+                ([term.low for term in self.terms], -np.inf),
+                ([term.high for term in self.terms], np.inf),
+                ([term.above for term in self.terms], np.nan),
+            )
+        )
+        # An infinite number stays one: its row has no score.
+        within = np.where(np.isinf(values), values, np.clip(values, low, high))
+        taken: Array = np.where(np.isnan(cuts) | np.isnan(values), within, values > cuts)
+        return taken
+
+    def scores(self, values: Array) -> Array:
+        """Score rows given the numbers of the terms, (n, n_terms), NaN where missing.
+
+        Raises
+        ------
+        ValueError
+            If a score overflows.
+        """
+        fills = np.array([np.nan if term.fill is None else term.fill for term in self.terms])
+        filled = np.where(np.isnan(values), fills, self.as_taken(values))
+        coefficients = np.array([term.coefficient for term in self.terms], np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores: Array = filled @ coefficients + self.intercept
+        beyond = np.flatnonzero(~np.isfinite(scores) & ~np.isnan(filled).any(axis=1))
+        if beyond.size:
+            raise ValueError(f"the score of row {beyond[0] + 1} overflows")
+        return scores
+
+    def probabilities(self, scores: Array) -> Array:
+        """Turn scores into probabilities of the positive class; NaN stays NaN.
+
+        Raises
+        ------
+        ValueError
+            If the model was not calibrated.
+        """
+        if self.calibration is None:
+            raise ValueError("the model has no probabilities")
+        how = self.calibration
+        probabilities: Array = expit(how.slope * scores + how.intercept)
+        return probabilities
+
+    @property
+    def chosen(self) -> list[dict[str, Any]]:
+        """The short list, largest weights first: from the summary, or from the terms."""
+        ordered = sorted(self.terms, key=lambda term: -abs(term.coefficient))
+        return list(self.summary.get("chosen", ())) or [
+            {"rank": rank, "column": term.name, "coefficient": term.coefficient}
+            for rank, term in enumerate(ordered, start=1)
+        ]
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The thresholds on the card by name; raises what a damaged summary raises."""
+        points = self.summary.get("operating_points") or ()
+        return {str(point["name"]): float(point["threshold"]) for point in points}
+
+    @property
+    def strata_column(self) -> str | None:
+        """Column within whose values the model compares rows, if it was fitted so."""
+        about = self.summary.get("strata")
+        name = about.get("column") if isinstance(about, Mapping) else None
+        return name if isinstance(name, str) else None
+
+    @property
+    def event(self) -> str:
+        """The outcome and its positive label, such as "sepsis = yes"."""
+        return f"{self.target} = {self.positive}"
+
+    def type_of(self, term: Term) -> ColumnType:
+        """Return the type of a term's column in training, guessed if unknown."""
+        known = self.types.get(term.column)
+        return known or ColumnType("number" if term.level is None else "text")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the card as a dictionary for JSON."""
+        content = asdict(self)
+        # Cards of version 0.1 had neither, and their digest is of what they had.
+        for name in ("types", "calibration"):
+            if not content[name]:
+                del content[name]
+        for term in content["terms"]:
+            for name in ("above", "low", "high"):
+                if term[name] is None:
+                    del term[name]
+        return content
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Undo :meth:`as_dict`; raises KeyError, TypeError or ValueError on anything else."""
+        return cls(**_read_fields(cls, content))
+
+    def digest(self) -> str:
+        """SHA-256 of the card.
+
+        It detects damage and careless edits. It is not a signature: whoever changes the file on
+        purpose can compute it again.
+        """
+        content = self.as_dict()
+        # Numbers by their shortest exact text, names in Unicode: the same on every machine.
+        text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read_fields(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a dataclass's fields, of JSON; those with a default may be absent."""
+    hints = get_type_hints(kind)
+    return {
+        one.name: _read(hints[one.name], content[one.name])
+        for one in fields(kind)
+        if one.name in content or one.default is one.default_factory is MISSING
+    }
+
+
+def _read(kind: Any, value: Any) -> Any:
+    """A value of JSON as an annotated type; anything else is refused."""
+    inside, make = get_args(kind), kind
+    if is_dataclass(kind):
+        return make(**_read_fields(kind, value))
+    if type(None) in inside:
+        return None if value is None else _read(inside[0], value)
+    if get_origin(kind) is tuple:
+        return tuple(_read(inside[0], one) for one in value)
+    if get_origin(kind) is Mapping:
+        return {_read(inside[0], key): _read(inside[1], one) for key, one in dict(value).items()}
+    if get_origin(kind) is Literal:
+        fits = value in inside
+    elif kind is float:
+        fits = isinstance(value, int | float) and bool(np.isfinite(value))
+    else:
+        fits = kind is Any or isinstance(value, kind)
+    if not fits:
+        wanted = "a finite number" if kind is float else kind
+        raise ValueError(f"expected {wanted}, got {value!r}")
+    return float(value) if kind is float else value

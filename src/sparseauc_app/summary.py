@@ -1,0 +1,268 @@
+"""Everything known about a fitted table, for reports, model files and the terminal."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sparseauc._types import Floats
+from sparseauc.estimators import SparseAUCClassifier, SparseLinearClassifier
+from sparseauc.metrics import AUCInterval, auc_by_k, auc_confidence_interval
+from sparseauc.operating_points import OperatingPoint, operating_points
+from sparseauc.selection.confidence import NestedScores, PermutationResult, auc_within
+from sparseauc.selection.points import PointScore
+from sparseauc.selection.stability import StabilityResult
+from sparseauc.selection.table import near_copies
+
+from .alternatives import Alternatives, find_alternatives
+from .card_making import as_fitted, make_card, steps_of
+from .cautions import find_cautions
+from .reading import Table
+from .reading.columns import dense_column
+from .scorecard import ScoreCard
+from .validation import GroupResult, judge_groups
+
+# Strata beyond which the AUC within each is no more than noise, as in matched sets.
+_MOST_STRATA = 50
+
+
+@dataclass(frozen=True, eq=False)
+class FitSummary:
+    """A fitted model and its evaluation.
+
+    Attributes
+    ----------
+    model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
+        Fitted on all rows.
+    table : Table
+        The training data: X, y (1 is positive), column names, labels, groups, missing values.
+    settings : dict
+        Settings of the fit: k, alpha, rule, seed and so on.
+    columns : pandas.DataFrame
+        The chosen columns, from :func:`~sparseauc.selection.table.column_table`: rank, column,
+        coefficient, standardised, auc, direction and, with ``stability``, frequency.
+    training_scores : ndarray of shape (n,)
+        Scores of the training rows by the final model (optimistic).
+    nested : NestedScores, optional
+        Nested cross-validation: out-of-fold scores, scaled so that the class means of the training
+        rows are ±0.5; the AUC of each fold, and the pooled AUC with its DeLong interval.
+    stability : StabilityResult, optional
+        How often each column is chosen from half of the rows.
+    permutation : PermutationResult, optional
+        Permutation test of the whole procedure.
+    points : PointScore, optional
+        The model's whole points and the risk by total on the training rows.
+    warnings : tuple of str
+        Raised while the table was read and fitted; ``cautions`` has these and more.
+    notes : tuple of str
+        How the table was read.
+    seconds : float
+    """
+
+    model: Any = field(repr=False)
+    table: Table = field(repr=False)
+    settings: Mapping[str, Any]
+    columns: pd.DataFrame = field(repr=False)
+    training_scores: Floats = field(repr=False)
+    nested: NestedScores | None = None
+    stability: StabilityResult | None = None
+    permutation: PermutationResult | None = None
+    points: PointScore | None = None
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def classifier(self) -> SparseLinearClassifier:
+        """The classifier within the model."""
+        return steps_of(self.model)[1]
+
+    @property
+    def k(self) -> int:
+        """Number of columns chosen."""
+        return int(np.count_nonzero(self.classifier.coef_))
+
+    @property
+    def alpha(self) -> float:
+        """Ridge of the model."""
+        return ridge_of(self.classifier)
+
+    @property
+    def cv_results(self) -> Mapping[str, Any] | None:
+        """Validation AUC of every k and ridge tried, as ``SparseAUCClassifierCV`` keeps it."""
+        return getattr(self.classifier, "cv_results_", None)
+
+    @cached_property
+    def training_auc(self) -> AUCInterval:
+        """AUC of the training scores (optimistic), within strata where there are any."""
+        table = self.table
+        if table.strata is None:
+            return auc_confidence_interval(table.y, self.training_scores)
+        within = auc_within(self.training_scores, table.y == 1, table.strata)
+        assert within is not None
+        return within
+
+    @property
+    def clip_limits(self) -> dict[str, list[float]]:
+        """The least and the largest value of each chosen column that is clipped."""
+        limits = self.classifier.clip_limits_
+        if limits is None:
+            return {}
+        chosen = np.flatnonzero(self.classifier.coef_[0] * np.isfinite(limits[0]))
+        return {self.table.inputs[j].name: limits[:, j].tolist() for j in chosen.tolist()}
+
+    def auc_by_k(self) -> list[dict[str, float]]:
+        """Validation AUC of the best ridge at every k or budget, with its standard error."""
+        classifier: Any = self.classifier
+        return [] if self.cv_results is None else auc_by_k(self.cv_results, classifier.n_repeats_)
+
+    @cached_property
+    def out_of_fold_scores(self) -> Floats | None:
+        """Scores of nested cross-validation, on the scale of this model."""
+        if self.nested is None:
+            return None
+        positive = self.table.y == 1
+        scores = self.training_scores
+        high, low = scores[positive].mean(), scores[~positive].mean()
+        rescaled: Floats = (low + high) / 2 + self.nested.scores * (high - low)
+        return rescaled
+
+    @cached_property
+    def strata_results(self) -> list[GroupResult]:
+        """The AUC of nested cross-validation within each stratum, and fold."""
+        table, nested = self.table, self.nested
+        if table.strata is None or nested is None:
+            return []
+        return judge_groups(table.strata, table.y == 1, nested.scores, nested.folds)
+
+    @cached_property
+    def operating_points(self) -> list[OperatingPoint]:
+        """The usual thresholds, evaluated on the out-of-fold scores; empty without them."""
+        scores = self.out_of_fold_scores
+        return [] if scores is None else operating_points(self.table.y, scores)
+
+    @cached_property
+    def near_copies(self) -> list[list[tuple[str, float]]]:
+        """For each chosen column the names and correlations of others that nearly copy it."""
+        X = as_fitted(self.model, self.table.X)
+        names = [str(name) for name in self.table.columns]
+        places = [names.index(str(name)) for name in self.columns["column"]]
+        return [
+            [(names[j], correlation) for j, correlation in copies]
+            for copies in near_copies(X, places)
+        ]
+
+    @cached_property
+    def alternatives(self) -> Alternatives | None:
+        """What could take the place of columns, and of the list; None without nested folds."""
+        if self.nested is None or not isinstance(self.classifier, SparseAUCClassifier):
+            return None
+        X = as_fitted(self.model, self.table.X)
+        return find_alternatives(self.classifier, X, self.table, self.nested.folds)
+
+    @cached_property
+    def cautions(self) -> list[str]:
+        """Reasons not to rely on the result, the most serious first."""
+        return find_cautions(self._describe(), self.warnings, self.near_copies)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything for JSON except rows."""
+        return {**self._describe(), "warnings": self.cautions}
+
+    def _describe(self) -> dict[str, Any]:
+        table = self.table
+        return {
+            "source": table.source,
+            "target": table.target,
+            "positive": table.positive,
+            "negative": table.negative,
+            "rows": int(table.y.size),
+            "positives": int(table.y.sum()),
+            "columns_tried": len(table.inputs),
+            "groups": None if table.groups is None else int(np.unique(table.groups).size),
+            "strata": None if table.strata is None else self._describe_strata(),
+            "k": self.k,
+            "alpha": self.alpha,
+            "coefficients": getattr(self.classifier, "coefficients_", None),
+            "clip": self.clip_limits,
+            "cost": getattr(self.classifier, "cost_", None),
+            "budget": self.settings.get("budget"),
+            "auc": self._describe_auc(),
+            "training_auc": self.training_auc.auc,
+            "operating_points": [point.as_dict() for point in self.operating_points],
+            "calibration": getattr(self.classifier, "calibration_", None),
+            "chosen": self.columns.to_dict(orient="records"),
+            "distributions": self._describe_columns(),
+            "auc_by_k": self.auc_by_k(),
+            "stability_pairs": None if self.stability is None else self.stability.n_pairs,
+            "permutation": None
+            if self.permutation is None
+            else {
+                "pvalue": self.permutation.pvalue,
+                "permutations": int(self.permutation.null.size),
+                "auc": self.permutation.auc,
+            },
+            "alternatives": None if self.alternatives is None else self.alternatives.as_dict(),
+            "points": None if self.points is None else self.points.as_dict(),
+            "ids": table.ids,
+            "missing": dict(table.missing),
+            "left_out": dict(table.left_out),
+            "imputation": table.imputation,
+            "settings": dict(self.settings),
+            "notes": list(self.notes),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def _describe_auc(self) -> dict[str, Any] | None:
+        if self.nested is None:
+            return None
+        folds = [None if np.isnan(area) else float(area) for area in self.nested.fold_aucs]
+        sizes = [int(columns.size) for columns in self.nested.fold_columns]
+        return {**asdict(self.nested.interval), "folds": folds, "fold_sizes": sizes}
+
+    def _describe_strata(self) -> dict[str, Any]:
+        """The column of the strata, how many they are, and the AUC within each, if not too many."""
+        of_row, few = self.table.strata, len(self.strata_results) <= _MOST_STRATA
+        return {
+            "column": self.table.strata_column,
+            "count": len(set() if of_row is None else set(of_row.tolist())),
+            "within": [asdict(one) for one in self.strata_results] if few else [],
+        }
+
+    def _describe_columns(self) -> dict[str, dict[str, float]]:
+        """Mean, standard deviation and missing share of each chosen column, for later rows."""
+        table, limits = self.table, self.classifier.clip_limits_
+        found = {}
+        for j in np.flatnonzero(self.classifier.coef_[0]).tolist():
+            values = dense_column(table.X, j)
+            if limits is not None:
+                values = np.clip(values, *limits[:, j])
+            known = values[~np.isnan(values)]
+            if known.size:
+                found[table.inputs[j].name] = {
+                    "rows": int(known.size),
+                    "mean": float(known.mean()),
+                    "std": float(known.std()),
+                    "missing": 1 - known.size / values.size,
+                }
+        return found
+
+    def card(self) -> ScoreCard:
+        """The model as a score card, with this summary on it."""
+        table = self.table
+        return make_card(
+            self.model,
+            inputs=table.inputs,
+            types=table.types,
+            classes=(table.negative, table.positive),
+            target=table.target,
+            summary=self.to_dict(),
+        )
+
+
+def ridge_of(classifier: Any) -> float:
+    """Ridge of a classifier, given or chosen; 0 without one."""
+    return float(getattr(classifier, "alpha_", getattr(classifier, "alpha", 0.0)))

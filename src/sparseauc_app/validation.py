@@ -1,0 +1,304 @@
+"""Validate a model on new rows, such as those of another hospital or year."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import norm
+
+from sparseauc._types import Array, Mask
+from sparseauc.curves import fit_logistic
+from sparseauc.metrics import AUCInterval, auc_confidence_interval
+from sparseauc.operating_points import OperatingPoint, judge_threshold
+from sparseauc.selection.confidence import auc_within
+
+from .cautions import warn_of_chance
+from .model_files import ModelFileError
+from .reading import DataError
+from .reading.columns import texts
+from .reading.scoring import known_outcome, score_rows
+from .reading.source import Source, unknown_column_error
+from .scorecard import ScoreCard
+
+# A mean is said to have moved if it did so by this many training standard deviations and by this
+# many standard errors.
+MOVED, CERTAIN = 0.25, 3.0
+
+
+@dataclass(frozen=True)
+class CalibrationCheck:
+    """Calibration of the probabilities on new rows: the share of positives, and that expected.
+
+    ``intercept`` is calibration-in-the-large: what to add to the log odds for the two to agree.
+    ``slope`` is that of the logistic regression of the outcome on the predicted log odds: below 1
+    probabilities are too extreme, and it is NaN if the score separates the classes.
+    """
+
+    observed: float
+    expected: float
+    intercept: float
+    intercept_error: float
+    slope: float
+    slope_error: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """What JSON can hold: None instead of NaN."""
+        return {key: None if np.isnan(value) else value for key, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """The rows of one group; ``interval`` is None with fewer than two rows of a class."""
+
+    name: str
+    rows: int
+    positives: int
+    interval: AUCInterval | None
+
+
+@dataclass(frozen=True)
+class ColumnShift:
+    """A chosen column in the new rows, compared with training.
+
+    ``missing`` are shares; ``mean_shift`` is the mean of the new rows minus that of training, in
+    standard deviations of training; ``outside`` counts values outside the training range.
+    """
+
+    name: str
+    missing: float
+    missing_before: float | None
+    mean_shift: float | None
+    outside: int
+    moved: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Performance of a model on new rows: those that have an outcome and a score.
+
+    ``within`` is the column within whose values rows were compared, if the model was fitted so;
+    ``promised`` the AUC by nested cross-validation, from the card, and ``pvalue`` the unpaired test
+    of the difference of the two AUCs. ``points`` are the card's thresholds, on these rows.
+    """
+
+    card: ScoreCard = field(repr=False)
+    source: str
+    scores: Array = field(repr=False)
+    positive: Mask = field(repr=False)
+    interval: AUCInterval
+    within: str | None
+    promised: AUCInterval | None
+    pvalue: float | None
+    calibration: CalibrationCheck | None
+    points: Sequence[OperatingPoint] = field(repr=False)
+    groups: Sequence[GroupResult] = field(repr=False)
+    columns: Sequence[ColumnShift] = field(repr=False)
+    notes: tuple[str, ...] = ()
+    reading_warnings: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons not to rely on the result."""
+        told = [*self.reading_warnings, *warn_of_chance(asdict(self.interval), "model")]
+        if self.promised is not None and self.pvalue is not None and self.pvalue < 0.05:
+            lower = self.interval.auc < self.promised.auc
+            how = "lower" if lower else "higher"
+            told.append(
+                f"The AUC of {self.interval.auc:.3f} is {how} than that of nested "
+                f"cross-validation in training, {self.promised.auc:.3f} (p = {self.pvalue:.2g})"
+                + ("." if lower else ": make sure that none of these rows was used for fitting.")
+            )
+        told += [
+            f"The mean of {one.name!r} has moved by {one.mean_shift:+.1f} training standard "
+            "deviations. Check its unit and how it is measured."
+            for one in self.columns
+            if one.moved
+        ]
+        return tuple(told)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows judged."""
+        return int(self.positive.size)
+
+    @property
+    def events(self) -> int:
+        """Number of positive rows."""
+        return int(self.positive.sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything for JSON except rows."""
+        return {
+            "source": self.source,
+            "target": self.card.target,
+            "positive": self.card.positive,
+            "rows": self.rows,
+            "positives": self.events,
+            "auc": asdict(self.interval),
+            "within": self.within,
+            "promised": None if self.promised is None else asdict(self.promised),
+            "pvalue": self.pvalue,
+            "calibration": None if self.calibration is None else self.calibration.as_dict(),
+            "operating_points": [point.as_dict() for point in self.points],
+            "groups": [asdict(one) for one in self.groups],
+            "columns": [asdict(one) for one in self.columns],
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+        }
+
+
+def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Validation:
+    """Evaluate a model on a table with known outcome, and each group of the column ``by``.
+
+    The groups are by default the strata of the model.
+    """
+    found = score_rows(source, card)
+    scores = found.scores
+    outcome = known_outcome(source, card, scores)
+    if outcome is None:
+        raise DataError(f"{source.name} has no outcome column {card.target!r}")
+    judged, truth = outcome
+    for label, count in ((card.positive, truth.sum()), (card.negative, (~truth).sum())):
+        if count < 2:
+            raise DataError(
+                f"{source.name}: only {count} scored rows are {label!r}; at least 2 are needed"
+            )
+    notes = [*source.notes, *found.notes]
+    if not judged.all():
+        notes.append(f"{int((~judged).sum())} rows without outcome or score were left out")
+    values, kept = found.values[judged], scores[judged]
+    interval, within = judge_ranking(card, source, judged, truth, kept)
+    warnings = list(found.warnings)
+    try:
+        promised = None
+        if (kept_auc := card.summary.get("auc")) is not None:
+            promised = AUCInterval(
+                **{one.name: float(kept_auc[one.name]) for one in fields(AUCInterval)}
+            )
+        points = [
+            judge_threshold(truth, kept, threshold, name)
+            for name, threshold in (card.thresholds or {"default": 0.0}).items()
+        ]
+        columns = _compare_columns(card, values)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError("the model's summary is damaged") from error
+    if within != card.strata_column:
+        promised = None
+        warnings.append(
+            f"the model was judged within {card.strata_column!r}, and this table has no rows of "
+            "both classes to compare so: its AUC is over all rows, and none was promised for that"
+        )
+    pvalue = None
+    if promised is not None:
+        error_of_both = np.hypot(promised.standard_error, interval.standard_error)
+        if error_of_both > 0:
+            z = abs(interval.auc - promised.auc) / error_of_both
+            pvalue = float(2 * norm.sf(z))
+    check = None
+    if (how := card.calibration) is not None:
+        check = check_calibration(how.slope * kept + how.intercept, truth)
+    by = within if by is None else by
+    groups = [] if by is None else judge_groups(_read_groups(source, by, judged), truth, kept)
+    return Validation(
+        card, source.name, kept, truth, interval, within, promised, pvalue, check, points, groups,
+        columns, tuple(notes), tuple(warnings),
+    )  # fmt: skip
+
+
+def judge_ranking(
+    card: ScoreCard, source: Source, judged: Mask, positive: Mask, scores: Array
+) -> tuple[AUCInterval, str | None]:
+    """AUC of the judged rows of a table, and the column within which they were compared.
+
+    That is the column of the strata that the model was fitted with, where the table has it.
+    """
+    strata = card.strata_column
+    if strata is not None and strata in source.frame.column_names:
+        within = auc_within(scores, positive, _read_groups(source, strata, judged))
+        if within is not None:
+            return within, strata
+    return auc_confidence_interval(positive, scores), None
+
+
+def check_calibration(log_odds: Array, positive: Mask) -> CalibrationCheck:
+    """Compare predicted log odds with the classes of the rows."""
+    observed, expected = float(positive.mean()), float(expit(log_odds).mean())
+    # The mean rises with what is added: one root, and these ends enclose it.
+    ends = -log_odds.max() - 50, 50 - log_odds.min()
+    added = float(brentq(lambda a: expit(log_odds + a).mean() - observed, *ends))
+    error = _standard_error(expit(log_odds + added), np.ones_like(log_odds))
+    slope, intercept = fit_logistic(log_odds, positive) if log_odds.std() > 0 else (np.nan, np.nan)
+    slope_error = np.nan
+    if np.isfinite(slope):
+        p = expit(slope * log_odds + intercept)
+        mean = np.average(log_odds, weights=np.maximum(p * (1 - p), 1e-300))
+        slope_error = _standard_error(p, log_odds - mean)
+    return CalibrationCheck(observed, expected, added, error, float(slope), slope_error)
+
+
+def _standard_error(p: Array, x: Array) -> float:
+    """Standard error of the coefficient of x in a logistic regression with probabilities p."""
+    information = float(np.sum(p * (1 - p) * x**2))
+    return 1 / np.sqrt(information) if information > 0 else np.nan
+
+
+def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
+    """Name of each judged row's group."""
+    names = source.frame.column_names
+    if by not in names:
+        raise unknown_column_error(by, names, f"{source.name}, --by")
+    found = ["missing" if name is None else str(name) for name in texts(source.frame.column(by))]
+    return np.array(found, np.str_)[judged]
+
+
+def judge_groups(
+    of_row: npt.NDArray[Any],
+    positive: Mask,
+    scores: npt.NDArray[np.floating],
+    folds: npt.NDArray[np.intp] | None = None,
+) -> list[GroupResult]:
+    """AUC within each group; of scores by models of several folds within group and fold."""
+    same = np.zeros(positive.size, np.intp) if folds is None else folds
+    found = []
+    for name in np.unique(of_row.astype(np.str_)).tolist():
+        here = of_row == name
+        rows, positives = int(here.sum()), int(positive[here].sum())
+        enough = min(positives, rows - positives) >= 2
+        interval = auc_within(scores[here], positive[here], same[here]) if enough else None
+        found.append(GroupResult(name, rows, positives, interval))
+    return found
+
+
+def _compare_columns(card: ScoreCard, values: Array) -> list[ColumnShift]:
+    """Compare the columns with their training distribution on the card."""
+    before: Mapping[str, Any] = card.summary.get("distributions") or {}
+    shifts = []
+    taken = card.as_taken(values)
+    for j, term in enumerate(card.terms):
+        column = values[:, j]
+        present, entered = (part[~np.isnan(column)] for part in (column, taken[:, j]))
+        known = before.get(term.name)
+        shift, moved = None, False
+        if known is not None and present.size and float(known["std"]) > 0:
+            shift = float((entered.mean() - float(known["mean"])) / float(known["std"]))
+            error = np.sqrt(1 / present.size + 1 / max(1, int(known["rows"])))
+            moved = bool(abs(shift) > max(MOVED, CERTAIN * error))
+        of = card.types.get(term.column)
+        outside = 0
+        if term.level is None and of is not None and of.low is not None and of.high is not None:
+            outside = int(np.count_nonzero((present < of.low) | (present > of.high)))
+        shifts.append(
+            ColumnShift(
+                name=term.name,
+                missing=1 - present.size / column.size,
+                missing_before=None if known is None else float(known["missing"]),
+                mean_shift=shift,
+                outside=outside,
+                moved=moved,
+            )
+        )
+    return shifts

@@ -1,0 +1,493 @@
+"""predict, show and export: what a model file is good for."""
+
+import contextlib
+import io
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from sparseauc import SparseAUCClassifier
+from sparseauc.metrics import auc
+from sparseauc_app.cli import app
+from sparseauc_app.model_files import CARD, load_model
+from sparseauc_app.reading import Input, Table
+from sparseauc_app.reading.training import cut_numbers
+from sparseauc_app.scorecard import ScoreCard
+
+pytestmark = pytest.mark.slow
+
+RNG = np.random.default_rng(0)
+N = 90
+Y = np.arange(N) % 3 == 0
+X = RNG.normal(size=(N, 5)) + np.outer(Y, [1.0, 0.8, 0, 0, 0])
+FRAME = pd.DataFrame(X, columns=list("abcde")).assign(
+    colour=np.where(Y ^ (RNG.random(N) < 0.3), "red", "blue"), y=np.where(Y, "ill", "well")
+)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def fitted(folder, name, frame, *arguments):
+    frame.to_csv(folder / "table.csv", index=False)
+    out = folder / name
+    result = run(
+        "fit", folder / "table.csv", "-t", "y", "--positive", "ill", "--alpha", 1, "--quick",
+        "--out", out, *arguments,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    return out
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def plain(folder):
+    return fitted(folder, "plain.skops", FRAME.drop(columns="colour"), "-k", 2)
+
+
+@pytest.fixture(scope="module")
+def imputing(folder):
+    frame = FRAME.copy()
+    frame.loc[::4, "a"] = np.nan
+    frame.loc[::5, "colour"] = None
+    arguments = ("-k", 3, "--missing", "mean", "--text", "one-hot", "--always-include", "colour")
+    return fitted(folder, "imputing.skops", frame, *arguments)
+
+
+def scores(result):
+    assert result.exit_code == 0, result.output
+    return pd.read_csv(io.StringIO(result.stdout))
+
+
+def test_a_model_is_used_without_scikit_learn_and_numba(plain, folder):
+    """They take two seconds to import."""
+    FRAME.drop(columns=["y", "colour"]).to_csv(folder / "new.csv", index=False)
+    code = (
+        "import sys; from typer.testing import CliRunner; from sparseauc_app.cli import app\n"
+        "for words in (['show'], ['export', '--to', 'sql'], ['predict']):\n"
+        f"    words += [{str(plain)!r}] + [{str(folder / 'new.csv')!r}] * (words == ['predict'])\n"
+        "    assert CliRunner().invoke(app, words).exit_code == 0, words\n"
+        "print([name for name in ('sklearn', 'numba') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout == "[]\n", result.stderr
+
+
+# ------------------------------------------------------------------------------------------- points
+
+
+@pytest.mark.parametrize("imputes", [False, True])
+def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
+    frame = FRAME.copy()
+    if imputes:
+        frame.loc[::4, "a"] = np.nan
+    arguments = ("-k", 3, "--points", 4, "--text", "one-hot", "--missing", "median")
+    model = fitted(folder, f"points{imputes}.skops", frame, *arguments)
+    card = json.loads(run("show", model, "--json").stdout)
+    points = card["summary"]["points"]
+    assert {one["points"] for one in points["columns"]} <= set(range(-4, 5))
+    by_hand = np.full(N, -points["threshold"])
+    for one, term in zip(points["columns"], card["terms"], strict=True):
+        column = frame[term["column"]]
+        values = column if term["level"] is None else (column == term["level"]) * 1.0
+        by_hand += one["points"] * values.fillna(term["fill"]) / one["unit"]
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    found = scores(run("predict", model, tmp_path / "new.csv"))["score"]
+    np.testing.assert_allclose(found, by_hand, atol=1e-9)
+    loaded = load_model(model).estimator
+    last = loaded.steps[-1][1] if hasattr(loaded, "steps") else loaded
+    np.testing.assert_array_equal(last.coef_[0], last.points_ / last.units_)
+
+    page = run("show", model).stdout
+    for one in points["columns"]:
+        assert re.search(rf"^{one['column']} +[+-]{abs(one['points'])} ", page, re.MULTILINE)
+    assert f"total above {points['threshold']:g}." in page
+    assert json.loads(run("export", model, "--to", "json").stdout)["points"] == points
+    sql = run("export", model, "--to", "sql").stdout
+    assert repr(-points["threshold"]) in sql
+    for one in points["columns"]:
+        assert f"{one['points'] / one['unit']!r}e0" in sql
+
+
+def test_numbers_cut_at_their_deciles(folder, tmp_path):
+    frame = FRAME.copy()
+    frame.loc[::4, "a"] = np.nan
+    frame["b"] *= 1e3
+    arguments = ("-k", 4, "--points", 3, "--cut", "--text", "one-hot", "--missing", "median")
+    model = fitted(folder, "cut.skops", frame, *arguments)
+    card = json.loads(run("show", model, "--json").stdout)
+    assert sum("above" in term for term in card["terms"]) >= 2
+    assert {one["unit"] for one in card["summary"]["points"]["columns"]} == {1.0}
+    by_hand = np.full(N, card["intercept"])
+    for term in card["terms"]:
+        column = frame[term["column"]]
+        values = column == term["level"] if term["level"] else column > term["above"]
+        values = values.astype(float).where(column.notna(), term["fill"])
+        by_hand += term["coefficient"] * values
+    assert set(np.unique(by_hand % 1)) == {0.5}
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    found = scores(run("predict", model, tmp_path / "new.csv"))["score"]
+    np.testing.assert_array_equal(found, by_hand)
+    np.testing.assert_array_equal(load_model(model).decision_function(frame), by_hand)
+    page = run("show", model).stdout
+    for term in card["terms"]:
+        if "above" in term:
+            assert f"{term['column']} > {term['above']:g}" in page
+
+
+def test_cuts_have_rows_on_both_sides():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            np.exp(3 * rng.normal(size=500)), rng.integers(0, 4, 500), rng.integers(0, 2, 500),
+            1e9 + rng.normal(size=500), np.append(np.zeros(470), rng.random(30)), np.ones(500),
+        ]
+    )  # fmt: skip
+    X[:5, 0] = np.nan
+    inputs = tuple(Input(name) for name in "abcdef")
+    table = Table(X, inputs, rng.integers(0, 2, 500), "y", "no", "yes")
+    cut = cut_numbers(table)
+    assert cut.X.shape == (500, len(cut.inputs)) == (500, len({one.name for one in cut.inputs}))
+    for one, values in zip(cut.inputs, cut.X.T, strict=True):
+        original = X[:, "abcdef".index(one.column)]
+        if one.column in "cf":
+            np.testing.assert_array_equal(values, original)
+            continue
+        known = ~np.isnan(original)
+        np.testing.assert_array_equal(values[known], original[known] > one.above)
+        assert set(values[known]) == {0, 1}
+        assert np.isnan(values[~known]).all()
+    counts = {name: sum(one.column == name for one in cut.inputs) for name in "abcdef"}
+    assert counts == {"a": 9, "b": 3, "c": 1, "d": 9, "e": 1, "f": 1}
+
+
+def test_points_are_judged_by_nested_cross_validation(tmp_path):
+    FRAME.drop(columns="colour").to_csv(tmp_path / "t.csv", index=False)
+    whole, plain = (
+        json.loads(run("fit", tmp_path / "t.csv", "-t", "y", "--positive", "ill", "-k", 2,
+                       "--alpha", 1, "--json", *more).stdout)
+        for more in (("--points", 1), ())
+    )  # fmt: skip
+    assert plain["points"] is None
+    assert {abs(one["points"]) for one in whole["chosen"]} == {1}
+    assert whole["auc"]["folds"] != plain["auc"]["folds"]
+    assert whole["training_auc"] == pytest.approx(whole["points"]["auc"])
+
+
+# ------------------------------------------------------------------------------------------ predict
+
+
+def test_scores_are_the_estimators(plain, tmp_path):
+    new = tmp_path / "new.csv"
+    FRAME.to_csv(new, index=False)
+    found = scores(run("predict", plain, new))
+    model = SparseAUCClassifier(k=2).fit(X, Y)
+    np.testing.assert_allclose(found["score"], model.decision_function(X), rtol=1e-9)
+    assert found["row"].tolist() == list(range(1, N + 1))
+    expected = np.where(model.predict(X), "ill", "well")
+    assert found["prediction"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", ["order", "fewer", "more", "parquet", "npz"])
+def test_columns_are_found_by_name(plain, tmp_path, kind):
+    whole = tmp_path / "whole.csv"
+    FRAME.to_csv(whole, index=False)
+    new = tmp_path / {"parquet": "new.parquet", "npz": "new.npz"}.get(kind, "new.csv")
+    if kind == "order":
+        FRAME[FRAME.columns[::-1]].to_csv(new, index=False)
+    elif kind == "fewer":
+        FRAME[["b", "a"]].to_csv(new, index=False)
+    elif kind == "more":
+        FRAME.assign(text="remark", a_2=1.0).to_csv(new, index=False)
+    elif kind == "parquet":
+        FRAME.astype({"a": np.float64}).to_parquet(new)
+    else:
+        np.savez(new, X=X[:, ::-1], columns=list("edcba"))
+    expected = scores(run("predict", plain, whole))
+    np.testing.assert_allclose(scores(run("predict", plain, new))["score"], expected["score"])
+
+
+def test_missing_columns_are_named(plain, tmp_path):
+    new = tmp_path / "new.csv"
+    FRAME.rename(columns={"a": "A_"}).to_csv(new, index=False)
+    one = run("predict", plain, new)
+    assert one.exit_code == 3
+    assert "there is no column 'a'" in one.stderr
+    FRAME[["c", "d"]].to_csv(new, index=False)
+    two = run("predict", plain, new)
+    assert "lacks 2 of the 2 columns that the model uses: 'a', 'b'" in two.stderr
+
+
+def test_absent_columns_of_libsvm_are_zero(folder, tmp_path):
+    from sklearn.datasets import dump_svmlight_file
+
+    sparse = X * (np.abs(X) > 0.5)
+    table, new, model = tmp_path / "t.libsvm", tmp_path / "new.libsvm", tmp_path / "m.skops"
+    dump_svmlight_file(sparse, Y, str(table), zero_based=False)
+    result = run("fit", table, "-k", 2, "--alpha", 1, "--quick", "--out", model)
+    assert result.exit_code == 0, result.output
+    new.write_text("0 1:2.5\n0 9:1\n")
+    coef = SparseAUCClassifier(k=2).fit(sparse, Y)
+    rows = np.zeros((2, 5))
+    rows[0, 0] = 2.5
+    found = scores(run("predict", model, new))["score"]
+    np.testing.assert_allclose(found, coef.decision_function(rows), rtol=1e-9)
+
+
+def test_rows_that_lack_a_value(plain, imputing, tmp_path):
+    new = tmp_path / "new.csv"
+    frame = FRAME.copy()
+    frame.loc[4, "a"] = np.nan
+    frame.loc[6, "colour"] = None
+    frame.to_csv(new, index=False)
+    refused = run("predict", plain, new)
+    assert refused.exit_code == 3
+    assert "1 of 90 rows, the first is row 5" in refused.stderr
+    empty = scores(run("predict", plain, new, "--missing", "empty"))
+    assert np.flatnonzero(empty["score"].isna()).tolist() == [4]
+    assert np.flatnonzero(empty["prediction"].isna()).tolist() == [4]
+    assert scores(run("predict", imputing, new))["score"].notna().all()
+
+
+def test_text_where_numbers_belong(plain, tmp_path):
+    new = tmp_path / "new.csv"
+    frame = FRAME.astype({"a": object})
+    frame.loc[7, "a"] = "about 3"
+    frame.to_csv(new, index=False)
+    result = run("predict", plain, new)
+    assert result.exit_code == 3
+    assert "'a' must hold numbers, but is 'about 3' in row 8" in result.stderr
+
+
+def test_auc_where_the_outcome_is_there(plain, tmp_path):
+    new = tmp_path / "new.csv"
+    FRAME.to_csv(new, index=False)
+    content = json.loads(run("predict", plain, new, "--json").stdout)
+    assert content["auc"]["auc"] == auc(Y, content["scores"])
+    assert "AUC" in run("predict", plain, new).stderr
+    arrays = tmp_path / "new.npz"
+    np.savez(arrays, X=X, columns=list("abcde"), y=FRAME["y"].to_numpy(str))
+    assert json.loads(run("predict", plain, arrays, "--json").stdout)["auc"] == content["auc"]
+    FRAME.drop(columns="y").to_csv(new, index=False)
+    assert json.loads(run("predict", plain, new, "--json").stdout)["auc"] is None
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.parquet"])
+def test_files_of_scores(plain, tmp_path, name):
+    new, out = tmp_path / "new.csv", tmp_path / name
+    FRAME.assign(who=[f"w{i}" for i in range(N)]).to_csv(new, index=False)
+    result = run("predict", plain, new, "--out", out, "--ids", "who", "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+    if name.endswith("parquet"):
+        found = pd.read_parquet(out)
+    else:
+        found = pd.read_csv(out, sep="\t" if name.endswith("tsv") else ",")
+    assert list(found) == ["who", "score", "prediction"]
+    assert found["who"].tolist() == [f"w{i}" for i in range(N)]
+    again = run("predict", plain, new, "--out", out)
+    assert again.exit_code == 5
+    assert run("predict", plain, new, "--out", new, "--force").exit_code == 5
+
+
+def test_ids_are_remembered_from_the_fit(tmp_path):
+    frame = FRAME.drop(columns="colour").assign(who=[f"w{i}" for i in range(N)])
+    model = fitted(tmp_path, "m.skops", frame, "-k", 1, "--ids", "who")
+    assert scores(run("predict", model, tmp_path / "table.csv"))["who"][3] == "w3"
+    other = tmp_path / "other.csv"
+    frame.drop(columns="who").to_csv(other, index=False)
+    assert scores(run("predict", model, other))["row"][3] == 4
+
+
+def test_bad_models(tmp_path, plain):
+    new = tmp_path / "new.csv"
+    FRAME.to_csv(new, index=False)
+    cut = tmp_path / "cut.skops"
+    cut.write_bytes(plain.read_bytes()[:-100])
+    for model in (cut, new, tmp_path / "absent.skops"):
+        for arguments in (
+            ("predict", model, new, "--out", tmp_path / "s.csv"),
+            ("show", model),
+            ("export", model, "--to", "sql"),
+        ):
+            result = run(*arguments)
+            assert result.exit_code == 4, result.output
+            assert isinstance(result.exception, SystemExit)
+            assert result.stderr.startswith("Error: ")
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_scoring_needs_no_skops(plain, tmp_path, monkeypatch):
+    """Nothing in a model file is constructed in order to score."""
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    new = tmp_path / "new.csv"
+    FRAME.to_csv(new, index=False)
+    assert run("predict", plain, new).exit_code == 0
+    assert run("show", plain).exit_code == 0
+
+
+# --------------------------------------------------------------------------------- show and export
+
+
+def test_show(plain):
+    result = run("show", plain)
+    assert result.exit_code == 0
+    for part in ("'ill' against 'well'", "table.csv: 90 rows", "2 columns, ridge 1", "sha256"):
+        assert part in result.output
+    content = json.loads(run("show", plain, "--json").stdout)
+    assert [term["column"] for term in content["terms"]] == ["a", "b"]
+    assert content["summary"]["rows"] == 90
+
+
+def test_a_version_that_is_another_is_noted(plain, monkeypatch):
+    monkeypatch.setattr("sparseauc.__version__", "99.0")
+    result = run("show", plain)
+    assert result.exit_code == 0
+    assert "this is 99.0" in result.stderr
+
+
+def test_exports_score_as_predict_does(imputing, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    new = tmp_path / "new.csv"
+    frame = FRAME.copy()
+    frame.loc[::7, "a"] = np.nan
+    frame.loc[::6, "colour"] = None
+    frame.to_csv(new, index=False)
+    expected = scores(run("predict", imputing, new))["score"]
+    terms = json.loads(run("export", imputing, "--to", "json").stdout)["terms"]
+    used = sorted({term["column"] for term in terms})
+    assert "colour" in used
+
+    expression = run("export", imputing, "--to", "sql").stdout
+    with sqlite3.connect(":memory:") as connection:
+        frame.to_sql("t", connection, index=False)
+        found = pd.read_sql(f"SELECT {expression} AS score FROM t", connection)["score"]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+    graph = tmp_path / "m.onnx"
+    assert run("export", imputing, "--to", "onnx", "--out", graph).exit_code == 0
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    feed = {
+        name: (
+            frame[[name]].fillna("").to_numpy(object)
+            if name == "colour"
+            else frame[[name]].to_numpy(np.float64)
+        )
+        for name in used
+    }
+    np.testing.assert_allclose(session.run(["score"], feed)[0][:, 0], expected, atol=1e-6)
+
+
+def test_onnx_needs_a_file_and_outputs_are_safe(plain, tmp_path):
+    assert run("export", plain, "--to", "onnx").exit_code == 2
+    out = tmp_path / "m.sql"
+    assert run("export", plain, "--to", "sql", "--out", out).exit_code == 0
+    assert run("export", plain, "--to", "sql", "--out", out).exit_code == 5
+    assert run("export", plain, "--to", "prolog").exit_code == 2
+
+
+# ------------------------------------------------------------------------------------------ compare
+
+
+def test_compare(tmp_path):
+    table, out = tmp_path / "t.csv", tmp_path / "c.csv"
+    FRAME.drop(columns="colour").to_csv(table, index=False)
+    arguments = ("compare", table, "-t", "y", "--methods", "mean-difference, l1-logistic")
+    result = run(*arguments, "--folds", 2, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "l1-logistic" in result.stdout
+    assert all(len(line) <= 80 and "…" not in line for line in result.stdout.splitlines()[:6])
+    figures = pd.read_csv(out)
+    assert figures["method"].tolist() == ["mean-difference", "l1-logistic"]
+    assert (figures["low"] < figures["auc"]).all()
+    content = json.loads(run(*arguments, "--folds", 2, "--json").stdout)
+    assert content["methods"][1]["auc"] == pytest.approx(figures["auc"][1])
+    assert run("compare", table, "-t", "y", "--methods", "forest").exit_code == 2
+    assert run("compare", table, "-t", "nope").exit_code == 3
+
+
+# --------------------------------------------------------------------------------- crafted cards
+
+
+WRONG = [None, "text", -1, 1e308, [], {}, [None], {"a": 1}, "a\ud800", True, "\x1b[2J"]
+
+
+def paths(node, here=()):
+    """Every place in a card that something else could be put."""
+    if here:
+        yield here
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, value in items if isinstance(node, dict | list) else ():
+        if isinstance(value, dict | list):
+            yield from paths(value, (*here, key))
+        else:
+            yield (*here, key)
+
+
+def crafted(original, place, value):
+    """A model file with something else in its card, and the digest to match."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(original) as old, zipfile.ZipFile(buffer, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == CARD:
+                head = json.loads(content)
+                node = head["card"]
+                for key in place[:-1]:
+                    node = node[key]
+                node[place[-1]] = value
+                with contextlib.suppress(Exception):
+                    head["sha256"] = ScoreCard.from_dict(head["card"]).digest()
+                content = json.dumps(head)
+            new.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_crafted_cards_end_in_one_line(folder, tmp_path):
+    frame = FRAME.copy()
+    frame.loc[::4, "a"] = np.nan
+    frame.to_csv(folder / "table.csv", index=False)
+    model = folder / "whole.skops"
+    result = run(
+        "fit", folder / "table.csv", "-t", "y", "--positive", "ill", "--out", model, "--missing",
+        "mean", "--text", "one-hot", "--max-k", 3, "--permutations", 2,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    with zipfile.ZipFile(model) as archive:
+        places = list(paths(json.loads(archive.read(CARD))["card"]))
+    rng = np.random.default_rng(0)
+    path, out = tmp_path / "crafted.skops", tmp_path / "m.onnx"
+    tried = 0
+    others = [place for place in places if place[0] != "summary"]
+    summary = [place for place in places if place[0] == "summary"]
+    keys = [place for place in summary if len(place) == 2]
+    deeper = [summary[j] for j in rng.permutation(len(summary))[:30]]
+    for place in [*others[:: max(1, len(others) // 25)], *keys, *deeper]:
+        for value in [WRONG[j] for j in rng.choice(len(WRONG), 2, replace=False)]:
+            path.write_bytes(crafted(model, place, value))
+            for arguments in (
+                ("show", path),
+                ("predict", path, folder / "table.csv", "--missing", "empty"),
+                ("export", path, "--to", "sql"),
+            )[: 1 if place[0] == "summary" else 3]:
+                result = run(*arguments)
+                tried += 1
+                assert isinstance(result.exception, SystemExit | None), (place, value, arguments)
+                assert not {"\x1b"} & {*(result.stdout + result.stderr)} or arguments[0] == "export"
+                if result.exit_code:
+                    assert result.stderr.startswith("Error: "), (place, value)
+    assert tried > 150
+    assert not out.exists()

@@ -1,0 +1,123 @@
+"""From the thresholds of ``fit`` to the predictions and probabilities of ``predict``."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from typer.testing import CliRunner
+
+from sparseauc.operating_points import judge_threshold
+from sparseauc_app.cli import app
+from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.model_files import read_card
+from sparseauc_app.reading import Rules, read_source, training_table
+
+pytestmark = pytest.mark.slow
+
+RNG = np.random.default_rng(0)
+N = 400
+Y = np.arange(N) % 10 == 0
+X = RNG.normal(size=(N, 6)) + np.outer(Y, [1.5, 1.0, 0, 0, 0, 0])
+FRAME = pd.DataFrame(X, columns=list("abcdef")).assign(y=np.where(Y, "ill", "well"))
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("points")
+    FRAME.to_csv(folder / "t.csv", index=False)
+    for name, more in (("m.skops", ()), ("quick.skops", ("--quick",))):
+        result = run(
+            "fit", folder / "t.csv", "-t", "y", "--positive", "ill", "-k", 2, "--alpha", 1,
+            "--out", folder / name, *more,
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture(scope="module")
+def summary(folder):
+    table = training_table(read_source(folder / "t.csv"), Rules(target="y", positive="ill"))
+    return fit_table(table, FitSettings(k=2, alpha=1.0, stability_pairs=0))
+
+
+def test_out_of_fold_scores_are_on_the_scale_of_the_model(summary):
+    scores = summary.out_of_fold_scores
+    # The models of the folds are nearly that of all rows: so are the scores of a row.
+    slope, intercept = np.polyfit(scores, summary.training_scores, 1)
+    assert slope == pytest.approx(1, abs=0.1)
+    assert intercept == pytest.approx(0, abs=0.1 * scores.std())
+
+
+def test_points_are_those_of_out_of_fold_scores_and_on_the_card(folder, summary):
+    kept = read_card(folder / "m.skops").summary["operating_points"]
+    assert [point["name"] for point in kept] == [
+        "default", "Youden", "sensitivity 90 %", "sensitivity 95 %", "specificity 90 %",
+        "specificity 95 %",
+    ]  # fmt: skip
+    for point in kept:
+        expected = judge_threshold(
+            Y, summary.out_of_fold_scores, point["threshold"], point["name"]
+        ).as_dict()
+        assert point == expected
+
+
+def test_the_terminal_shows_them_within_80_characters(folder):
+    shown = run("show", folder / "m.skops").stdout.splitlines()
+    lines = [line for line in shown if line.startswith((" default", " Youden", " sens", " spec"))]
+    assert len(lines) == 6
+    assert all(len(line) <= 80 and "…" not in line for line in lines)
+    assert not any("Youden" in line for line in run("show", folder / "quick.skops").stdout)
+
+
+def test_predictions_at_another_threshold(folder):
+    model, table = folder / "m.skops", folder / "t.csv"
+    default, higher, sensitive = (
+        pd.read_csv(io.StringIO(run("predict", model, table, *more).stdout))
+        for more in ((), ("--threshold", 0.5), ("--sensitivity", 0.9))
+    )
+    np.testing.assert_array_equal(default["score"], sensitive["score"])
+    assert ((default["score"] > 0) == (default["prediction"] == "ill")).all()
+    assert ((higher["score"] > 0.5) == (higher["prediction"] == "ill")).all()
+    points = {p["name"]: p for p in read_card(model).summary["operating_points"]}
+    cut = points["sensitivity 90 %"]["threshold"]
+    assert ((sensitive["score"] > cut) == (sensitive["prediction"] == "ill")).all()
+
+
+def test_probabilities_are_platts(folder, summary):
+    found = pd.read_csv(
+        io.StringIO(run("predict", folder / "m.skops", folder / "t.csv", "--probabilities").stdout)
+    )
+    slope, intercept = (summary.classifier.calibration_[key] for key in ("slope", "intercept"))
+    np.testing.assert_allclose(found["probability"], expit(slope * found["score"] + intercept))
+    calibration = json.loads(run("show", folder / "m.skops", "--json").stdout)["calibration"]
+    assert calibration == summary.classifier.calibration_
+    assert calibration["n_positive"] == Y.sum()
+    # Platt's targets are close to 0 and 1, and so his map to an unpenalised regression.
+    scores = summary.out_of_fold_scores.reshape(-1, 1)
+    plain = LogisticRegression(C=1e9).fit(scores, Y)
+    assert slope == pytest.approx(plain.coef_[0, 0], rel=0.1)
+    # At the mean it agrees with how frequent positives are.
+    assert expit(slope * scores + intercept).mean() == pytest.approx(Y.mean(), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "says"),
+    [
+        ("m.skops", ("--threshold", 1, "--sensitivity", 0.9), "not both"),
+        ("m.skops", ("--sensitivity", 0.5), "sensitivity 90 %, sensitivity 95 %"),
+        ("quick.skops", ("--sensitivity", 0.9), "without nested cross-validation"),
+        ("quick.skops", ("--probabilities",), "fitted without cross-validation"),
+    ],
+)
+def test_what_is_not_known_is_refused(folder, model, arguments, says):
+    result = run("predict", folder / model, folder / "t.csv", *arguments, "--json")
+    assert result.exit_code == 2
+    assert says in json.loads(result.stdout)["error"]

@@ -1,0 +1,352 @@
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparseauc_app.reading import DataError, Rules, Source, training_table
+from sparseauc_app.reading.checks import leaking_columns, named_like_id
+
+RNG = np.random.default_rng(0)
+N = 40
+Y = np.arange(N) % 4 == 0
+BASE = {"a": RNG.normal(size=N), "b": RNG.normal(size=N), "y": np.where(Y, "yes", "no")}
+
+
+def table(columns=None, rules=None, drop=(), **extra):
+    content = {k: v for k, v in {**BASE, **(columns or {}), **extra}.items() if k not in drop}
+    source = Source("t.csv", pa.table(content))
+    return training_table(source, rules or Rules(target="y"))
+
+
+def with_gaps(values, *rows):
+    return [None if i in rows else v for i, v in enumerate(values)]
+
+
+# ------------------------------------------------------------------------------------- the outcome
+
+
+def test_two_classes():
+    ready = table()
+    assert (ready.positive, ready.negative, ready.target) == ("yes", "no", "y")
+    assert ready.y.tolist() == Y.astype(int).tolist()
+    assert ready.columns.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(ready.X, np.column_stack([BASE["a"], BASE["b"]]))
+    turned = table(rules=Rules(target="y", positive="no"))
+    assert (turned.positive, turned.y.tolist()) == ("no", (1 - ready.y).tolist())
+
+
+@pytest.mark.parametrize(
+    ("labels", "negative", "positive"),
+    [
+        (Y, "False", "True"),
+        (Y.astype(float), "0", "1"),
+        (np.where(Y, 10, 9), "9", "10"),  # in the order of numbers, not of their digits
+        (np.where(Y, 1, -1), "-1", "1"),
+        (np.where(Y, 0.5, 0.25), "0.25", "0.5"),
+        (pa.array(np.where(Y, "x", "a").tolist()).dictionary_encode(), "a", "x"),
+    ],
+)
+def test_labels_of_many_types(labels, negative, positive):
+    ready = table(y=labels)
+    assert (ready.negative, ready.positive) == (negative, positive)
+    assert ready.y.tolist() == Y.astype(int).tolist()
+
+
+@pytest.mark.parametrize("given", ["TRUE", "true", "True"])
+def test_positive_in_another_spelling(given):
+    assert table(y=Y, rules=Rules(target="y", positive=given)).positive == "True"
+    assert table(y=Y.astype(int), rules=Rules(target="y", positive="1.0")).positive == "1"
+
+
+def test_three_classes():
+    labels = np.array(["a", "b", "c", "a"] * 10)
+    with pytest.raises(DataError, match=r"3 classes: 'a' \(20 rows\).*--positive"):
+        table(y=labels)
+    ready = table(y=labels, rules=Rules(target="y", positive="b"))
+    assert (ready.positive, ready.negative) == ("b", "not b")
+    assert ready.y.tolist() == (labels == "b").astype(int).tolist()
+    with pytest.raises(DataError, match="no class 'd'; there are 'a'"):
+        table(y=labels, rules=Rules(target="y", positive="d"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        (["yes"] * N, "only one class: 'yes'"),
+        (RNG.normal(size=N), "looks like a measurement"),
+        ([None] * N, "only one class: no labels at all"),
+        (["yes"] + ["no"] * (N - 1), "1 rows of 'y' are 'yes'"),
+    ],
+)
+def test_outcomes_that_will_not_do(labels, says):
+    with pytest.raises(DataError, match=says):
+        table(y=labels)
+
+
+def test_target_named_wrong():
+    with pytest.raises(DataError, match=r"no column 'Y'; did you mean 'y'\?"):
+        table(rules=Rules(target="Y"))
+    with pytest.raises(DataError, match=r"which column is the outcome.*'a', 'b', 'y'"):
+        table(rules=Rules())
+
+
+def test_rows_without_outcome_are_left_out_and_said():
+    labels = with_gaps(BASE["y"].tolist(), 1, 2)
+    ready = table(y=labels)
+    assert ready.y.size == ready.X.shape[0] == N - 2
+    assert "2 rows have no 'y'" in ready.warnings[0]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".npy", "-header.txt"])
+def test_target_from_another_file(tmp_path, suffix):
+    path = tmp_path / f"labels{suffix}"
+    labels = Y.astype(int)
+    if suffix == ".npy":
+        np.save(path, labels)
+    elif suffix == ".csv":
+        path.write_text("id,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels)))
+    else:
+        head = "outcome\n" if suffix == "-header.txt" else ""
+        path.write_text(head + "\n".join(map(str, labels)))
+    source = Source("m.mtx", pa.table({}), matrix=RNG.normal(size=(N, 2)),
+                    matrix_columns=np.array(["1", "2"]))  # fmt: skip
+    rules = Rules(target="y" if suffix == ".csv" else None, target_file=path)
+    assert training_table(source, rules).y.tolist() == labels.tolist()
+    short = replace(source, matrix=source.matrix[:-3])
+    with pytest.raises(DataError, match=rf"(39|40) labels for the {N - 3} rows"):
+        training_table(short, rules)
+
+
+# ------------------------------------------------------------------------------------ text columns
+
+
+def test_text_is_refused_by_default_with_the_ways_out():
+    words = np.where(np.arange(N) % 2, "red", "blue")
+    names = [f"p{i}" for i in range(N)]
+    with pytest.raises(DataError) as caught:
+        table(colour=words, name=names)
+    message = str(caught.value)
+    for part in (
+        "'colour' (such as 'blue')",
+        "'name'",
+        "an identifier?",
+        "--text auto",
+        "--text drop",
+    ):
+        assert part in message
+
+
+def test_the_example_of_text_is_the_entry_that_is_no_number():
+    entries = [str(i / 7) for i in range(N)]
+    entries[5] = "abc"
+    with pytest.raises(DataError, match=r"'m' \(such as 'abc'\)"):
+        table(m=entries)
+
+
+def test_one_hot():
+    two = np.where(np.arange(N) % 2, "red", "blue").tolist()
+    three = np.array(["x", "y", "z", "x"] * 10).tolist()
+    ready = table(
+        colour=with_gaps(two, 3),
+        kind=three,
+        rules=Rules(target="y", text="one-hot", missing="mean"),
+    )
+    assert ready.columns.tolist() == ["a", "b", "colour=red", "kind=x", "kind=y", "kind=z"]
+    expected = np.array([float(word == "red") for word in two])
+    expected[3] = np.nan
+    np.testing.assert_array_equal(ready.X[:, 2], expected)
+    np.testing.assert_array_equal(ready.X[:, 5], [float(word == "z") for word in three])
+    assert ready.missing == {"colour": 1}
+
+
+def test_text_dropped_or_excluded():
+    words = ["w"] * N
+    dropped = table(word=words, rules=Rules(target="y", text="drop"))
+    assert dropped.columns.tolist() == ["a", "b"]
+    assert any("'word'" in note for note in dropped.notes)
+    assert table(word=words, rules=Rules(target="y", exclude=["word"])).columns.tolist() == [
+        "a",
+        "b",
+    ]
+    with pytest.raises(
+        DataError, match="--exclude: there is no column 'wurd'; did you mean 'word'"
+    ):
+        table(word=words, rules=Rules(target="y", exclude=["wurd"]))
+
+
+def test_text_of_many_levels_is_not_one_hot():
+    with pytest.raises(DataError, match=r"'name'.*more than 20"):
+        table(name=[f"p{i}" for i in range(N)], rules=Rules(target="y", text="one-hot"))
+
+
+def test_names_that_one_hot_would_give_twice():
+    words = np.array(["u", "v", "w", "u"] * 10)
+    with pytest.raises(DataError, match="two columns named 'k=u'"):
+        table({"k": words, "k=u": BASE["a"]}, rules=Rules(target="y", text="one-hot"))
+
+
+def test_types_that_are_numbers():
+    ready = table(
+        flag=Y,
+        whole=pa.array(np.arange(N), pa.int8()),
+        money=pa.array([None] * N, pa.decimal128(5, 2)).fill_null(0),
+        rules=Rules(target="y"),
+    )
+    np.testing.assert_array_equal(ready.X[:, 2], Y.astype(float))
+    assert ready.columns.tolist() == ["a", "b", "flag", "whole", "money"]
+
+
+def test_dates_and_lists_are_not_numbers():
+    dates = pa.array(np.arange(N), pa.int32()).cast(pa.date32())
+    lists = pa.array([[1, 2]] * N)
+    for column in (dates, lists):
+        with pytest.raises(DataError, match="not numeric: 'c'"):
+            table(c=column)
+
+
+def test_float32_stays():
+    ready = table(a=BASE["a"].astype(np.float32), b=BASE["b"].astype(np.float32))
+    assert ready.X.dtype == np.float32
+    assert table(a=BASE["a"].astype(np.float32)).X.dtype == np.float64
+
+
+def test_no_columns_left():
+    source = Source("t.csv", pa.table({"a b y": ["1 2 0", "3 4 1"] * 5}))
+    with pytest.raises(DataError, match=r"only one column, 'a b y'.*--delimiter"):
+        training_table(source, Rules(target="a b y"))
+
+
+# ----------------------------------------------------------------------------------- missing values
+
+
+def test_missing_values_are_refused_naming_the_worst():
+    with pytest.raises(DataError) as caught:
+        table(a=with_gaps(BASE["a"], 1), b=with_gaps(BASE["b"], 3, 4, 5))
+    assert "missing values in 'b' (3), 'a' (1)" in str(caught.value)
+    assert "--missing median" in str(caught.value)
+
+
+def test_missing_rows_and_columns_dropped():
+    gaps = {"a": with_gaps(BASE["a"], 1, 7)}
+    rows = table(gaps, rules=Rules(target="y", missing="drop-rows"))
+    keep = [i for i in range(N) if i not in (1, 7)]
+    np.testing.assert_array_equal(rows.X[:, 1], BASE["b"][keep])
+    assert rows.y.tolist() == Y[keep].astype(int).tolist()
+    columns = table(gaps, rules=Rules(target="y", missing="drop-columns"))
+    assert columns.columns.tolist() == ["b"]
+    assert rows.missing == columns.missing == {"a": 2}
+    assert columns.imputation is None
+
+
+@pytest.mark.parametrize("rule", ["median", "mean"])
+def test_values_to_impute_stay_missing_until_the_fit(rule):
+    ready = table(a=with_gaps(BASE["a"], 1), rules=Rules(target="y", missing=rule))
+    assert np.isnan(ready.X[1, 0])
+    assert np.count_nonzero(np.isnan(ready.X)) == 1
+    assert ready.imputation == rule
+
+
+def test_empty_columns_are_left_out():
+    assert table(nothing=pa.nulls(N)).columns.tolist() == ["a", "b"]
+    assert table(nothing=pa.array([None] * N, pa.float64())).columns.tolist() == ["a", "b"]
+
+
+def test_infinite_values_are_refused():
+    with pytest.raises(DataError, match="infinite values in 'a'"):
+        table(a=np.where(np.arange(N) == 3, np.inf, BASE["a"]))
+
+
+def test_every_row_missing():
+    gaps = {"a": with_gaps(BASE["a"], *range(0, N, 2)), "b": with_gaps(BASE["b"], *range(1, N, 2))}
+    with pytest.raises(DataError, match="every row has a missing value"):
+        table(gaps, rules=Rules(target="y", missing="drop-rows"))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["drop-rows", "drop-columns", "median"]))
+def test_sparse_as_dense(seed, missing):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 5)) * (rng.random((12, 5)) < 0.5)
+    X[rng.random((12, 5)) < 0.05] = np.nan
+    names = np.array(list("abcde"))
+    target = np.arange(12) % 2
+    outcomes = []
+    for matrix in (X, sp.csr_array(X)):
+        source = Source("m", pa.table({}), matrix=matrix, matrix_columns=names, target=target)
+        try:
+            ready = training_table(source, Rules(missing=missing, exclude=["b"]))
+        except DataError as error:
+            outcomes.append(str(error))
+        else:
+            dense = (ready.X.toarray() if sp.issparse(ready.X) else ready.X) + 0.0  # no −0
+            outcomes.append((dense.tobytes(), ready.columns.tolist(), ready.missing, ready.notes))
+    assert outcomes[0] == outcomes[1]
+
+
+# ------------------------------------------------------------------------------ groups, ids, leaks
+
+
+def test_groups_and_ids_are_no_columns():
+    ready = table(
+        patient=["p", "q"] * (N // 2), who=np.arange(N) + 100,
+        rules=Rules(target="y", groups="patient", ids="who"),
+    )  # fmt: skip
+    assert ready.columns.tolist() == ["a", "b"]
+    assert ready.groups.tolist() == [0, 1] * (N // 2)
+    with pytest.raises(DataError, match="--ids: there is no column 'whom'; did you mean 'who'"):
+        table(who=np.arange(N), rules=Rules(target="y", ids="whom"))
+    with pytest.raises(DataError, match="'patient' is missing in row 4"):
+        table(patient=with_gaps(["p"] * N, 3), rules=Rules(target="y", groups="patient"))
+
+
+def warned(**columns):
+    return " ".join(table(**columns).warnings)
+
+
+def test_ids_are_warned_of():
+    shuffled = RNG.permutation(N) + 1000
+    assert "'patient_id' looks like an id" in warned(patient_id=shuffled)
+    assert "'n' looks like an id" in warned(n=np.arange(N) + 5)  # counts the rows
+    assert "id" not in warned(cells=shuffled)  # distinct numbers, but no id by name
+    assert "id" not in warned(width_id=shuffled + 0.5)
+    assert "id" not in warned(site_id=np.arange(N) % 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_id"),
+    [("id", True), ("PatientID", True), ("patient_id", True), ("row number", True),
+     ("idle", False), ("width", False), ("sodium", False), ("key", True)],
+)  # fmt: skip
+def test_names_like_ids(name, is_id):
+    assert named_like_id(name) is is_id
+
+
+def test_leaks_are_warned_of():
+    assert "'code' (AUC 1.000) nearly separates" in warned(code=np.where(Y, 7.0, 3.0))
+    assert "'late' (AUC" in warned(late=-np.where(Y, 9.0, 0.0) + RNG.normal(size=N))
+    assert "separate" not in warned(good=np.where(Y, 1.0, 0.0) + RNG.normal(size=N))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_leaks_of_sparse_as_of_dense_and_as_of_a_loop(seed):
+    rng = np.random.default_rng(seed)
+    n, d = 60, 8
+    positive = rng.random(n) < rng.uniform(0.1, 0.9)
+    positive[:2] = [True, False]
+    strength = rng.choice([0.0, 1.0, 8.0], d)
+    X = strength * positive[:, None] + rng.normal(size=(n, d)) * rng.choice([0.0, 1.0], d)
+    X *= rng.random((n, d)) < rng.choice([0.5, 0.97, 1.0], d)
+    names = np.array([f"x{j}" for j in range(d)])
+    found = leaking_columns(X, positive, names)
+    assert found == leaking_columns(sp.csr_array(X), positive, names)
+    expected = []
+    for j in range(d):
+        pairs = [(a > b) + 0.5 * (a == b) for a in X[positive, j] for b in X[~positive, j]]
+        area = max(np.mean(pairs), 1 - np.mean(pairs))
+        spread = X[:, j].std() > 0
+        if area >= 0.99 or (spread and abs(np.corrcoef(X[:, j], positive)[0, 1]) >= 0.95):
+            expected.append(f"'x{j}' (AUC {area:.3f})")
+    assert found == expected

@@ -1,0 +1,531 @@
+"""The report on a table of one's own: its numbers against naive ones, its words, and its page."""
+
+import dataclasses
+import re
+from itertools import combinations
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from browser import check_page
+from scipy.special import logit
+from sklearn.metrics import roc_auc_score
+
+from sparseauc import SparseAUCClassifier
+from sparseauc.curves import (
+    calibration_bins,
+    cross_fitted_probabilities,
+    fit_logistic,
+    roc_band,
+)
+from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import fold_standard_error
+from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
+from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.reading import Input, Table
+from sparseauc_app.report import Code, Figure, Listing, build_model_report, write_report
+from sparseauc_app.report.drawing import readings
+from sparseauc_app.report.html import render
+from sparseauc_app.report.tables import columns
+
+pytestmark = pytest.mark.slow
+
+NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
+
+
+def make_table(n=160, d=12, r=0.3, mu=0.9, seed=0, **extra):
+    X, y = make_outbreak(n=n, d=d, k=3, mu=mu, r=r, random_state=seed)
+    inputs = tuple(Input(f"gene {j}") for j in range(d))
+    fields = {"target": "state", "negative": "well", "positive": "ill", "source": "t.csv"}
+    return Table(X, inputs, (y > 0).astype(np.int64), **{**fields, **extra})
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    return fit_table(make_table(), FitSettings(max_k=6, stability_pairs=5))
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    return fit_table(make_table(), FitSettings(k=3, alpha=1.0, stability_pairs=5, permutations=9))
+
+
+@pytest.fixture(scope="module")
+def tuned_report(tuned):
+    return build_model_report(tuned, {"command": "sparseauc fit t.csv"})
+
+
+@pytest.fixture(scope="module")
+def fixed_report(fixed):
+    return build_model_report(fixed)
+
+
+def element(report, name):
+    found = [e for s in report.sections for e in s.elements if getattr(e, "name", None) == name]
+    return found[0] if found else None
+
+
+def words(report):
+    """All text of a report."""
+    parts = [report.title, report.lead, *report.facts.values()]
+    for section in report.sections:
+        for one in section.elements:
+            parts.append(getattr(one, "text", "") or f"{one.title} {one.caption}")
+    return "\n".join(parts)
+
+
+# ------------------------------------------------------------------------------------- the numbers
+
+
+def test_the_head_states_the_result(fixed, fixed_report):
+    one, report = fixed.nested.interval, fixed_report
+    assert report.title == "3 columns that rank ill above well"
+    events = fixed.table.y.sum()
+    assert report.glance == {
+        "AUC (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})",
+        "Rows": "160",
+        "Events (ill)": f"{events} ({100 * events / 160:.0f} %)",
+        "Columns": "3 of 12",
+    }
+    assert report.lead == (
+        "In nested cross-validation, ill rows score above well rows in "
+        f"{100 * one.auc:.1f} % of pairs (95 % interval {100 * one.low:.1f} % to "
+        f"{100 * one.high:.1f} %)."
+    )
+
+
+def test_the_list_has_everything_about_each_column(fixed, fixed_report):
+    listing = element(fixed_report, "short-list")
+    shown = listing.frame
+    # The coefficient is next to the name: in sight at every width.
+    assert shown.columns[:2].tolist() == ["Column", "Coefficient"]
+    assert shown["Column"].tolist() == fixed.columns["column"].tolist()
+    assert shown["In ill"].tolist() == ["higher"] * 3
+    assert shown["Coefficient"].tolist() == fixed.columns["coefficient"].tolist()
+    assert shown["Per SD"].tolist() == fixed.columns["standardised"].tolist()
+    positive = fixed.table.y == 1
+    for name, area in zip(shown["Column"], shown["AUC alone"], strict=True):
+        values = fixed.table.X[:, int(name.split()[1])]
+        assert area == pytest.approx(roc_auc_score(positive, values))
+    frequency = 100 * fixed.columns["frequency"].to_numpy()
+    np.testing.assert_allclose(shown["Selection frequency, %"], frequency, atol=0.5)
+
+
+def test_a_score_by_hand_from_what_the_page_shows(fixed, fixed_report):
+    listing = element(fixed_report, "short-list")
+    intercept = float(re.search(r"Score = (\S+) \+", listing.caption).group(1).replace("−", "-"))
+    shown = {column.name: column.values for column in columns(listing)}
+    places = [int(name.split()[1]) for name in shown["Column"]]
+    coefficients = [float(text.replace("−", "-")) for text in shown["Coefficient"]]
+    by_hand = intercept + fixed.table.X[:, places] @ coefficients
+    np.testing.assert_allclose(by_hand, fixed.training_scores, atol=2e-3)
+
+
+def test_the_auc_and_its_optimism(tuned, tuned_report):
+    frame = element(tuned_report, "auc").frame.set_index("Estimated by")
+    nested = frame.loc["nested cross-validation"]
+    one = tuned.nested.interval
+    assert nested.tolist()[:3] == [one.auc, one.low, one.high]
+    folds = frame.loc["mean of its 5 folds", "AUC"]
+    assert folds == pytest.approx(tuned.nested.fold_aucs.mean())
+    search = frame.loc["cross-validation of k"]
+    assert search["AUC"] == tuned.classifier.best_score_
+    assert "best of 24" in search["Comment"]
+    training = frame.loc["training rows"]
+    assert training["AUC"] == tuned.training_auc.auc
+    # No interval for what is optimistic: it would lend it weight.
+    assert np.isnan(training["to"])
+
+
+def test_operating_points_are_those_of_the_summary(tuned, tuned_report):
+    frame = element(tuned_report, "operating-points").frame
+    assert frame["Score above"].tolist() == [one.threshold for one in tuned.operating_points]
+    for text, one in zip(frame["Sensitivity, %"], tuned.operating_points, strict=True):
+        rate = one.sensitivity
+        assert text == f"{100 * rate.value:.0f} ({100 * rate.low:.0f}–{100 * rate.high:.0f})"
+
+
+def test_the_folds_show_what_each_chose(tuned, tuned_report):
+    frame = element(tuned_report, "folds").frame
+    assert frame["AUC"].tolist() == tuned.nested.fold_aucs.tolist()
+    assert frame["Rows"].sum() == 160
+    assert frame["Events"].sum() == tuned.table.y.sum()
+    for size, names, chosen in zip(
+        frame["k"], frame["Columns chosen"], tuned.nested.fold_columns, strict=True
+    ):
+        assert names.split(", ") == [f"gene {j}" for j in chosen]
+        assert size == chosen.size
+    assert tuned.to_dict()["auc"]["fold_sizes"] == frame["k"].tolist()
+
+
+def test_baselines_are_judged_on_the_same_folds(fixed, fixed_report):
+    frame = element(fixed_report, "baselines").frame.set_index("Method")
+    assert frame.loc["this list", "AUC"] == fixed.nested.interval.auc
+    table, folds = fixed.table, fixed.nested.folds
+    scores = np.empty(table.y.size)
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        model = SparseAUCClassifier(k=1).fit(table.X[train], table.y[train])
+        fitted = model.decision_function(table.X[train])
+        high, low = (fitted[table.y[train] == label].mean() for label in (1, 0))
+        score = model.decision_function(table.X[test])
+        scores[test] = (score - (high + low) / 2) / (high - low)
+    alone = frame.loc["best single column"]
+    assert alone["AUC"] == pytest.approx(roc_auc_score(table.y, scores))
+    assert alone["Columns"] == 1
+    difference = fixed.nested.interval.auc - alone["AUC"]
+    assert alone["Difference"] == pytest.approx(difference, abs=6e-4)
+    assert "L1 logistic regression, C tuned" in frame.index
+    assert frame.loc["largest mean differences, as many columns", "Columns"] == 3
+
+
+def test_every_column_by_class_and_correlations(fixed, fixed_report):
+    report = fixed_report
+    panels = element(report, "by-class").panels
+    assert [panel.title for panel in panels] == fixed.columns["column"].tolist()
+    for panel in panels:
+        assert [series.label for series in panel.series] == ["well", "ill"]
+        for series in panel.series:
+            assert sum(series.y) == pytest.approx(100)
+    table = element(report, "correlations").frame.drop(columns="Column").to_numpy()
+    places = [int(name.split()[1]) for name in fixed.columns["column"]]
+    np.testing.assert_allclose(table, np.corrcoef(fixed.table.X[:, places].T))
+
+
+def test_columns_of_few_values_are_bars():
+    table = make_table()
+    X = table.X.copy()
+    X[:, 0] = np.where(X[:, 0] > 0, 2.0, -1.0)
+    summary = fit_table(
+        dataclasses.replace(table, X=X), FitSettings(k=12, alpha=1.0, stability_pairs=0)
+    )
+    panels = {
+        panel.title: panel for panel in element(build_model_report(summary), "by-class").panels
+    }
+    panel = panels["gene 0"]
+    assert panel.x_names == ["-1", "2"]
+    share = 100 * np.mean(X[summary.table.y == 1, 0] == 2)
+    assert panel.series[1].y == pytest.approx([100 - share, share])
+
+
+def test_one_number_for_one_thing(tuned, tuned_report):
+    """Report, display, summary and estimator agree."""
+    classifier, nested = tuned.classifier, tuned.nested
+    rows = tuned.auc_by_k()
+    display = AUCPathDisplay.from_estimator(classifier)
+    assert list(display.mean) == [row["auc"] for row in rows]
+    assert list(display.error) == [row["standard_error"] for row in rows]
+    at = int(np.argmax([row["auc"] for row in rows]))
+    splits = [classifier.cv_results_[f"split{i}_test_score"] for i in range(classifier.n_splits_)]
+    top = int(np.argmax(np.mean(splits, axis=0)))
+    error = fold_standard_error(np.array(splits)[:, top], classifier.n_repeats_)
+    assert rows[at]["standard_error"] == error
+    assert display.chosen_auc == classifier.best_score_
+
+    report = tuned_report
+    (drawn,) = element(report, "auc-by-k").panels
+    assert readings(drawn) == display.readings_
+    scores = np.asarray(tuned.out_of_fold_scores, np.float64)  # thresholds that predict takes
+    roc = ROCBandDisplay.from_predictions(tuned.table.y, scores)
+    fpr, low, high = roc_band(scores, tuned.table.y == 1)
+    np.testing.assert_array_equal([roc.band_fpr, roc.band_low, roc.band_high], [fpr, low, high])
+    drawn, _ = element(report, "roc").panels
+    assert readings(drawn) == roc.readings_
+    assert roc.auc == nested.interval.auc == tuned.to_dict()["auc"]["auc"]
+    assert roc.interval == (nested.interval.low, nested.interval.high)
+    assert f"{roc.auc:.3f}" in report.glance["AUC (95 % interval)"]
+
+
+def test_an_extreme_value_does_not_hide_the_calibration():
+    """Its probability is 1 to the last digit."""
+    y = (np.arange(200) % 3 == 0).astype(np.int64)
+    X = np.random.default_rng(0).normal(size=(200, 3)) + np.outer(y, [1.5, 0, 0])
+    X[0, 0] = 1e4
+    table = Table(X, tuple(map(Input, "abc")), y, "state", "well", "ill", source="t.csv")
+    summary = fit_table(table, FitSettings(k=1, alpha=1.0, stability_pairs=0))
+    caption = element(build_model_report(summary), "calibration").caption
+    assert re.search(r"intercept [+-][0-9.]+ ± [0-9.]+ ", caption)
+
+
+def test_calibration_tells_the_ends_of_its_intervals(tuned, tuned_report):
+    calibration, decision = element(tuned_report, "calibration").panels
+    positive = tuned.table.y == 1
+    p = cross_fitted_probabilities(tuned.nested.scores, positive, tuned.nested.folds)
+    bins = calibration_bins(p, positive)
+    observed = calibration.series[0]
+    assert observed.x == pytest.approx(100 * bins.predicted)
+    for text, low, high in zip(observed.text, bins.low, bins.high, strict=True):
+        assert f"95 % interval {100 * low:.0f} % to {100 * high:.0f} %" in text
+    slope, _ = fit_logistic(logit(p), positive)
+    caption = element(tuned_report, "calibration").caption
+    assert f"slope {slope:.2f}" in caption
+    everyone = decision.series[1]
+    assert everyone.y[0] == pytest.approx(positive.mean(), abs=0.01)
+
+
+def test_how_to_use_it(fixed, fixed_report):
+    report = fixed_report
+    (use,) = [section for section in report.sections if section.name == "use"]
+    code = {one.title: one.text for one in use.elements if isinstance(one, Code)}
+    assert set(code) == {"Formula", "SQL", "Command", "Python"}
+    frame = pd.DataFrame(fixed.table.X, columns=fixed.table.columns)  # noqa: F841
+    query = code["SQL"].replace("my_table", "frame")
+    scores = duckdb.sql(query).fetchnumpy()["score"]
+    np.testing.assert_allclose(scores, fixed.training_scores)
+
+
+def test_what_was_not_done_is_not_shown(fixed_report):
+    report = fixed_report
+    assert element(report, "auc-by-k") is None
+    quick = fit_table(make_table(), FitSettings(k=3, alpha=1.0, folds=0, stability_pairs=0))
+    report = build_model_report(quick)
+    assert [s.name for s in report.sections] == ["reliance", "columns", "ranking", "use", "method"]
+    figures = [e.name for s in report.sections for e in s.elements if isinstance(e, Figure)]
+    assert figures == ["by-class"]
+    assert "optimistic" in report.lead
+    assert "AUC on training rows (optimistic)" in report.glance
+    assert "`--quick`" in words(report)
+    assert "Selection frequency, %" not in element(report, "short-list").frame
+
+
+# --------------------------------------------------------------------------------------- the words
+
+
+def test_what_was_done_in_plain_words(tuned, tuned_report):
+    text = words(tuned_report)
+    y = tuned.table.y
+    for part in (
+        f"has 160 rows: {y.sum()} with state = ill (events) and {160 - y.sum()} with well",
+        "No value was missing",
+        "1 to 6 columns and 3 ridge penalties were compared by 5-fold cross-validated AUC",
+        "for each of 5 outer folds",
+        "split into halves 5 times",
+        "Platt scaling",
+        "sparseauc fit t.csv",
+    ):
+        assert part in text
+    logistic = tuned.classifier.coefficients_ == "logistic"
+    assert ("a logistic regression on the chosen columns" in text) == logistic
+    assert tuned_report.facts["seed"] == "0"
+
+
+def test_shuffled_outcomes_are_told(fixed, fixed_report):
+    text = words(fixed_report)
+    assert "The outcome was permuted 9 times" in text
+    assert f"{np.sum(fixed.permutation.null >= fixed.permutation.auc)} permutations reached" in text
+    assert f"p = {fixed.permutation.pvalue:.2g}" in text
+    assert f"({fixed.permutation.auc:.3f}, mean of folds)" in text
+
+
+def test_shuffled_outcomes_of_a_search_are_compared_by_its_score():
+    settings = FitSettings(k=3, folds=0, stability_pairs=0, permutations=4)
+    summary = fit_table(make_table(), settings)
+    text = words(build_model_report(summary))
+    assert summary.permutation.auc == pytest.approx(summary.classifier.best_score_, abs=0.02)
+    assert f"({summary.permutation.auc:.3f}, cross-validation of the search" in text
+
+
+def test_missing_values_are_told():
+    X = make_table().X.copy()
+    X[:60, 0] = np.nan
+    table = dataclasses.replace(
+        make_table(), X=X, missing={"gene 0": 60}, imputation="median", notes=("a thing was done",)
+    )
+    summary = fit_table(table, FitSettings(k=12, alpha=1.0, stability_pairs=0))
+    report = build_model_report(summary)
+    text = words(report)
+    assert "60 values were missing, in 1 column: gene 0 (60)." in text
+    assert "imputed by the median" in text
+    assert "Notes on the data: A thing was done." in text
+    assert "many missing values, which were imputed: 'gene 0' (38 %)" in text
+    assert element(report, "short-list").frame.set_index("Column")["Missing, %"]["gene 0"] == 37.5
+
+
+def test_nothing_to_be_cautious_about():
+    summary = fit_table(make_table(n=400, mu=1.2), FitSettings(k=3, alpha=1.0, stability_pairs=5))
+    assert summary.cautions == []
+    (note,) = build_model_report(summary).sections[0].elements
+    assert note.kind == "finding"
+    assert note.text.startswith("No check raised a caution")
+
+
+def test_noise_is_called_noise():
+    table = make_table(n=60, d=40, mu=0.0, r=0.4, seed=3)
+    summary = fit_table(table, FitSettings(k=8, alpha=0.1, stability_pairs=5, permutations=4))
+    report = build_model_report(summary)
+    (note,) = report.sections[0].elements
+    assert note.kind == "caution"
+    assert summary.nested.interval.low < 0.5
+    assert "do not show that the list ranks better than chance" in note.text
+    assert "permutation test is not significant" in note.text
+    assert "The AUC falls from" in note.text
+    assert "Fewer than half of the refits on half of the rows chose 'gene" in note.text
+    assert f"{min(table.y.sum(), 60 - table.y.sum())} rows are" in note.text
+    assert report.lead.endswith("Chance, which is 50 %, is not ruled out.")
+
+
+def test_replacements_and_other_lists(fixed, fixed_report):
+    table, model = fixed.table, SparseAUCClassifier(k=3, alpha=1.0)
+    X, folds = table.X, fixed.nested.folds
+    names = table.columns.tolist()
+
+    def judged(columns):
+        places = [names.index(name) for name in columns]
+        aucs = []
+        for fold in range(folds.max() + 1):
+            train, test = folds != fold, folds == fold
+            one = model.fit(X[train][:, places], table.y[train])
+            aucs.append(roc_auc_score(table.y[test], one.decision_function(X[test][:, places])))
+        return np.array(aucs)
+
+    own = fixed.columns["column"].tolist()
+    shown = element(fixed_report, "replacements").frame
+    assert len(shown) == 9
+    for row in shown.to_dict("records"):
+        before, after = judged(own), judged([*(set(own) - {row["Column"]}), row["Replacement"]])
+        assert row["AUC"] == pytest.approx(after.mean())
+        assert row["Change"] == pytest.approx((after - before).mean())
+        assert row["± SE"] == pytest.approx((after - before).std(ddof=1) / np.sqrt(5))
+
+    def loss(columns):
+        Z = X[:, columns]
+        Z = Z / Z.std(axis=0)
+        pairs = (Z[table.y == 1][:, None] - Z[table.y == 0]).reshape(-1, len(columns))
+        H, delta = pairs.T @ pairs / len(pairs), -pairs.mean(axis=0)
+        return 1 - delta @ np.linalg.solve(H + np.eye(len(columns)), delta)
+
+    losses = {names_: loss(list(names_)) for names_ in combinations(range(12), 3)}
+    least = min(losses.values())
+    near = {places for places, value in losses.items() if 1 - value >= 0.98 * (1 - least)}
+    found = fixed.alternatives.near_equal
+    assert found.complete
+    assert {tuple(names.index(name) for name in one) for one in found.lists} == near
+    about = fixed.to_dict()["alternatives"]
+    assert about["lists_found"] == len(near)
+    assert len(about["in_all"]) == len(set.intersection(*map(set, near)))
+    told = f"{len(near)} lists" if len(near) > 1 else "No other list of the same length"
+    assert told in words(fixed_report)
+
+
+def test_other_lists_are_named_by_what_differs():
+    table = make_table(d=20, mu=0.15)
+    summary = fit_table(table, FitSettings(k=4, alpha=10.0, stability_pairs=0))
+    report = build_model_report(summary)
+    shown, found = element(report, "other-lists").frame, summary.alternatives
+    own = set(summary.columns["column"])
+    assert len(shown) == min(10, len(found.near_equal.lists)) > 2
+    assert shown["Without"][0] == shown["Instead"][0] == "–"
+    for row, names in zip(shown.to_dict("records")[1:], found.lists["columns"][1:], strict=True):
+        without, instead = (set(row[key].split(", ")) for key in ("Without", "Instead"))
+        assert own - without | instead == set(names)
+    assert "There are no others." in words(report)
+    np.testing.assert_allclose(shown["Gain"].max(), 100)
+    assert shown["Gain"].min() >= 98 - 1e-6
+
+
+def test_a_level_is_no_replacement_for_another():
+    table = make_table()
+    inputs = tuple(Input(f"gene {j // 4}", level=str(j % 4)) for j in range(12))
+    summary = fit_table(dataclasses.replace(table, inputs=inputs), FitSettings(k=3, alpha=1.0))
+    found = summary.alternatives.replacements
+    assert len(found) == 9
+    assert (found["column"].str[:6] != found["replacement"].str[:6]).all()
+
+
+def test_nothing_to_exchange():
+    summary = fit_table(make_table(d=3), FitSettings(k=3, alpha=1.0, stability_pairs=0))
+    assert summary.alternatives is None
+    assert element(build_model_report(summary), "replacements") is None
+
+
+def test_same_columns_ends_of_the_grid_and_warnings():
+    table = make_table(mu=1.0)
+    X = table.X.copy()
+    X[:, 7] = 3 * X[:, 0] + 1
+    table = dataclasses.replace(table, X=X, warnings=("'gene 4' looks like an id",))
+    summary = fit_table(table, FitSettings(max_k=2, alpha=1.0, stability_pairs=0))
+    (note,) = build_model_report(summary).sections[0].elements
+    assert "'gene 4' looks like an id." in note.text
+    assert "2, is the largest tried" in note.text
+    chosen = {f"gene {j}" for j in np.flatnonzero(summary.classifier.coef_[0])}
+    told = "differ only in scale: 'gene 0' and 'gene 7'" in note.text
+    assert told == bool(chosen & {"gene 0", "gene 7"})
+
+
+def test_folds_that_disagree_with_all_rows_together(fixed):
+    nested = dataclasses.replace(fixed.nested, fold_aucs=np.full(5, 0.5))
+    told = dataclasses.replace(fixed, nested=nested).cautions
+    assert any("Report the mean within folds" in text for text in told)
+
+
+def test_a_column_against_its_own_direction():
+    rng = np.random.default_rng(0)
+    y = (np.arange(300) % 2).astype(np.int64)
+    noise = rng.normal(size=300)
+    X = np.c_[y + noise, noise + 0.2 * y + 0.05 * rng.normal(size=300), rng.normal(size=300)]
+    inputs = tuple(Input(name) for name in ("signal", "helper", "other"))
+    table = Table(X, inputs, y, "state", "well", "ill")
+    report = build_model_report(fit_table(table, FitSettings(k=2, alpha=0.01, stability_pairs=2)))
+    assert "single-column association for 'helper'" in element(report, "short-list").caption
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "shown"),
+    [("ill", "well", "In ill"), ("1", "0", "In state=1"), ("yes", "no", "In state=yes"),
+     ("2", "not 2", "In state=2")],
+)  # fmt: skip
+def test_labels_that_say_nothing_by_themselves(fixed, positive, negative, shown):
+    table = dataclasses.replace(fixed.table, positive=positive, negative=negative)
+    report = build_model_report(dataclasses.replace(fixed, table=table))
+    assert shown in element(report, "short-list").frame.columns
+    if negative.startswith("not"):
+        assert "not state=2" in words(report)
+
+
+def test_same_summary_same_page(fixed, fixed_report):
+    assert render(build_model_report(fixed)) == render(fixed_report)
+
+
+# ------------------------------------------------------------------------------------ in a browser
+
+
+def ten_positives():
+    table = make_table(n=60, r=10 / 60)
+    assert table.y.sum() == 10
+    return fit_table(table, FitSettings(k=4, alpha=1.0, stability_pairs=3))
+
+
+def groups_without_stability():
+    """And names that a page must not stumble over."""
+    table = dataclasses.replace(
+        make_table(groups=np.arange(160) // 2),
+        inputs=tuple(Input(f"{NASTY} {j}") for j in range(12)),
+        target=NASTY, positive=f"a{NASTY}", negative="not <ill> & `x`", source=NASTY,
+        missing={NASTY: 3}, notes=(NASTY,), warnings=(NASTY,),
+    )  # fmt: skip
+    return fit_table(table, FitSettings(k=2, stability_pairs=0))
+
+
+@pytest.mark.parametrize(
+    ("make", "figures", "says"),
+    [
+        ("tuned_report", 5, "1 to 6 columns and 3 ridge penalties"),
+        (ten_positives, 4, "Only 10 rows are 'ill'"),
+        (groups_without_stability, 4, "Rows come in 80 groups"),
+    ],
+)
+def test_page_in_a_browser(make, figures, says, request, open_page, tmp_path):
+    report = build_model_report(make()) if callable(make) else request.getfixturevalue(make)
+    shown = [e for s in report.sections for e in s.elements]
+    assert sum(isinstance(e, Figure) for e in shown) == figures
+    assert sum(isinstance(e, Listing) for e in shown) >= 4
+    assert says in words(report)
+    path = write_report(report, tmp_path, static=False)[0]
+    assert path.stat().st_size < 1_500_000
+    check_page(open_page, path, tmp_path)
+    for width in (400, 800, 1200, 1600):
+        page = open_page(path, width=width).page
+        cell = page.locator("#short-list tbody tr:first-child td").first.bounding_box()
+        box = page.locator("#short-list .scroll").bounding_box()
+        assert cell["x"] + cell["width"] <= box["x"] + box["width"] + 1  # the coefficient

@@ -1,0 +1,33 @@
+"""The terminal, JSON and the report say the same things against a result."""
+
+import dataclasses
+
+import numpy as np
+
+from sparseauc.datasets import make_outbreak
+from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.reading import Input, Table
+from sparseauc_app.report import build_model_report
+
+
+def noise(n=60, d=40):
+    X, y = make_outbreak(n=n, d=d, k=3, mu=0.0, r=0.4, random_state=3)
+    inputs = tuple(Input(f"gene {j}") for j in range(d))
+    return Table(X, inputs, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
+
+
+def test_noise_is_warned_of_everywhere():
+    summary = fit_table(noise(), FitSettings(k=8, alpha=0.1, stability_pairs=5))
+    told = summary.cautions
+    assert "do not show that the list ranks better than chance" in told[0]
+    assert summary.to_dict()["warnings"] == told
+    assert summary.card().summary["warnings"] == told
+    (note,) = build_model_report(summary).sections[0].elements
+    assert note.text.split("\n\n") == told
+
+
+def test_what_was_raised_is_among_them():
+    table = dataclasses.replace(noise(), warnings=("'gene 4' looks like an id",))
+    summary = fit_table(table, FitSettings(k=40, alpha=1.0, folds=0, stability_pairs=0))
+    assert "'gene 4' looks like an id." in summary.cautions
+    assert summary.cautions[0].startswith("Nested cross-validation was skipped (`--quick`).")

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import auc, delong_test
+from sparseauc_app import comparison
+from sparseauc_app.comparison import compare_methods
+from sparseauc_app.methods import METHODS, l1_logistic
+from sparseauc_app.reading import DataError, Input, Table
+
+pytestmark = pytest.mark.slow
+
+X, labels = make_outbreak(n=90, d=6, k=2, mu=1.5, r=0.3, random_state=0)
+Y = (labels > 0).astype(np.int64)
+
+
+def table(X=X, **extra):
+    inputs = tuple(Input(f"x{j}") for j in range(X.shape[1]))
+    return Table(X, inputs, Y, "ill", "no", "yes", **extra)
+
+
+def test_every_method_runs_and_ranks_better_than_chance():
+    results = compare_methods(table(), folds=2)
+    assert [one.method for one in results] == list(METHODS)
+    for one in results:
+        assert 0.5 < one.low < one.auc < one.high <= 1, one
+        assert 1 <= one.columns <= 6
+        assert one.scores.shape == (1, 90)
+        assert np.isfinite(one.scores).all()
+    assert results[0].difference is None
+
+
+def test_a_peer_against_scikit_learn_by_hand():
+    (found,) = compare_methods(table(), ["l1-logistic"], folds=3, seed=4)
+    scores = np.empty(Y.size)
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=4).split(X, Y):
+        search = GridSearchCV(
+            make_pipeline(StandardScaler(), l1_logistic()),
+            {"logisticregression__C": np.logspace(-2, 2, 12)},
+            scoring="roc_auc",
+            cv=StratifiedKFold(5, shuffle=True, random_state=1004),
+        ).fit(X[train], Y[train])
+        fitted = search.decision_function(X[train])
+        means = fitted[Y[train] == 1].mean(), fitted[Y[train] == 0].mean()
+        scores[test] = (search.decision_function(X[test]) - np.mean(means)) / (means[0] - means[1])
+    np.testing.assert_allclose(found.scores[0], scores, rtol=1e-9, atol=1e-12)
+    assert found.auc == auc(Y, scores)
+
+
+def test_a_narrow_table_leaves_a_peer_its_whole_grid(monkeypatch):
+    """Six columns limit k, and no other parameter."""
+    grids = []
+
+    def spy(grid):
+        grids.append(grid)
+        return ParameterGrid(grid)
+
+    monkeypatch.setattr(comparison, "ParameterGrid", spy)
+    compare_methods(table(), ["l2-logistic", "mean-difference"], folds=2)
+    assert max(grids[0]["C"]) == 100
+    assert max(grids[-1]["k"]) == 5
+
+
+def test_repeats_and_paired_differences():
+    first, second = compare_methods(table(), ["mean-difference", "sparse-auc"], repeats=2, folds=3)
+    assert first.auc == np.mean([auc(Y, row) for row in first.scores])
+    paired = delong_test(Y, second.scores[0], first.scores[0])
+    assert (second.difference, second.pvalue) == (paired.difference, paired.pvalue)
+    assert not np.array_equal(first.scores[0], first.scores[1])
+
+
+@pytest.mark.parametrize("kind", ["sparse", "gaps", "groups"])
+def test_sparse_missing_and_grouped(kind):
+    gaps = X.copy()
+    gaps[::9, 0] = np.nan
+    ready = {
+        "sparse": table(sp.csr_array(X)),
+        "gaps": table(gaps, imputation="mean"),
+        "groups": table(groups=np.arange(Y.size) // 2),
+    }[kind]
+    for one in compare_methods(ready, ["sparse-auc-1se", "l1-logistic", "sht-auc"], folds=2):
+        assert one.auc > 0.7
+
+
+def test_unknown_method_and_too_few_rows():
+    with pytest.raises(DataError, match="unknown method 'forest'"):
+        compare_methods(table(), ["forest"])
+    one = Table(X[:5], table().inputs, np.array([1, 0, 0, 0, 0]), "ill", "no", "yes")
+    with pytest.raises(DataError, match="at least 4"):
+        compare_methods(one, ["sparse-auc"])

@@ -1,0 +1,280 @@
+import json
+import math
+import re
+import sqlite3
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparseauc_app.export import to_json, to_onnx, to_sql
+from sparseauc_app.scorecard import Calibration, ScoreCard, Term
+
+duckdb = pytest.importorskip("duckdb")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+# What makes trouble in SQL and elsewhere: quotes, comments, placeholders, other alphabets.
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]),
+    min_size=1,
+    max_size=12,
+)
+WEIGHTS = st.floats(-1e6, 1e6).filter(lambda x: x != 0)
+
+
+def card(terms, intercept=-0.25):
+    return ScoreCard(tuple(terms), intercept, "no", "yes", "ill", tuple(t.name for t in terms))
+
+
+def naive(card, rows):
+    """Scores by the words of the JSON score card; None where a value is missing."""
+    scores = []
+    for row in rows:
+        total = card.intercept
+        for term in card.terms:
+            value = row[term.column]
+            if value is not None and term.level is not None:
+                value = float(value == term.level)
+            if value is not None and term.above is not None:
+                value = float(value > term.above)
+            if value is not None and term.low is not None:
+                value = min(max(value, term.low), term.high)
+            if value is None:
+                value = term.fill
+            total = None if value is None or total is None else total + term.coefficient * value
+        scores.append(total)
+    return scores
+
+
+@st.composite
+def cards_and_rows(draw, names=NAMES):
+    # SQL does not tell names apart by case.
+    columns = draw(st.lists(names, min_size=1, max_size=5, unique_by=str.casefold))
+    terms, kinds = [], {}
+    for column in columns:
+        kinds[column] = draw(st.sampled_from(["number", "text"]))
+        levels = [None]
+        if kinds[column] == "text":
+            levels = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+        for level in levels:
+            fill = draw(st.none() | st.floats(-10, 10))
+            cut = st.floats(-100, 100) if kinds[column] == "number" else st.none()
+            for above in draw(st.lists(st.none() | cut, min_size=1, max_size=2, unique=True)):
+                ends = (None, None)
+                if kinds[column] == "number" and above is None:
+                    ends = draw(st.just(ends) | st.tuples(st.floats(-100, 0), st.floats(0, 100)))
+                terms.append(Term(column, level, draw(WEIGHTS), fill, above, *ends))
+    rows = draw(
+        st.lists(
+            st.fixed_dictionaries(
+                {
+                    column: st.none()
+                    | (
+                        st.floats(-1e6, 1e6)
+                        | st.sampled_from([t.above or 0.0 for t in terms if t.column == column])
+                        if kind == "number"
+                        else st.sampled_from([t.level for t in terms if t.column == column]) | names
+                    )
+                    for column, kind in kinds.items()
+                }
+            ),
+            min_size=1,
+            max_size=6,
+        )
+    )
+    return card(terms, draw(WEIGHTS)), kinds, rows
+
+
+def assert_scores(found, expected):
+    assert [score is None for score in found] == [score is None for score in expected]
+    for one, other in zip(found, expected, strict=True):
+        if other is not None:
+            assert one == pytest.approx(other, rel=1e-9, abs=1e-6)
+
+
+# ---------------------------------------------------------------------------------------------- SQL
+
+
+def in_database(connection, card, kinds, rows):
+    quoted = ['"' + name.replace('"', '""') + '"' for name in kinds]
+    types = ["DOUBLE PRECISION" if kind == "number" else "VARCHAR" for kind in kinds.values()]
+    declared = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, types, strict=True))
+    connection.execute(f"CREATE TABLE t (place INTEGER, {declared})")
+    marks = ", ".join("?" * (1 + len(kinds)))
+    for place, row in enumerate(rows):
+        connection.execute(f"INSERT INTO t VALUES ({marks})", [place, *(row[c] for c in kinds)])
+    query = f"SELECT {to_sql(card)} AS score FROM t ORDER BY place"
+    return [score for (score,) in connection.execute(query).fetchall()]
+
+
+@given(cards_and_rows())
+def test_sql_in_sqlite(drawn):
+    card, kinds, rows = drawn
+    if "place" in {name.casefold() for name in kinds}:
+        return
+    with sqlite3.connect(":memory:") as connection:
+        assert_scores(in_database(connection, card, kinds, rows), naive(card, rows))
+
+
+@settings(max_examples=40)
+@given(cards_and_rows())
+def test_sql_in_duckdb(drawn):
+    card, kinds, rows = drawn
+    if "place" in {name.casefold() for name in kinds}:
+        return
+    with duckdb.connect() as connection:
+        assert_scores(in_database(connection, card, kinds, rows), naive(card, rows))
+
+
+def test_sql_of_whole_numbers_and_booleans_in_duckdb():
+    terms = [Term("whole", None, 1 / 3), Term("flag", None, -2.5), Term("money", None, 1e-7)]
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT 7::TINYINT AS whole, true AS flag, "
+                           "123456.78::DECIMAL(18, 2) AS money")  # fmt: skip
+        ((score,),) = connection.execute(f"SELECT {to_sql(card(terms))} FROM t").fetchall()
+    assert score == pytest.approx(-0.25 + 7 / 3 - 2.5 + 123456.78e-7, rel=1e-14)
+
+
+def test_sql_keeps_every_digit():
+    terms = [Term("x", None, 0.1 + 0.2), Term("z", None, 5e-324), Term("w", None, 1.7e308)]
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1.0 AS x, 0.0 AS z, 0.0 AS w")
+        ((score,),) = connection.execute(f"SELECT {to_sql(card(terms, 0.0))} FROM t").fetchall()
+    assert score == 0.1 + 0.2
+
+
+def test_sql_refuses_what_it_cannot_write():
+    with pytest.raises(ValueError, match="zero character"):
+        to_sql(card([Term("a\0b", None, 1.0)]))
+    with pytest.raises(ValueError, match="inf"):
+        to_sql(card([Term("a", None, float("inf"))]))
+
+
+# --------------------------------------------------------------------------------------------- ONNX
+
+
+def by_onnx(card, kinds, rows):
+    session = onnxruntime.InferenceSession(to_onnx(card), providers=["CPUExecutionProvider"])
+    feed = {}
+    for column, kind in kinds.items():
+        values = [row[column] for row in rows]
+        if kind == "number":
+            filled = [np.nan if value is None else value for value in values]
+            feed[column] = np.array(filled, np.float64)[:, None]
+        else:
+            feed[column] = np.array([value or "" for value in values], object)[:, None]
+    assert [one.name for one in session.get_inputs()] == list(kinds)
+    score, label = session.run(None, feed)
+    assert score.shape == label.shape == (len(rows), 1)
+    found = [None if np.isnan(value) else float(value) for value in score[:, 0]]
+    expected = ["" if value is None else ("yes" if value > 0 else "no") for value in found]
+    assert label[:, 0].tolist() == expected
+    return found
+
+
+@settings(max_examples=60)
+@given(cards_and_rows())
+def test_onnx_scores_as_the_card_does(drawn):
+    card, kinds, rows = drawn
+    assert_scores(by_onnx(card, kinds, rows), naive(card, rows))
+
+
+def test_onnx_of_columns_called_as_its_parts_are():
+    names = ["score", "label", "label_", "value 3", "constant 4", "text 5", ""]
+    terms = [Term(name, None, j + 1.0) for j, name in enumerate(names[:-1])]
+    row = {term.column: float(j) for j, term in enumerate(terms)}
+    kinds = dict.fromkeys(row, "number")
+    assert_scores(by_onnx(card(terms), kinds, [row]), naive(card(terms), [row]))
+
+
+def test_onnx_where_the_empty_text_is_a_level():
+    terms = [Term("c", "", 2.0), Term("c", "x", 3.0)]
+    rows = [{"c": ""}, {"c": "x"}, {"c": "y"}]
+    assert by_onnx(card(terms), {"c": "text"}, rows) == [1.75, 2.75, -0.25]
+
+
+def test_onnx_of_no_columns():
+    with pytest.raises(ValueError, match="uses no columns"):
+        to_onnx(card([]))
+
+
+# --------------------------------------------------------------------------------------------- JSON
+
+
+@settings(max_examples=40)
+@given(cards_and_rows())
+def test_json_says_all_that_scoring_needs(drawn):
+    original, _, rows = drawn
+    content = json.loads(to_json(original))
+    terms = [Term(**term) for term in content["terms"]]
+    again = ScoreCard(tuple(terms), content["intercept"], content["negative"],
+                      content["positive"], content["target"], ())  # fmt: skip
+    assert naive(again, rows) == naive(original, rows)
+    assert "coefficient * value" in content["how"]
+
+
+# ------------------------------------------------------------------------------------ probabilities
+
+
+CALIBRATED = replace(
+    card([Term("x", None, 0.7, fill=0.25)]), calibration=Calibration(1.3, -2.1, 40, 160)
+)
+VALUES = [-900.0, -1.5, 0.0, 2.0, 1200.0]
+
+
+def naive_probabilities(values):
+    found = []
+    for value in values:
+        exponent = 1.3 * (-0.25 + 0.7 * value) - 2.1
+        small = math.exp(-abs(exponent))
+        found.append(1 / (1 + small) if exponent > 0 else small / (1 + small))
+    return found
+
+
+def test_the_card_makes_probabilities_of_scores():
+    scores = CALIBRATED.scores(np.array(VALUES)[:, None])
+    assert CALIBRATED.probabilities(scores) == pytest.approx(naive_probabilities(VALUES), rel=1e-13)
+    assert np.isnan(CALIBRATED.probabilities(np.array([np.nan]))).all()
+    with pytest.raises(ValueError, match="no probabilities"):
+        card([Term("x", None, 1.0)]).probabilities(scores)
+
+
+def test_a_card_keeps_its_calibration():
+    content = json.loads(json.dumps(CALIBRATED.as_dict()))
+    assert ScoreCard.from_dict(content) == CALIBRATED
+    assert "calibration" not in card([Term("x", None, 1.0)]).as_dict()
+    assert CALIBRATED.digest() != replace(CALIBRATED, calibration=None).digest()
+    content["calibration"]["slope"] = None
+    with pytest.raises(ValueError, match="finite number"):
+        ScoreCard.from_dict(content)
+
+
+@pytest.mark.parametrize("connect", [duckdb.connect, lambda: sqlite3.connect(":memory:")])
+def test_sql_says_how_a_score_becomes_a_probability(connect):
+    text = to_sql(CALIBRATED)
+    (formula,) = re.findall("^-- Probability: (.*)$", text, flags=re.MULTILINE)
+    connection = connect()
+    connection.execute("CREATE TABLE t (x DOUBLE PRECISION)")
+    for value in VALUES[1:-1]:
+        connection.execute("INSERT INTO t VALUES (?)", [value])
+    query = f"SELECT {formula} FROM (SELECT {text} AS score FROM t) AS scored ORDER BY score"
+    found = [probability for (probability,) in connection.execute(query).fetchall()]
+    connection.close()
+    assert found == pytest.approx(naive_probabilities(VALUES[1:-1]), rel=1e-12)
+
+
+def test_onnx_gives_probabilities():
+    session = onnxruntime.InferenceSession(to_onnx(CALIBRATED), providers=["CPUExecutionProvider"])
+    feed = {"x": np.array([*VALUES, np.nan])[:, None]}
+    assert [one.name for one in session.get_outputs()] == ["score", "label", "probability"]
+    (found,) = session.run(["probability"], feed)
+    assert found[:, 0] == pytest.approx(naive_probabilities([*VALUES, 0.25]), rel=1e-12)
+
+
+def test_json_says_how_a_score_becomes_a_probability():
+    content = json.loads(to_json(CALIBRATED))
+    assert Calibration(**content["calibration"]) == CALIBRATED.calibration
+    assert "slope * score + intercept" in content["how"]
+    assert json.loads(to_json(card([Term("x", None, 1.0)])))["calibration"] is None

@@ -1,0 +1,213 @@
+import json
+
+import numpy as np
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold
+
+from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import auc
+from sparseauc_app import fitting
+from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.reading import DataError, Input, Table
+
+pytestmark = pytest.mark.slow
+
+X, labels = make_outbreak(n=150, d=15, k=3, mu=0.9, r=0.3, random_state=0)
+Y = (labels > 0).astype(np.int64)
+
+
+def table(X=X, **extra):
+    inputs = tuple(Input(f"x{j}") for j in range(X.shape[1]))
+    return Table(X, inputs, Y, "ill", "no", "yes", source="t.csv", **extra)
+
+
+QUICK = FitSettings(k=3, alpha=1.0, stability_pairs=4)
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    return fit_table(table(), FitSettings(max_k=6, stability_pairs=4))
+
+
+def test_the_model_is_the_estimators(tuned):
+    expected = SparseAUCClassifierCV(ks=range(1, 7)).fit(X, Y)
+    np.testing.assert_array_equal(tuned.classifier.coef_, expected.coef_)
+    assert (tuned.k, tuned.alpha) == (expected.k_, expected.alpha_)
+    np.testing.assert_array_equal(tuned.training_scores, expected.decision_function(X))
+    assert tuned.training_auc.auc == auc(Y, tuned.training_scores)
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        (FitSettings(k=2, alpha=3.0), SparseAUCClassifier),
+        (FitSettings(k=2), SparseAUCClassifierCV),
+        (FitSettings(alpha=3.0, max_k=4), SparseAUCClassifierCV),
+    ],
+)
+def test_what_is_given_is_not_tuned(settings, kind):
+    settings = FitSettings(**{**vars(settings), "folds": 0, "stability_pairs": 0})
+    summary = fit_table(table(), settings)
+    assert type(summary.classifier) is kind
+    assert summary.k == 2 or settings.k is None
+    assert summary.alpha == 3.0 or settings.alpha is None
+    assert (summary.nested, summary.stability) == (None, None)
+
+
+def test_honest_scores_against_a_loop():
+    summary = fit_table(table(), QUICK)
+    expected, folds = np.empty(Y.size), np.empty(Y.size, int)
+    for number, (train, test) in enumerate(
+        StratifiedKFold(5, shuffle=True, random_state=0).split(X, Y)
+    ):
+        model = SparseAUCClassifier(k=3, alpha=1.0).fit(X[train], Y[train])
+        fitted = model.decision_function(X[train])
+        high, low = fitted[Y[train] == 1].mean(), fitted[Y[train] == 0].mean()
+        expected[test] = (model.decision_function(X[test]) - (high + low) / 2) / (high - low)
+        folds[test] = number
+    np.testing.assert_allclose(summary.nested.scores, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(summary.nested.folds, folds)
+    assert summary.nested.interval.auc == auc(Y, summary.nested.scores)
+    for number, area in enumerate(summary.nested.fold_aucs):
+        assert area == auc(Y[folds == number], expected[folds == number])
+
+
+def test_scores_of_folds_with_other_ridges_are_comparable(monkeypatch):
+    """Ridges shrink scores by orders of magnitude; the AUC of all rows must not care."""
+    same = fit_table(table(), QUICK).nested
+    ridges = iter([1.0, 1.0, 1e4, 1.0, 1e4, 1.0])
+    original = fitting._make_estimator
+
+    def other_ridge(*arguments):
+        return original(*arguments).set_params(alpha=next(ridges))
+
+    monkeypatch.setattr(fitting, "_make_estimator", other_ridge)
+    mixed = fit_table(table(), QUICK).nested
+    assert abs(mixed.interval.auc - np.mean(mixed.fold_aucs)) < 0.02
+    assert mixed.scores.std() == pytest.approx(same.scores.std(), rel=0.3)
+
+
+def test_nothing_of_a_test_row_is_filled_in_from_itself(monkeypatch):
+    """The imputer of an outer fold sees training rows only."""
+    seen = []
+
+    class Spy(SimpleImputer):
+        def fit(self, X, y=None):
+            seen.append(np.array(X))
+            return super().fit(X, y)
+
+    monkeypatch.setattr(fitting, "SimpleImputer", Spy)
+    gaps = X.copy()
+    gaps[::5, :] = np.nan
+    summary = fit_table(table(gaps, imputation="median"), QUICK)
+    folds = [np.flatnonzero(summary.nested.folds == number) for number in range(5)]
+    whole, *parts = seen
+    assert whole.shape == X.shape
+    for part, test in zip(parts, folds, strict=True):
+        np.testing.assert_array_equal(part, np.delete(gaps, test, axis=0))
+    medians = np.nanmedian(gaps, axis=0)
+    for term in summary.card().terms:
+        assert term.fill == medians[int(term.column[1:])]
+
+
+def test_groups_are_never_parted(monkeypatch):
+    groups = np.repeat(np.arange(50), 3)
+    inner = []
+    original = SparseAUCClassifierCV.fit
+
+    def spy(self, X, y, sample_weight=None, groups=None):
+        for train, test in self.cv.split(X, y, groups):
+            inner.append(np.intersect1d(groups[train], groups[test]).size)
+        return original(self, X, y, sample_weight, groups)
+
+    monkeypatch.setattr(SparseAUCClassifierCV, "fit", spy)
+    settings = FitSettings(max_k=3, stability_pairs=0)
+    summary = fit_table(table(groups=groups), settings)
+    for group in range(50):
+        assert np.unique(summary.nested.folds[groups == group]).size == 1
+    assert len(inner) == 6 * 5
+    assert set(inner) == {0}
+
+
+def test_outer_folds_are_as_many_as_asked_for_with_groups_too():
+    settings = FitSettings(k=2, alpha=1.0, folds=3, stability_pairs=0)
+    for groups in (None, np.repeat(np.arange(50), 3)):
+        assert fit_table(table(groups=groups), settings).nested.fold_aucs.size == 3
+
+
+def test_too_few_groups():
+    groups = np.where(Y == 1, 0, np.arange(Y.size))
+    with pytest.raises(DataError, match="only 1 groups have rows that are 'yes'"):
+        fit_table(table(groups=groups), FitSettings(max_k=3))
+
+
+@pytest.mark.parametrize("n_positive", [2, 3, 4])
+def test_few_positives_give_a_model_and_a_caution(n_positive):
+    rows = np.r_[np.flatnonzero(Y == 1)[:n_positive], np.flatnonzero(Y == 0)]
+    few = Table(X[rows], table().inputs, Y[rows], "ill", "no", "yes")
+    summary = fit_table(few, FitSettings(max_k=2, alpha=1.0, stability_pairs=2))
+    assert any(f"Only {n_positive} rows are 'yes'" in text for text in summary.cautions)
+    assert (summary.nested is None) == (n_positive < 3)
+
+
+def test_always_include_by_name_and_by_column():
+    levels = (*table().inputs[:13], Input("c", "u"), Input("c", "v"))
+    summary = fit_table(
+        Table(X, levels, Y, "ill", "no", "yes"),
+        FitSettings(k=4, alpha=1.0, always_include=("c", "x5"), stability_pairs=2),
+    )
+    assert {"c=u", "c=v", "x5"} < set(summary.columns["column"])
+    with pytest.raises(DataError, match="--always-include: there is no column 'x99'"):
+        fit_table(table(), FitSettings(always_include=("x99",)))
+
+
+def test_a_warning_of_the_estimator_is_said_once():
+    summary = fit_table(table(), FitSettings(k=40, alpha=1.0))
+    assert sum("k=40 is greater" in text for text in summary.warnings) == 1
+
+
+def test_permutations():
+    settings = FitSettings(k=2, alpha=1.0, permutations=9, stability_pairs=0)
+    assert fit_table(table(), settings).permutation.pvalue == pytest.approx(0.1)
+    with pytest.raises(DataError, match="--permutations"):
+        fit_table(table(groups=np.arange(Y.size)), settings)
+
+
+def test_summary_in_json(tuned):
+    content = json.loads(json.dumps(tuned.to_dict(), allow_nan=False))
+    assert content["rows"] == 150
+    assert content["positives"] == Y.sum()
+    assert content["k"] == len(content["chosen"]) == tuned.k
+    assert [row["k"] for row in content["auc_by_k"]] == [1, 2, 3, 4, 5, 6]
+    assert max(row["auc"] for row in content["auc_by_k"]) == pytest.approx(
+        max(tuned.cv_results["mean_test_score"])
+    )
+    assert content["auc"]["low"] < content["auc"]["auc"] < content["auc"]["high"]
+    assert tuned.card().summary == tuned.to_dict()
+
+
+def test_same_seed_same_answer(tuned):
+    again = fit_table(table(), FitSettings(max_k=6, stability_pairs=4, jobs=2))
+    np.testing.assert_array_equal(again.nested.scores, tuned.nested.scores)
+    assert again.columns.equals(tuned.columns)
+
+
+def test_progress_counts_up_to_the_end():
+    steps = []
+    fit_table(table(), QUICK, lambda *step: steps.append(step))
+    assert [done for _, done, _ in steps] == list(range(len(steps)))
+    assert steps[-1][1] == steps[-1][2] == 1 + 5 + 1
+
+
+def test_permutations_of_a_tuned_procedure_report_progress():
+    said = []
+    settings = FitSettings(max_k=3, permutations=9, stability_pairs=0, folds=0)
+    result = fit_table(table(), settings, lambda *step: said.append(step)).permutation
+    assert result.pvalue == pytest.approx(0.1)
+    procedure = SparseAUCClassifierCV(
+        ks=[1, 2, 3], cv=StratifiedKFold(5, shuffle=True, random_state=0)
+    )
+    assert result.auc == procedure.fit(X, Y).best_score_
+    assert ("Permutation 4 of 9", 4, 9) in said

@@ -1,0 +1,101 @@
+"""Reports from Python: the same numbers as the command's, a page to save, a frame in a notebook."""
+
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import sparseauc
+from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.datasets import make_outbreak
+from sparseauc.selection.confidence import nested_scores
+from sparseauc_app.reading import DataError
+
+pytestmark = pytest.mark.slow
+
+FAST = {"k": 2, "alpha": 1.0, "stability_pairs": 3}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    X, y = make_outbreak(n=120, d=8, k=2, mu=1.0, r=0.4, random_state=0)
+    table = pd.DataFrame(X, columns=[f"gene {j}" for j in range(8)])
+    table.insert(3, "state", np.where(y > 0, "ill", "well"))
+    return table
+
+
+def test_a_frame_is_reported_as_its_file_is(frame, tmp_path):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    pages = [
+        sparseauc.report(data, "state", positive="ill", **FAST)
+        for data in (frame, pl.from_pandas(frame), tmp_path / "t.csv")
+    ]
+    for page in pages[1:]:
+        assert page.summary.columns.equals(pages[0].summary.columns)
+        assert page.summary.nested.interval == pages[0].summary.nested.interval
+    one = pages[0].summary.nested.interval
+    assert f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})" in pages[0].html
+
+
+def test_the_page_is_saved_and_shown_in_a_notebook(frame, tmp_path):
+    page = sparseauc.report(frame, "state", positive="ill", path=tmp_path / "a" / "r.html", **FAST)
+    assert (tmp_path / "a" / "r.html").read_text(encoding="utf-8") == page.html
+    shown = page._repr_html_()
+    assert html.unescape(re.search(r'srcdoc="([^"]*)"', shown)[1]) == page.html
+    assert len(repr(page)) < 200
+
+
+def test_text_and_gaps_are_refused_or_treated_as_told(frame):
+    messy = frame.assign(ward=np.where(np.arange(120) % 2, "a", "b"))
+    messy.loc[:5, "gene 1"] = np.nan
+    with pytest.raises(DataError, match="ward"):
+        sparseauc.report(messy, "state", positive="ill", **FAST)
+    page = sparseauc.report(
+        messy, "state", positive="ill", text="one-hot", missing="median", **FAST
+    )
+    assert page.summary.table.missing == {"gene 1": 6}
+
+
+def test_numbers_and_truth_values_as_outcome(frame):
+    sick = frame["state"] == "ill"
+    for outcome, positive in ((sick.astype(int), 1), (sick, True), (sick.astype(float), 1)):
+        page = sparseauc.report(frame.assign(state=outcome), "state", positive=positive, **FAST)
+        assert page.summary.table.y.tolist() == sick.astype(int).tolist()
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SparseAUCClassifierCV(ks=[1, 2, 3], alphas=[1.0], cv=3, random_state=0),
+        SparseAUCClassifier(k=2),
+        SHTAUCClassifier(k=2, max_epochs=5, random_state=0),
+    ],
+)
+def test_a_fitted_model_is_reported(frame, model, named, tmp_path):
+    X, y = frame.drop(columns="state"), frame["state"].map({"well": "a", "ill": "b"}).to_numpy()
+    X = X if named else X.to_numpy()
+    fitted = model.fit(X, y)
+    page = sparseauc.report_model(
+        fitted, X, y, tmp_path / "report.html", stability_pairs=3, folds=3
+    )
+    assert (tmp_path / "report.html").exists()
+    summary = page.summary
+    expected = nested_scores(model, X, y, cv=3, random_state=0)
+    assert summary.nested.interval == expected.interval
+    chosen = np.flatnonzero(fitted.coef_[0])
+    assert set(summary.columns["column"]) == {f"{'gene ' if named else 'x'}{j}" for j in chosen}
+    assert (summary.stability is None) == isinstance(model, SHTAUCClassifier)
+    assert "that rank b above a" in page.html
+
+
+def test_few_events_leave_nested_cross_validation_out(frame):
+    rows = np.r_[
+        np.flatnonzero(frame["state"] == "well"), np.flatnonzero(frame["state"] == "ill")[:2]
+    ]
+    X, y = frame.drop(columns="state").iloc[rows], frame["state"].iloc[rows].to_numpy()
+    model = SparseAUCClassifier(k=1).fit(X, y)
+    assert sparseauc.report_model(model, X, y, folds=0, stability_pairs=0).summary.nested is None

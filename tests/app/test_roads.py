@@ -1,0 +1,306 @@
+"""A model means the same by every road: command, Python, JSON card, SQL and ONNX.
+
+Tables are generated with what is read differently elsewhere: texts that look like booleans, numbers
+or dates, booleans, missing values, decimal commas, points between thousands, ids that are digits,
+labels that are numbers, dates that are no features. New rows hold some of it only, so that nothing
+can be found out from them.
+"""
+
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import sparseauc
+from sparseauc_app.cli import app
+
+pytestmark = pytest.mark.slow
+
+duckdb = pytest.importorskip("duckdb")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+LEVELS = [
+    ("true", "false", "unknown"),
+    ("01", "02", "other"),
+    ("1.0", "2.0", "n/k"),
+    ("1e3", "1e4", "none"),
+    ("2020-01-01", "2020-02-01", "later"),
+    ("=1+1", "it's", 'a "b", c;'),
+    ("yes", "no"),
+    ("f", "m"),
+]
+LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
+N = 36
+
+
+@st.composite
+def tables(draw):
+    """A table to fit and rows to score, as values; and how both are written."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    levels = draw(st.sampled_from(LEVELS))
+    gaps = draw(st.booleans())
+    y = np.arange(N) % 3 == 0
+    scale = draw(st.sampled_from([1.0, 1500.0, 250_000.0]))
+    columns = {
+        "the dose": (np.round(scale * (rng.normal(size=N) + y), 2), "number"),
+        "count": (rng.integers(0, 40, N) + 5.0 * y, "whole"),
+        "flag": (rng.random(N) < np.where(y, 0.8, 0.3), "boolean"),
+        "kind": (np.where(y ^ (rng.random(N) < 0.3), levels[0], levels[1]).astype(object), "text"),
+    }
+    rare = rng.permutation(N)[:6]
+    columns["kind"][0][rare] = levels[-1]
+    rows = [
+        {name: values[i].item() if hasattr(values[i], "item") else values[i]
+         for name, (values, _) in columns.items()}
+        for i in range(N)
+    ]  # fmt: skip
+    if gaps:
+        for i, row in enumerate(rows):
+            for name in row:
+                if rng.random() < 0.1 and i > 5:
+                    row[name] = None
+    new = [dict(rows[i]) for i in rng.permutation(N)[: draw(st.sampled_from([1, 3, 8]))]]
+    for row in new:
+        for name in row:
+            chance = rng.random()
+            if chance < 0.15:
+                row[name] = None
+            elif chance < 0.3 and name == "kind":
+                row[name] = "never seen"
+    return {
+        "rows": rows,
+        "new": new,
+        "kinds": {name: kind for name, (_, kind) in columns.items()},
+        "labels": np.where(y, *LABELS[draw(st.integers(0, len(LABELS) - 1))][::-1]).tolist(),
+        "gaps": gaps,
+        "comma": draw(st.booleans()),
+        "date": draw(st.booleans()),
+        "order": draw(st.permutations([*columns])),
+    }
+
+
+def written(value, kind, *, comma):
+    """An entry of a text file, whole numbers with points or commas between thousands."""
+    if value is None:
+        return ""
+    if kind == "boolean":
+        return "true" if value else "false"
+    if kind == "text":
+        return value
+    if kind == "whole":
+        return str(int(value))
+    text = f"{value:,.2f}"
+    return text.translate(str.maketrans(",.", ".,")) if comma else text
+
+
+def write_csv(path, drawn, rows, labels=None):
+    delimiter = ";" if drawn["comma"] else ","
+    order = drawn["order"] if labels is None else [*drawn["kinds"]]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        dated = ["when"] if drawn["date"] and labels is not None else []
+        writer.writerow(["id", *order, *dated, *([] if labels is None else ["state"])])
+        for i, row in enumerate(rows):
+            cells = [written(row[name], drawn["kinds"][name], comma=drawn["comma"])
+                     for name in order]  # fmt: skip
+            when = [f"2024-03-{1 + i % 28:02d}"] if dated else []
+            writer.writerow([ids(i), *cells, *when, *([] if labels is None else [labels[i]])])
+
+
+def ids(i):
+    return f"{i:05d}" if i % 2 else f"1234567890123456789{i:02d}"
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+# -------------------------------------------------------------------------------------- the roads
+
+
+def by_command(model, new):
+    table = list(csv.DictReader(io.StringIO(run("predict", model, new, "--missing", "empty"))))
+    assert [row["id"] for row in table] == [ids(i) for i in range(len(table))]
+    return [float(row["score"]) if row["score"] else None for row in table]
+
+
+def by_python(model, drawn):
+    frame = pd.DataFrame(drawn["new"])[list(drawn["order"])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loaded = sparseauc.load_model(model)
+        scores = loaded.decision_function(frame)
+        labels = loaded.predict(frame)
+    named = [None if np.isnan(score) else loaded.classes_[int(score > 0)] for score in scores]
+    assert labels.tolist() == named
+    return [None if np.isnan(score) else score for score in scores]
+
+
+def by_card(content, drawn):
+    """By the words of the JSON card alone."""
+    card = json.loads(content)
+    scores = []
+    for row in drawn["new"]:
+        score = card["intercept"]
+        for term in card["terms"]:
+            value, levels = row[term["column"]], card["columns"][term["column"]]["levels"]
+            if term["level"] is not None and value is not None:
+                known = levels is None or value in levels
+                value = float(value == term["level"]) if known else None
+            value = term["fill"] if value is None else float(value)
+            score = None if score is None or value is None else score + term["coefficient"] * value
+        scores.append(score)
+    return scores
+
+
+SQL_TYPES = {"number": "DOUBLE PRECISION", "whole": "INTEGER", "boolean": "BOOLEAN",
+             "text": "VARCHAR"}  # fmt: skip
+
+
+def created(drawn):
+    declared = ", ".join(f'"{name}" {SQL_TYPES[kind]}' for name, kind in drawn["kinds"].items())
+    return f"CREATE TABLE t (place INTEGER, {declared})"
+
+
+def by_database(connection, expression, drawn, *, nan):
+    connection.execute(created(drawn))
+    marks = ", ".join("?" * (1 + len(drawn["kinds"])))
+    for place, row in enumerate(drawn["new"]):
+        values = [
+            float("nan") if nan and row[name] is None and kind == "number" else row[name]
+            for name, kind in drawn["kinds"].items()
+        ]
+        connection.execute(f"INSERT INTO t VALUES ({marks})", [place, *values])
+    query = f"SELECT {expression} AS score FROM t ORDER BY place"
+    return [score for (score,) in connection.execute(query).fetchall()]
+
+
+def by_postgres(server, expression, drawn, *, nan):
+    def literal(value, kind):
+        if value is None:
+            return "'NaN'" if nan and kind == "number" else "NULL"
+        if kind == "text":
+            return "'" + value.replace("'", "''") + "'"
+        return str(value)
+
+    rows = ", ".join(
+        "(" + ", ".join([str(place), *(literal(row[name], kind)
+                                       for name, kind in drawn["kinds"].items())]) + ")"
+        for place, row in enumerate(drawn["new"])
+    )  # fmt: skip
+    script = (
+        f"SET client_min_messages = error; DROP TABLE IF EXISTS t; {created(drawn)}; "
+        f"INSERT INTO t VALUES {rows}; SELECT {expression} AS score FROM t ORDER BY place;"
+    )
+    scores = server(script).splitlines()
+    return [float(score) if score else None for score in scores]
+
+
+def by_onnx(path, drawn):
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    feed = {}
+    for one in session.get_inputs():
+        values = [row[one.name] for row in drawn["new"]]
+        if drawn["kinds"][one.name] == "text":
+            feed[one.name] = np.array([[value or ""] for value in values], object)
+        else:
+            filled = [np.nan if value is None else float(value) for value in values]
+            feed[one.name] = np.array(filled)[:, None]
+    score, label = session.run(None, feed)[:2]
+    assert [bool(name) for name in label[:, 0]] == [not np.isnan(value) for value in score[:, 0]]
+    return [None if np.isnan(one) else float(one) for one in score[:, 0]]
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    """A function that runs a script in a server of its own; skipped where none is installed."""
+    if not all(shutil.which(name) for name in ("initdb", "postgres", "psql")):
+        yield None
+        return
+    # Not in the folder of the tests, which others must not enter: the server refuses to be root.
+    with tempfile.TemporaryDirectory(prefix="pg") as name:
+        folder, who = Path(name) / "data", {}
+        if os.getuid() == 0:
+            who = {"user": "nobody", "group": "nogroup"}
+            shutil.chown(name, **who)
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, **who}
+        subprocess.run(["initdb", "-D", folder, "-U", "tester", "-A", "trust", "-E", "UTF8",
+                        "--locale=C"], **quiet)  # fmt: skip
+        server = subprocess.Popen(
+            ["postgres", "-D", folder, "-k", name, "-c", "listen_addresses=", "-c", "fsync=off"],
+            stderr=subprocess.DEVNULL, **who,
+        )  # fmt: skip
+        psql = ["psql", "-h", name, "-U", "tester", "-d", "postgres", "-qAtX",
+                "-v", "ON_ERROR_STOP=1"]  # fmt: skip
+        try:
+            for _ in range(100):
+                if subprocess.run([*psql, "-c", "SELECT 1"], capture_output=True).returncode == 0:
+                    break
+                if server.poll() is not None:
+                    break
+                time.sleep(0.1)
+
+            def script(text):
+                done = subprocess.run(psql, input=text, capture_output=True, text=True)
+                assert done.returncode == 0, done.stderr
+                return done.stdout
+
+            yield script
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def same(found, expected):
+    assert [score is None for score in found] == [score is None for score in expected]
+    for one, other in zip(found, expected, strict=True):
+        if other is not None:
+            assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(drawn=tables())
+def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("roads")
+    table, new, model = folder / "table.csv", folder / "new.csv", folder / "model.skops"
+    write_csv(table, drawn, drawn["rows"], drawn["labels"])
+    write_csv(new, drawn, drawn["new"])
+    run(
+        "fit", table, "--target", "state", "--ids", "id", "--text", "auto", "-k", 6, "--alpha", 1,
+        "--quick", "--out", model, *(["--missing", "median"] if drawn["gaps"] else []),
+    )  # fmt: skip
+    card = run("export", model, "--to", "json")
+    assert {term["column"] for term in json.loads(card)["terms"]} == {*drawn["kinds"]}
+    expected = by_card(card, drawn)
+    same(by_command(model, new), expected)
+    same(by_python(model, drawn), expected)
+
+    expression = run("export", model, "--to", "sql")
+    for nan in (False, True):
+        with duckdb.connect() as connection:
+            same(by_database(connection, expression, drawn, nan=nan), expected)
+        with sqlite3.connect(":memory:") as connection:
+            same(by_database(connection, expression, drawn, nan=nan), expected)
+        if postgres is not None:
+            same(by_postgres(postgres, expression, drawn, nan=nan), expected)
+    run("export", model, "--to", "onnx", "--out", folder / "model.onnx")
+    same(by_onnx(folder / "model.onnx", drawn), expected)

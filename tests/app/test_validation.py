@@ -1,0 +1,176 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+
+from sparseauc.metrics import auc_confidence_interval
+from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.model_files import ModelFileError
+from sparseauc_app.reading import DataError, Rules, read_source, training_table
+from sparseauc_app.report.html import render
+from sparseauc_app.report.validation_report import (
+    build_validation_report,
+    checklist,
+    methods_paragraph,
+)
+from sparseauc_app.validation import validate_model
+
+pytestmark = pytest.mark.slow
+
+
+def cohort(seed, n=500):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    X = rng.normal(size=(n, 5)) + np.outer(y, [1.2, 0.8, 0, 0, 0])
+    return pd.DataFrame(X, columns=list("abcde")).assign(
+        y=np.where(y, "ill", "well"), site=rng.choice(["north", "south"], n)
+    )
+
+
+def source(frame, folder, name="new.csv"):
+    frame.to_csv(folder / name, index=False)
+    return read_source(folder / name)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("validation")
+
+
+@pytest.fixture(scope="module")
+def fitted(folder):
+    rules = Rules(target="y", positive="ill", exclude=("site",), missing="median")
+    frame = cohort(0)
+    frame.loc[::10, "a"] = np.nan
+    table = training_table(source(frame, folder, "old.csv"), rules)
+    return fit_table(table, FitSettings(k=2, alpha=1.0, stability_pairs=0))
+
+
+@pytest.fixture(scope="module")
+def found(fitted, folder):
+    return validate_model(fitted.card(), source(cohort(1), folder), "site")
+
+
+def test_auc_against_the_one_promised(fitted, found):
+    frame = cohort(1)
+    scores = fitted.model.decision_function(frame[list("abcde")])
+    np.testing.assert_allclose(found.scores, scores, rtol=1e-9)
+    assert found.interval == auc_confidence_interval(frame["y"] == "ill", found.scores)
+    assert found.promised.auc == fitted.nested.interval.auc
+    errors = found.promised.standard_error, found.interval.standard_error
+    z = (found.interval.auc - found.promised.auc) / np.hypot(*errors)
+    assert found.pvalue == pytest.approx(2 * norm.cdf(-abs(z)))
+    assert found.warnings == ()
+
+
+def test_calibration_against_scikit_learn(fitted, found):
+    p = found.card.probabilities(found.scores)
+    log_odds = logit(p).reshape(-1, 1)
+    plain = LogisticRegression(C=1e12, tol=1e-10).fit(log_odds, found.positive)
+    how = found.calibration
+    assert how.slope == pytest.approx(plain.coef_[0, 0], rel=1e-4)
+    assert expit(log_odds + how.intercept).mean() == pytest.approx(found.positive.mean())
+    assert (how.observed, how.expected) == pytest.approx((found.positive.mean(), p.mean()))
+    # Standard errors by numerical second derivatives of the likelihood.
+    design = np.c_[log_odds, np.ones(p.size)]
+
+    def loss(theta):
+        linear = design @ theta
+        return np.sum(np.logaddexp(0, linear) - found.positive * linear)
+
+    at, step = np.array([plain.coef_[0, 0], plain.intercept_[0]]), 1e-3
+    unit = np.eye(2) * step
+    hessian = np.array(
+        [
+            [
+                (loss(at + a + b) - loss(at + a - b) - loss(at - a + b) + loss(at - a - b))
+                / (4 * step**2)
+                for a in unit
+            ]
+            for b in unit
+        ]
+    )
+    assert how.slope_error == pytest.approx(np.sqrt(np.linalg.inv(hessian)[0, 0]), rel=1e-3)
+
+
+def test_groups_and_operating_points(fitted, found):
+    frame = cohort(1)
+    for group in found.groups:
+        here = (frame["site"] == group.name).to_numpy()
+        assert group.rows == here.sum()
+        expected = auc_confidence_interval(found.positive[here], found.scores[here])
+        assert group.interval == expected
+    assert [one.name for one in found.points] == [one.name for one in fitted.operating_points]
+    for point, before in zip(found.points, fitted.operating_points, strict=True):
+        assert point.threshold == before.threshold
+        above = found.scores > point.threshold
+        assert point.sensitivity.value == above[found.positive].mean()
+
+
+def test_a_column_in_other_units_is_noticed(fitted, folder):
+    frame = cohort(2)
+    frame["b"] = 10 * frame["b"] + 30
+    moved = validate_model(fitted.card(), source(frame, folder))
+    a, b = moved.columns
+    assert (a.name, b.name) == ("a", "b")
+    assert b.moved
+    assert not a.moved
+    before = cohort(0)["b"]
+    assert b.mean_shift == pytest.approx((frame["b"].mean() - before.mean()) / before.std(ddof=0))
+    assert b.outside == ((frame["b"] < before.min()) | (frame["b"] > before.max())).sum()
+    assert a.missing_before == pytest.approx(0.1)
+    assert any("mean of 'b' has moved" in text for text in moved.warnings)
+
+
+def test_rows_without_an_outcome_are_left_out(fitted, folder):
+    frame = cohort(3)
+    frame.loc[:49, "y"] = None
+    part = validate_model(fitted.card(), source(frame, folder))
+    assert part.positive.size == 450
+    assert any("50 rows without" in text for text in part.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "by", "says"),
+    [
+        (lambda frame: frame.drop(columns="y"), None, "no outcome column 'y'"),
+        (lambda frame: frame.assign(y="well"), None, "only 0 scored rows are 'ill'"),
+        (lambda frame: frame, "sight", "did you mean 'site'"),
+        (lambda frame: frame.drop(columns="a"), None, "'a'"),
+    ],
+)
+def test_tables_that_cannot_be_used(fitted, folder, change, by, says):
+    with pytest.raises(DataError, match=says):
+        validate_model(fitted.card(), source(change(cohort(4)), folder), by)
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [{"auc": 3}, {"auc": {"auc": "x"}}, {"operating_points": [1]}, {"distributions": [1]}],
+)
+def test_a_card_that_is_not_sound(fitted, folder, summary):
+    from dataclasses import replace
+
+    card = replace(fitted.card(), summary=summary)
+    with pytest.raises(ModelFileError, match="damaged"):
+        validate_model(card, source(cohort(5), folder))
+
+
+def test_json_and_the_report(found):
+    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert content["rows"] == 500
+    assert len(content["groups"]) == 2
+    report = build_validation_report(found, {"command": "sparseauc validate"})
+    page = render(report)
+    assert f"{found.interval.auc:.3f}" in page
+    assert "north" in page
+    answered = dict(checklist(found))
+    events = (cohort(0)["y"] == "ill").sum()
+    assert answered["Sample size, development"] == f"500 rows, {events} events"
+    assert "a, b; intercept" in answered["The full model"]
+    paragraph = methods_paragraph(found)
+    assert f"500 rows of new.csv with {int(found.positive.sum())} events" in paragraph
