@@ -34,7 +34,7 @@ from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.path import cross_validation
+from sparseauc.path import targets
 from sparseauc.path.folds import SplitPlan
 from sparseauc.path.path import path_of_moments
 from sparseauc.solvers.restrictions import Restrictions
@@ -358,7 +358,8 @@ def small_table(seed, n=90, d=12):
 
 def training_moments(X, positive, weight, splits):
     plan = SplitPlan.from_splits(splits, positive.size, weight)
-    return cross_validation.training_moments(X, chunks_in_memory(X), positive, plan)[0]
+    target = targets.ClassTarget(positive)
+    return target.training_sets(X, chunks_in_memory(X), plan).training
 
 
 def naive_training_moments(X, y, weight, splits, columns):
@@ -384,7 +385,7 @@ def test_training_moments_are_those_of_the_training_rows(
     monkeypatch, merged, weighted, splitter, convert
 ):
     if not merged:
-        monkeypatch.setattr(cross_validation, "_WIDE", 0)
+        monkeypatch.setattr(targets, "_WIDE", 0)
     X, y = small_table(0)
     X[:, 5] = 0.0
     X[7, 5] = 1.0  # a column that varies in one fold only
@@ -420,7 +421,7 @@ def test_rows_drawn_twice_count_twice():
 @pytest.mark.parametrize("spoil", ["scale", "signal", "outlier", "constant elsewhere"])
 def test_validation_rows_do_not_leak_into_the_fit(monkeypatch, merged, spoil):
     if not merged:
-        monkeypatch.setattr(cross_validation, "_WIDE", 0)
+        monkeypatch.setattr(targets, "_WIDE", 0)
     X, y = small_table(2)
     splits = list(StratifiedKFold(3).split(X, y))
     fold = 1
@@ -625,7 +626,7 @@ def test_a_fold_of_one_class_is_refused():
 @pytest.mark.parametrize("merged", [True, False], ids=["merged", "masked"])
 def test_number_of_jobs_does_not_matter(monkeypatch, merged):
     if not merged:
-        monkeypatch.setattr(cross_validation, "_WIDE", 0)
+        monkeypatch.setattr(targets, "_WIDE", 0)
     X, y = make_outbreak(300, 450, 10, mu=0.5, r=0.2, correlation=0.8, random_state=0)
     one, two = (
         SparseAUCClassifierCV(range(1, 21), (0.1, 10.0), cv=4, n_jobs=n_jobs).fit(X, y)

@@ -285,18 +285,18 @@ def test_same_answer_again():
 class PartlyGathered(StandardisedGram):
     """Gives the rows of H, and H among the columns, that were gathered."""
 
-    def __init__(self, quadratic):
+    def __init__(self, quadratic, quick):
         super().__init__(quadratic)
-        self.gathered = NotGathered()
+        self.gathered, self.quick = NotGathered(), quick
 
     def rows(self, columns):
         if missing := set(columns.tolist()) - self.gathered.rows:
-            raise NotGathered(rows=missing)
+            raise NotGathered(rows=missing, source=self)
         return super().rows(columns)
 
     def block(self, columns, others):
         if missing := {*columns.tolist(), *others.tolist()} - self.gathered.block:
-            raise NotGathered(block=missing)
+            raise NotGathered(block=missing, source=self)
         return super().block(columns, others)
 
 
@@ -308,17 +308,17 @@ class PartlyGathered(StandardisedGram):
     integer=st.booleans(),
     first=st.sampled_from([1, 5, 20]),
     n_fixed=st.integers(0, 2),
-    estimates=st.booleans(),
+    quick=st.booleans(),
     thorough=st.booleans(),
     kept=st.sampled_from([0, 2**23]),
 )
 def test_what_is_gathered_when_changes_no_list(
-    seed, d, k, alphas, integer, first, n_fixed, estimates, thorough, kept
+    seed, d, k, alphas, integer, first, n_fixed, quick, thorough, kept
 ):
     X, y = problem(seed, 60, d, integer)
     restrictions = Restrictions(np.arange(min(n_fixed, k, d)))
-    gram = PartlyGathered(class_moments(X, y))
-    known = KnownH(gram, estimates=estimates)
+    gram = PartlyGathered(class_moments(X, y), quick)
+    known = KnownH(gram)
     settings = {"first": first, "thorough": thorough}
     with (
         mock.patch.object(working_set, "_PER_CEILING", 0),

@@ -14,12 +14,12 @@ from sklearn.utils.parallel import Parallel
 
 from ..chunks import Chunks, chunks_in_memory, mapped_chunks
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
+from ..moments.base import NotGathered, TableMoments
 from ..moments.chunked import chunked_moments
 from ..moments.gram import StandardisedGram
 from ..objective import Indices, Mask
 from ..path.cross_validation import find_paths
 from ..path.limits import with_limits
-from ..path.path import path_of_moments
 from ..solvers.certificate import certify
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
@@ -434,20 +434,21 @@ class SparseAUCClassifier(SparseLinearClassifier):
     ) -> Self:
         """Choose columns, and set what is fitted from moments alone."""
         ks, alphas = np.array([k]), np.array([float(self.alpha)])
-        if moments.gathered is None:
-            path = path_of_moments(moments, ks, alphas, restrictions, thorough=True)
-        else:
-            (path,) = find_paths(Parallel(), [moments], ks, alphas, restrictions)
+        (path,) = find_paths(
+            Parallel(), [moments], ks, alphas, restrictions,
+            one_thread=not isinstance(moments, TableMoments),
+        )  # fmt: skip
         if self.certify:
-            if moments.gathered is not None and not moments.gathered.whole:
+            try:
+                proof = certify(
+                    StandardisedGram(moments.carefully()), path.solutions[0][0], k,
+                    float(self.alpha), restrictions=restrictions, time_limit=self.time_limit,
+                )  # fmt: skip
+            except NotGathered:
                 raise ValueError(
                     "certify needs all columns of H, which are too many to be kept for rows that "
                     "are read in chunks: set certify=False, or choose among fewer columns"
-                )
-            proof = certify(
-                StandardisedGram(moments.carefully()), path.solutions[0][0], k, float(self.alpha),
-                restrictions=restrictions, time_limit=self.time_limit,
-            )  # fmt: skip
+                ) from None
             self.lower_bound_, self.optimality_gap_ = proof.lower_bound, proof.gap
             self.certificate_status_ = proof.status
             path = replace(path, solutions=[[proof.solution]])  # the best it met

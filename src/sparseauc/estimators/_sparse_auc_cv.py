@@ -14,12 +14,14 @@ from .._clipping import DEFAULT_CLIP, clip_columns, clip_limits
 from ..chunks import Chunks
 from ..curves import fit_calibration
 from ..metrics import fold_standard_error
+from ..moments import Moments
 from ..objective import Array, Floats, Indices
 from ..path.cross_validation import CrossValidation
 from ..path.folds import SplitPlan, check_splits, make_splits
 from ..path.limits import budgets_to_try
 from ..path.path import DEFAULT_ALPHAS, WIDE_ALPHAS, check_sizes, whole_numbers
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others
+from ..path.targets import ClassTarget
 from ..solvers.restrictions import Restrictions
 from ..strata import Weighting
 from ._base import names_columns
@@ -283,8 +285,8 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
 
         def search(table: Any) -> tuple[CrossValidation, _Choice]:
             found = CrossValidation(
-                table, positive, plan, ks, alphas, restrictions, logistic=tries_logistic,
-                n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
+                table, ClassTarget(positive), plan, ks, alphas, restrictions,
+                logistic=tries_logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
             )  # fmt: skip
             return found, self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
 
@@ -325,11 +327,13 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         coef = coef.astype(X.dtype, copy=False)
         self.scale_ = self.path_.scale
         if chunked:
-            self.auc_error_ = found.auc_error
+            self.auc_error_ = found.score_error
             self.n_passes_ = X.n_passes
         self._report_choice()
-        self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in found.moments.means))
-        self._give_points(found.moments, X, positive, weight, divided, restrictions)
+        moments = found.moments
+        assert isinstance(moments, Moments)
+        self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in moments.means))
+        self._give_points(moments, X, positive, weight, divided, restrictions)
         return self
 
     def _report_choice(self) -> None:
@@ -427,14 +431,14 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         """Choose by the rule."""
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
         order = np.argsort(-alphas)
-        aucs = [] if self.coefficients == "logistic" else [*found.aucs[:, order].swapaxes(0, 1)]
+        aucs = [] if self.coefficients == "logistic" else [*found.scores[:, order].swapaxes(0, 1)]
         ridges = [np.full(ks.size, alpha) for alpha in alphas[order][: len(aucs)]]
         kinds = ["auc"] * len(aucs)
         if found.logistic_aucs is not None:
             aucs.append(found.logistic_aucs)
             ridges.append(alphas[found.best_alphas])
             kinds.append("logistic")
-        scores = np.stack(aucs, axis=2).reshape(len(found.aucs), -1)
+        scores = np.stack(aucs, axis=2).reshape(len(found.scores), -1)
         tried = {
             "k": np.repeat(ks, len(kinds)),
             "alpha": np.stack(ridges, axis=1).ravel(),

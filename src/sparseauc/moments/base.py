@@ -49,32 +49,50 @@ _TILE_NUMBERS = 2**21
 class NotGathered(Exception):
     """A solver asks for parts of H that another pass over the rows must gather first.
 
-    These are the rows of H of some columns, and a block: H of some columns among themselves and
-    those gathered before.
+    Attributes
+    ----------
+    rows : set of int
+        Columns whose rows of H are missing.
+    block : set of int
+        Columns of which H is missing among themselves and with those gathered before.
+    source : GatheredMoments, optional
+        Where they are gathered.
     """
 
-    def __init__(self, rows: Iterable[int] = (), block: Iterable[int] = ()) -> None:
-        self.rows, self.block = set(rows), set(block)
+    def __init__(
+        self,
+        rows: Iterable[int] = (),
+        block: Iterable[int] = (),
+        source: GatheredMoments | None = None,
+    ) -> None:
+        self.rows, self.block, self.source = set(rows), set(block), source
         super().__init__(f"{len(self.rows)} rows of H and a block of {len(self.block)} are missing")
 
     def __or__(self, other: NotGathered) -> NotGathered:
-        return NotGathered(self.rows | other.rows, self.block | other.block)
+        source = other.source if self.source is None else self.source
+        return NotGathered(self.rows | other.rows, self.block | other.block, source)
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.block)
+
+    @property
+    def quick(self) -> bool:
+        """Whether a pass takes less time than a search."""
+        return self.source is not None and self.source.quick
+
+    def gather(self, *, single: bool = False) -> None:
+        """Read the rows once for all that is missing; see ``GatheredMoments.gather``."""
+        assert self.source is not None
+        self.source.gather(self, single=single)
 
 
 class Quadratic(ABC):
     """A loss that is quadratic in the coefficients: F(w) = 1 + 2 w·δ + wᵀHw.
 
-    Solvers that exchange columns ask for no more than this. Another loss that is quadratic in
-    additive moments is another subclass, and no solver changes.
+    Solvers that exchange columns ask for no more than this. Another loss is another subclass with
+    the four members that are abstract, and no solver changes. F is a mean of squares, so that it is
+    never negative.
     """
-
-    @property
-    @abstractmethod
-    def n_features(self) -> int:
-        """Number of columns."""
 
     @property
     @abstractmethod
@@ -91,36 +109,58 @@ class Quadratic(ABC):
     def deviations(self) -> Array:
         """Standard deviation of each column, by which solvers divide it."""
 
-    @property
     @abstractmethod
-    def magnitudes(self) -> Array:
-        """Size of the values of each column: a deviation far below it is rounding."""
+    def block(self, columns: Indices, others: Indices) -> Array:
+        """H of some columns with others, of shape (columns, others)."""
 
     @property
-    @abstractmethod
-    def varies(self) -> Mask:
-        """False for columns of one value."""
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.delta.size
 
-    @abstractmethod
     def columns(self, columns: npt.ArrayLike) -> Array:
         """Columns of H, of shape (d, q)."""
+        return self.block(np.asarray(columns), np.arange(self.n_features)).T
 
-    @abstractmethod
     def loss(self, w: npt.ArrayLike) -> float:
-        """F(w)."""
+        """F(w), from the columns where w is not zero."""
+        vector = np.asarray(w, np.float64)
+        support = np.flatnonzero(vector)
+        values = vector[support]
+        return float(
+            1.0
+            + 2.0 * values @ self.delta[support]
+            + values @ self.block(support, support) @ values
+        )
 
-    @abstractmethod
-    def rounding(self) -> tuple[float, Array]:
-        """How far δ and H may be from those of the rows; see ``Moments.rounding``."""
+    @property
+    def magnitudes(self) -> Array:
+        """Size of the values of each column: a deviation far below it is rounding."""
+        return np.zeros(self.n_features)
+
+    @property
+    def varies(self) -> Mask:
+        """False for columns of one value."""
+        varies: Mask = self.deviations > 0
+        return varies
 
     @property
     def precision(self) -> float:
         """Relative precision to which columns of H are computed."""
         return float(np.finfo(np.float64).eps)
 
-    @abstractmethod
-    def block(self, columns: Indices, others: Indices) -> Array:
-        """H of some columns with others, of shape (columns, others)."""
+    def rounding(self) -> tuple[float, Array]:
+        """How far δ and H may be from those of the rows in exact arithmetic.
+
+        By default they are taken as they stand.
+
+        Returns
+        -------
+        unit : float
+        magnitude : ndarray of shape (d,)
+            δ_j is off by at most unit·magnitude_j, H_ij by unit·magnitude_i·magnitude_j.
+        """
+        return 8.0 * self.precision, np.abs(self.delta) + np.sqrt(self.diagonal)
 
 
 class Moments(Quadratic):
@@ -136,8 +176,8 @@ class Moments(Quadratic):
     """
 
     weight_unit: float = 1.0
-    # Where H is gathered on passes over the rows.
-    gathered: GatheredMoments | None = None
+    # Whether all of H is in memory.
+    _whole: bool = False
 
     @property
     def shares(self) -> Array:

@@ -172,9 +172,9 @@ class GatheredMoments:
             if not missing:
                 gathered = self._block
             elif rows_missing or not self._rows.double:
-                raise NotGathered(block=missing)
+                raise NotGathered(block=missing, source=self)
         elif rows_missing:
-            raise NotGathered(rows=rows_missing)
+            raise NotGathered(rows=rows_missing, source=self)
         gaps = cells.gaps[:, where]
         if not factors.any():
             return np.zeros((columns.size, gaps.shape[1]))
@@ -269,10 +269,8 @@ class ChunkedMoments(MergedMoments):
     What was not gathered before takes another pass; for a solver it raises ``NotGathered``.
     """
 
-    gathered: GatheredMoments
-
     def __init__(self, gathered: GatheredMoments, parts: list[int], solver: bool = False) -> None:
-        self.gathered = gathered
+        self._gathered, self._whole = gathered, gathered.whole
         self._parts, self._solver = parts, solver
         bare = (_without_products(gathered.parts[number]) for number in parts)
         # Merged, none subtracted: a column that varies elsewhere only has no variance here.
@@ -282,7 +280,7 @@ class ChunkedMoments(MergedMoments):
     @property
     def _terms(self) -> int:
         """Numbers added up for a moment: rows, and chunks that are merged."""
-        return 4 * self.gathered.n_rows
+        return 4 * self._gathered.n_rows
 
     def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
         """Σ w (x_c − mean_c)(x − mean) of each class, of shape (q, d)."""
@@ -304,7 +302,7 @@ class ChunkedMoments(MergedMoments):
 
     @cached_property
     def _cells(self) -> _Cells:
-        parts = [self.gathered.parts[number] for number in self._parts]
+        parts = [self._gathered.parts[number] for number in self._parts]
         sides = [part.positive for part in parts], [part.negative for part in parts]
         found = [
             ((number, side), part.weight, part.mean - self.means[side])
@@ -321,12 +319,12 @@ class ChunkedMoments(MergedMoments):
         """Products of columns with others, or all, of both classes times their factors."""
         factors = np.array([by_class[side] for _, side in self._cells.numbers])
         try:
-            return self.gathered.sums(self._cells, factors, columns, others)
+            return self._gathered.sums(self._cells, factors, columns, others)
         except NotGathered as missing:
             if self._solver:
                 raise
-            self.gathered.gather(missing)
-            return self.gathered.sums(self._cells, factors, columns, others)
+            missing.gather()
+            return self._gathered.sums(self._cells, factors, columns, others)
 
 
 def _without_products(moments: ClassMoments) -> ClassMoments:

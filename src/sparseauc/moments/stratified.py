@@ -50,7 +50,7 @@ class StratifiedMoments(Moments):
         if not self.parts:
             raise ValueError("none of these strata holds rows of both classes")
         self.weighting = weighting
-        self.gathered = self.parts[0].gathered
+        self._whole = all(part._whole for part in self.parts)
         units = [part.weight_unit for part in self.parts]
         totals = np.array([part.weights for part in self.parts]).T * units
         self._weights = float(totals[0].sum()), float(totals[1].sum())
@@ -133,12 +133,12 @@ class StratifiedMoments(Moments):
 
     def within(self, columns: Indices, others: Indices) -> Array:
         """S₊ + S₋ of some columns with others, of shape (columns, others)."""
-        if self.gathered is not None and self.gathered.whole:
+        if self._whole:
             return self._all_within[np.ix_(columns, others)]
         return self._mean(part.within(columns, others) for part in self.parts)
 
     def _covariances(self, index: Indices) -> Array:
-        if self.gathered is not None and self.gathered.whole:
+        if self._whole:
             return self._all_within[index]
         return self._mean(part._covariances(index) for part in self.parts)
 

@@ -101,8 +101,7 @@ class PathSearch:
     ) -> None:
         self._ks, self._restrictions, self._thorough = ks, restrictions, thorough
         self._gram = StandardisedGram(moments)
-        gathered = getattr(moments, "gathered", None)
-        self._known = KnownH(self._gram, estimates=gathered is None or not gathered.quick)
+        self._known = KnownH(self._gram)
         self._found: dict[float, list[Solution]] = {}
 
     def run(self, alphas: Array) -> SparseAUCPath:

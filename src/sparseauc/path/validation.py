@@ -19,7 +19,6 @@ from .._jit import inlined_kernel, kernel
 from .._types import Array, Indices, Mask
 from ..chunks import Chunks, Pass
 from ..chunks._base import Gather
-from ..moments import Moments
 from ..strata import stratum_shares
 from .folds import SplitPlan, rows_by_number
 from .path import SparseAUCPath
@@ -35,8 +34,8 @@ _ROWS_AT_A_TIME = 256
 class Models:
     """Coefficients of many models, one below the other, without their zeros.
 
-    Those of model m begin at ``starts[m]``; ``middle`` is the score midway between the class means
-    of the training rows.
+    Those of model m begin at ``starts[m]``; ``middle`` is the score at a point among the training
+    rows, midway between the means of two classes.
     """
 
     starts: Indices
@@ -45,22 +44,21 @@ class Models:
     middle: Array
 
     @classmethod
-    def from_path(cls, path: SparseAUCPath, moments: Moments) -> Self:
-        """All models of a path, by ridge and then by k, with the midpoints of its moments."""
+    def from_path(cls, path: SparseAUCPath, centre: Array) -> Self:
+        """All models of a path, by ridge and then by k, whose scores are 0 at the centre."""
         solutions = [solution for row in path.solutions for solution in row]
         lists = [solution.support for solution in solutions]
         coefs = [solution.coef / path.scale[solution.support] for solution in solutions]
-        return cls.from_lists(lists, coefs, moments)
+        return cls.from_lists(lists, coefs, centre)
 
     @classmethod
-    def from_lists(cls, lists: Sequence[Indices], coefs: Sequence[Array], moments: Moments) -> Self:
+    def from_lists(cls, lists: Sequence[Indices], coefs: Sequence[Array], centre: Array) -> Self:
         """Models of given columns and coefficients."""
-        means = np.array(moments.means).mean(axis=0)
         return cls(
             np.cumsum([0, *(len(columns) for columns in lists)]),
             np.concatenate(lists),
             np.concatenate(coefs),
-            np.array([means[c] @ coef for c, coef in zip(lists, coefs, strict=True)]),
+            np.array([centre[c] @ coef for c, coef in zip(lists, coefs, strict=True)]),
         )
 
     def __len__(self) -> int:
@@ -73,7 +71,7 @@ class Models:
         return type(self)(ends, self.columns[part], self.values[part], self.middle[[number]])
 
     def scores(self, X: Any) -> Array:
-        """Scores of rows by all models, (n_models, n), zero midway between the classes.
+        """Scores of rows by all models, (n_models, n), zero at the centre.
 
         A row's score does not depend on the rows beside it, so that equal rows stay equal.
         """

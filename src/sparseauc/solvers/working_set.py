@@ -95,14 +95,12 @@ class KnownH:
 
     Where another pass over the rows must gather what is asked for, an estimate takes its place: as
     if columns had nothing in common but what the rows of H that are known explain. So a search runs
-    to its end, and all that it lacked is gathered in one pass.
+    to its end, and all that it lacked is gathered in one pass. Where passes are quicker than
+    searches, a search stops at once, to go on when what it lacks is gathered.
 
     Parameters
     ----------
     gram : StandardisedGram
-    estimates : bool, default=True
-        Whether to estimate; else searches stop at once where something is missing, to go on when
-        it is gathered: better where passes are quicker than searches.
 
     Attributes
     ----------
@@ -116,8 +114,8 @@ class KnownH:
         Searches as they were when they first met an estimate, to go on from there.
     """
 
-    def __init__(self, gram: StandardisedGram, *, estimates: bool = True) -> None:
-        self._gram, self._estimates = gram, estimates
+    def __init__(self, gram: StandardisedGram) -> None:
+        self._gram = gram
         d = gram.n_features
         self.rows = np.empty((0, d))
         self._position = np.full(d, -1, np.int64)
@@ -147,8 +145,8 @@ class KnownH:
     def _lack(self, missing: NotGathered) -> None:
         if self._search is not None and not self.missing:
             search = self._search
-            self.begun[search.key] = search.copy() if self._estimates else search
-        if not self._estimates:
+            self.begun[search.key] = search if missing.quick else search.copy()
+        if missing.quick:
             raise missing
         self.missing |= missing
 
@@ -214,7 +212,7 @@ class KnownH:
             try:
                 block[old:] = self._gram.block(new, every)
             except NotGathered as missing:
-                if promising is not None and not self._estimates:
+                if promising is not None and missing.quick:
                     missing |= NotGathered(rows=promising.tolist())
                 self._lack(missing)
                 exact = False
