@@ -10,7 +10,7 @@ import numpy as np
 
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers import sht_auc
-from sparseauc.solvers.batched import sht_auc_grid
+from sparseauc_paper.grids import sht_auc_grid
 
 KS = np.arange(10, 101, 10)
 EPOCHS = 50

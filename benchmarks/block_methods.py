@@ -12,7 +12,8 @@ import numpy as np
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
-from sparseauc.solvers import hsg_ht, sht_auc, sto_iht
+from sparseauc.solvers import sht_auc
+from sparseauc_paper.baselines import hsg_ht, sto_iht
 
 EPOCHS = 20
 

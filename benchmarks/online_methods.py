@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from sparseauc.baselines.fsauc import fsauc
-from sparseauc.baselines.solam import solam
-from sparseauc.baselines.spam import spam
 from sparseauc.objective import AUCObjective
+from sparseauc_paper.baselines.fsauc import fsauc
+from sparseauc_paper.baselines.solam import solam
+from sparseauc_paper.baselines.spam import spam
 
 # name: solver, its arguments, limit for a dense epoch in passes, limit for the ratio of the widths
 CASES = {

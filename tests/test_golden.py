@@ -3,7 +3,8 @@
 import numpy as np
 
 from sparseauc.objective import AUCObjective
-from sparseauc.solvers import fsauc, hsg_ht, sht_auc, solam, spam, sto_iht
+from sparseauc.solvers import sht_auc
+from sparseauc_paper.baselines import fsauc, hsg_ht, solam, spam, sto_iht
 
 IN_ORDER = {"tol": 0.0, "shuffle": False}
 

@@ -13,16 +13,8 @@ if TYPE_CHECKING:
     from sparseauc_app.model_files import load_model, save_model
     from sparseauc_app.reporting import report, report_model
 
-    from .baselines import (
-        FSAUCClassifier,
-        HSGHTClassifier,
-        MeanDifferenceClassifier,
-        OPAUCClassifier,
-        SOLAMClassifier,
-        SPAMClassifier,
-        StoIHTClassifier,
-    )
     from .estimators import (
+        MeanDifferenceClassifier,
         SharedListClassifier,
         SHTAUCClassifier,
         SparseAUCClassifier,
@@ -37,18 +29,12 @@ __version__ = "0.2.0"
 __all__ = [
     "AUCObjective",
     "ClassMoments",
-    "FSAUCClassifier",
-    "HSGHTClassifier",
     "MeanDifferenceClassifier",
-    "OPAUCClassifier",
     "SHTAUCClassifier",
-    "SOLAMClassifier",
-    "SPAMClassifier",
     "SharedListClassifier",
     "SparseAUCClassifier",
     "SparseAUCClassifierCV",
     "SparseAUCPath",
-    "StoIHTClassifier",
     "StratifiedMoments",
     "class_moments",
     "load_model",
@@ -59,10 +45,11 @@ __all__ = [
     "sparse_auc_path",
 ]
 
-# Modules of the names; the classifiers not listed are baselines.
+# Where the names are; reports and model files are the application's.
 _MODULES = {
     "AUCObjective": ".objective",
     "ClassMoments": ".moments",
+    "MeanDifferenceClassifier": ".estimators",
     "SHTAUCClassifier": ".estimators",
     "SharedListClassifier": ".estimators",
     "SparseAUCClassifier": ".estimators",
@@ -80,9 +67,9 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(_MODULES.get(name, ".baselines"), __name__)
+    module = import_module(_MODULES[name], __name__)
     value = globals()[name] = getattr(module, name)
     return value
 

@@ -23,7 +23,7 @@ from sparseauc.path.folds import Split
 from sparseauc.selection.confidence import NestedScores
 
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows, stratified_folds
-from .methods import METHODS, Method
+from .methods import Method, all_methods
 from .reading import DataError, Table
 
 
@@ -67,7 +67,7 @@ class MethodResult:
 
 def compare_methods(
     table: Table,
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Sequence[str] | None = None,
     *,
     repeats: int = 1,
     folds: int = 5,
@@ -79,7 +79,7 @@ def compare_methods(
     Parameters
     ----------
     table : Table
-    methods : sequence of str, default=all of ``METHODS``
+    methods : sequence of str, default=all of ``all_methods``
         The first is what the others are compared with.
     repeats : int, default=1
         Repeats of the outer cross-validation. All methods use the same folds.
@@ -94,9 +94,11 @@ def compare_methods(
     list of MethodResult
         In the order asked for.
     """
-    unknown = [name for name in methods if name not in METHODS]
+    known = all_methods()
+    methods = list(known) if methods is None else methods
+    unknown = [name for name in methods if name not in known]
     if unknown:
-        raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(METHODS)}")
+        raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(known)}")
     everything = np.arange(table.y.size)
     splits = [
         split_rows(table, everything, folds, seed + repeat)
@@ -113,7 +115,7 @@ def compare_methods(
         if progress:
             progress(f"{name}, fold {fold + 1} of {len(splits[repeat])}", done, steps)
         done += 1
-        return fit_method(METHODS[name], table, train, seed + repeat)
+        return fit_method(known[name], table, train, seed + repeat)
 
     results: list[MethodResult] = []
     for name in methods:

@@ -1,16 +1,17 @@
-"""The methods that ``compare``, ``reproduce`` and the benchmarks compare.
+"""The methods that ``compare`` and the benchmarks compare: ours, simple ones, and those of plugins.
 
 Importing this module is cheap: estimators are imported when one is made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 import sparseauc
 
 KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
-RADII = (0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -50,20 +51,19 @@ def _l2_logistic() -> Any:
     return LogisticRegression(class_weight="balanced", max_iter=1000)
 
 
-def _powers_of_ten(low: float, high: float, count: int) -> tuple[float, ...]:
-    """Evenly spaced on the logarithmic scale, both ends included."""
+def powers_of_ten(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Return powers, evenly spaced on the logarithmic scale, both ends included."""
     return tuple(10 ** (low + (high - low) * i / (count - 1)) for i in range(count))
 
 
-def _stochastic(name: str, **settings: Any) -> Callable[[], Any]:
-    def make() -> Any:
-        return getattr(sparseauc, name)(record_history=False, random_state=0, **settings)
-
-    return make
-
-
 OURS = "sparse-auc"
-METHODS: Mapping[str, Method] = {
+L1_LOGISTIC = Method(
+    "l1-logistic",
+    "logistic regression, L1 penalty",
+    l1_logistic,
+    {"C": powers_of_ten(-2, 2, 12)},
+)
+_OWN: Mapping[str, Method] = {
     method.key: method
     for method in (
         Method(OURS, "this library, default rule", lambda: sparseauc.SparseAUCClassifierCV()),
@@ -73,23 +73,10 @@ METHODS: Mapping[str, Method] = {
             lambda: sparseauc.SparseAUCClassifierCV(rule="1se"),
         ),
         Method(
-            "sht-auc", "stochastic hard thresholding", _stochastic("SHTAUCClassifier"), {"k": KS}
-        ),
-        Method("sto-iht", "StoIHT, logistic loss", _stochastic("StoIHTClassifier"), {"k": KS}),
-        Method("hsg-ht", "HSG-HT, logistic loss", _stochastic("HSGHTClassifier"), {"k": KS}),
-        Method(
-            "spam-l1",
-            "SPAM with an L1 penalty",
-            _stochastic("SPAMClassifier", penalty="l1"),
-            {"alpha": _powers_of_ten(-5, -1, 5)},
-        ),
-        Method("solam", "SOLAM, all columns", _stochastic("SOLAMClassifier"), {"radius": RADII}),
-        Method("fsauc", "FSAUC, L1 ball", _stochastic("FSAUCClassifier"), {"radius": RADII}),
-        Method(
-            "opauc",
-            "OPAUC, all columns",
-            _stochastic("OPAUCClassifier"),
-            {"alpha": _powers_of_ten(-4, 0, 3)},
+            "sht-auc",
+            "stochastic hard thresholding",
+            lambda: sparseauc.SHTAUCClassifier(record_history=False, random_state=0),
+            {"k": KS},
         ),
         Method(
             "mean-difference",
@@ -97,17 +84,22 @@ METHODS: Mapping[str, Method] = {
             lambda: sparseauc.MeanDifferenceClassifier(),
             {"k": KS},
         ),
-        Method(
-            "l1-logistic",
-            "logistic regression, L1 penalty",
-            l1_logistic,
-            {"C": _powers_of_ten(-2, 2, 12)},
-        ),
+        L1_LOGISTIC,
         Method(
             "l2-logistic",
             "logistic regression, L2 penalty, all columns",
             _l2_logistic,
-            {"C": _powers_of_ten(-4, 2, 7)},
+            {"C": powers_of_ten(-4, 2, 7)},
         ),
     )
 }
+
+
+@cache
+def all_methods() -> Mapping[str, Method]:
+    """Return the methods by name: those above, then those that installed packages add.
+
+    A package adds methods by the entry point ``sparseauc.methods``, as the paper's does.
+    """
+    added = [one for point in entry_points(group="sparseauc.methods") for one in point.load()]
+    return {**_OWN, **{method.key: method for method in added}}

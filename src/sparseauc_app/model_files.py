@@ -12,6 +12,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -50,20 +51,25 @@ TRUSTED_TYPES = frozenset(
 )  # fmt: skip
 
 
-# Classes of this library that a model may be made of, and the modules they are in today. Files of
-# every version are read by the names of classes, wherever these were when a file was written.
+# Classes that a model may be made of, and the modules they are in today. Files of every version are
+# read by the names of classes, wherever these were when a file was written. Packages add theirs by
+# the entry point ``sparseauc.classes``.
 CLASSES = {
     **dict.fromkeys(
         (
-            "FSAUCClassifier", "HSGHTClassifier", "MeanDifferenceClassifier", "OPAUCClassifier",
-            "SHTAUCClassifier", "SOLAMClassifier", "SPAMClassifier", "SharedListClassifier",
-            "SparseAUCClassifier", "SparseAUCClassifierCV", "SparseAUCPath", "StoIHTClassifier",
+            "MeanDifferenceClassifier", "SHTAUCClassifier", "SharedListClassifier",
+            "SparseAUCClassifier", "SparseAUCClassifierCV", "SparseAUCPath",
         ),
         "sparseauc",
     ),
-    "OPAUCState": "sparseauc.baselines.opauc",
     "Solution": "sparseauc.solvers.exchange",
+    **{
+        name: module
+        for point in entry_points(group="sparseauc.classes")
+        for name, module in point.load().items()
+    },
 }  # fmt: skip
+_PACKAGES = {"sparseauc", *(module.split(".")[0] for module in CLASSES.values())}
 
 
 class ModelFileError(ValueError):
@@ -371,7 +377,7 @@ def _find_foreign_types(schema: Any) -> list[str]:
             stack += node.values()
             if "__class__" in node or "__module__" in node:
                 module, name = str(node.get("__module__")), str(node.get("__class__"))
-                if module.split(".")[0] == "sparseauc" and name in CLASSES:
+                if module.split(".")[0] in _PACKAGES and name in CLASSES:
                     node["__module__"] = CLASSES[name]
                 elif f"{module}.{name}" not in TRUSTED_TYPES:
                     foreign.add(f"{module}.{name}")

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from sparseauc.datasets._markers import DatasetName, markers_of
 from sparseauc_app.report.elements import Listing
+
+from .marker_genes import DatasetName, markers_of
 
 _NUMBERS: dict[DatasetName, tuple[str, str]] = {
     "leukemia": ("table4", "Table IV: markers of leukemia"),

@@ -15,16 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc.baselines import fsauc, hsg_ht, mean_difference
-from sparseauc.baselines._online import ClassSums
-from sparseauc.baselines.spam import SPAMState
 from sparseauc.blocks import RowBlocks
 from sparseauc.estimators import SparseAUCClassifierCV
+from sparseauc.estimators._mean_difference import mean_difference
 from sparseauc.objective import AUCObjective
 from sparseauc.rows import read_only
-from sparseauc.solvers.batched import GridResult, sht_auc_grid, sto_iht_grid
 from sparseauc_app.methods import l1_logistic
 
+from .baselines import fsauc, hsg_ht
+from .baselines._online import ClassSums
+from .baselines.spam import SPAMState
+from .grids import GridResult, sht_auc_grid, sto_iht_grid
 from .protocols import Protocol
 from .row_space import Floats, Indices, Mask, RowSpace
 from .seeds import generator

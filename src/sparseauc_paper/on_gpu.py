@@ -2,7 +2,7 @@
 
 A step needs the one before it, so a fit by itself leaves a GPU idle; the points of a grid keep it
 busy. A program holds its coefficients in registers from the first row to the last. The answers are
-those of the solvers in ``sparseauc.baselines`` but for rounding, which steps far too large amplify.
+those of the solvers in ``baselines`` but for rounding, which steps far too large amplify.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +16,10 @@ import torch
 import triton
 import triton.language as tl
 
-from sparseauc.baselines.fsauc import FSAUCBounds, count_stages
-from sparseauc.baselines.hsg_ht import batches_of_epochs
 from sparseauc.blocks import RowBlocks, visiting_order
 
+from .baselines.fsauc import FSAUCBounds, count_stages
+from .baselines.hsg_ht import batches_of_epochs
 from .methods import (
     HSG_HT_GROWTH,
     HSG_HT_STEP,
@@ -193,7 +193,7 @@ def _solam(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignore[no-untyped-def]
-    """As in ``sparseauc.baselines.solam``."""
+    """As in ``sparseauc_paper.baselines.solam``."""
     share, sign = tl.where(is_positive, 1.0 - p, p), tl.where(is_positive, 1.0, -1.0)
     lag = score - tl.where(is_positive, a, b)
     move = step * share * (lag - sign * (1.0 + alpha))

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from sparseauc.datasets import load_colon, load_leukemia
-from sparseauc.datasets._markers import Reading
-from sparseauc.datasets._real import RAW_SCALE
 from sparseauc.metrics import fast_auc
 
+from .gene_tables import RAW_SCALE, load_colon, load_leukemia
+from .marker_genes import Reading
 from .methods import METHODS
 from .presets import Preset, points
 from .protocols import Protocol

@@ -3,7 +3,7 @@
 Their iterates are combinations of the rows, and of the start: w = Σ c_i x_i. All that a step needs
 of w are its scores u = K c, where K holds the products of the rows with each other; a step along
 row i adds a multiple of K's row i to u. w itself is written out once at the end. The answers are
-those of the solvers in ``sparseauc.baselines`` but for rounding, as long as a run stays bounded.
+those of the solvers in ``baselines`` but for rounding, as long as a run stays bounded.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sparseauc._jit import kernel, reordering_kernel
-from sparseauc.baselines._spam_csr import multiplier
-from sparseauc.baselines.solam import clip, saddle_point_step
+
+from .baselines._spam_csr import multiplier
+from .baselines.solam import clip, saddle_point_step
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

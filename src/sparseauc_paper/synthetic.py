@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparseauc.datasets import OutbreakData, make_outbreak
-from sparseauc.metrics import fast_auc, support_f1, support_jaccard
+from sparseauc.metrics import fast_auc
 from sparseauc.projections import top_k
 
 from .methods import METHODS, NEGLIGIBLE
@@ -16,6 +16,7 @@ from .presets import Preset, points
 from .protocols import Protocol
 from .row_space import Indices, Mask
 from .seeds import generator
+from .supports import support_f1, support_jaccard
 from .tasks import Task
 from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
 

@@ -27,6 +27,7 @@ from sparseauc_app.model_files import (
     read_card,
     save_model,
 )
+from sparseauc_paper import baselines
 
 X, y = make_outbreak(n=200, d=12, k=3, mu=1.0, r=0.3, random_state=0)
 
@@ -84,12 +85,12 @@ def changed_card(content, **changes):
         lambda: sparseauc.SparseAUCClassifierCV(ks=range(1, 4), alphas=np.array([1.0, 10.0])),
         lambda: sparseauc.SparseAUCClassifierCV(ks=[2], cv=StratifiedGroupKFold(3)),
         lambda: sparseauc.SHTAUCClassifier(k=3, random_state=0),
-        lambda: sparseauc.StoIHTClassifier(k=3, random_state=np.random.RandomState(0)),
-        lambda: sparseauc.HSGHTClassifier(k=3, random_state=0),
-        lambda: sparseauc.SPAMClassifier(random_state=0),
-        lambda: sparseauc.SOLAMClassifier(random_state=0),
-        lambda: sparseauc.FSAUCClassifier(random_state=0),
-        lambda: sparseauc.OPAUCClassifier(random_state=0),
+        lambda: baselines.StoIHTClassifier(k=3, random_state=np.random.RandomState(0)),
+        lambda: baselines.HSGHTClassifier(k=3, random_state=0),
+        lambda: baselines.SPAMClassifier(random_state=0),
+        lambda: baselines.SOLAMClassifier(random_state=0),
+        lambda: baselines.FSAUCClassifier(random_state=0),
+        lambda: baselines.OPAUCClassifier(random_state=0),
         lambda: sparseauc.MeanDifferenceClassifier(k=3),
         lambda: sparseauc.SharedListClassifier(k=3),
         lambda: make_pipeline(SimpleImputer(), sparseauc.SparseAUCClassifier(k=3)),
@@ -138,10 +139,10 @@ def test_every_classifier_of_the_package_is_tried_above():
 @pytest.mark.parametrize(
     ("make", "old"),
     [
-        (sparseauc.SPAMClassifier, "sparseauc.estimators._online"),
-        (sparseauc.HSGHTClassifier, "sparseauc.estimators._sto_iht"),
+        (baselines.SPAMClassifier, "sparseauc.estimators._online"),
+        (baselines.HSGHTClassifier, "sparseauc.estimators._sto_iht"),
         (sparseauc.MeanDifferenceClassifier, "sparseauc.estimators._mean_difference"),
-        (sparseauc.OPAUCClassifier, "sparseauc.estimators._opauc"),
+        (baselines.OPAUCClassifier, "sparseauc.estimators._opauc"),
     ],
 )
 def test_files_of_earlier_versions_name_other_modules(make, old, tmp_path):
@@ -167,7 +168,7 @@ def _renamed(node, name, module):
     if node.get("__class__") == name:
         node["__module__"] = module
     if node.get("__class__") == "OPAUCState":
-        node["__module__"] = "sparseauc.solvers.opauc"
+        node["__module__"] = "sparseauc_paper.baselines.opauc"
     return node
 
 

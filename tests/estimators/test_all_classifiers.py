@@ -18,18 +18,20 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 from sparseauc import (
-    FSAUCClassifier,
-    HSGHTClassifier,
     MeanDifferenceClassifier,
-    OPAUCClassifier,
     SHTAUCClassifier,
-    SOLAMClassifier,
-    SPAMClassifier,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
-    StoIHTClassifier,
 )
 from sparseauc.datasets import make_outbreak
+from sparseauc_paper.baselines import (
+    FSAUCClassifier,
+    HSGHTClassifier,
+    OPAUCClassifier,
+    SOLAMClassifier,
+    SPAMClassifier,
+    StoIHTClassifier,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -11,16 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from sparseauc import (
-    SHTAUCClassifier,
-    SOLAMClassifier,
-    SparseAUCClassifier,
-    SparseAUCClassifierCV,
-    class_moments,
-)
+from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV, class_moments
 from sparseauc.chunks import KeptColumns
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
+from sparseauc_paper.baselines import SOLAMClassifier
 
 pytestmark = pytest.mark.slow
 

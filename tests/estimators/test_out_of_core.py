@@ -27,7 +27,6 @@ from sparseauc import (
     ClassMoments,
     MeanDifferenceClassifier,
     SHTAUCClassifier,
-    SOLAMClassifier,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
     class_moments,
@@ -37,6 +36,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
 from sparseauc.path import validation
 from sparseauc.path.folds import SplitPlan
+from sparseauc_paper.baselines import SOLAMClassifier
 
 pytestmark = pytest.mark.slow
 

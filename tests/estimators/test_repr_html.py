@@ -17,10 +17,10 @@ from sparseauc import (
     SHTAUCClassifier,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
-    StoIHTClassifier,
 )
 from sparseauc.datasets import make_outbreak
 from sparseauc.estimators._short_list import MOST_ROWS
+from sparseauc_paper.baselines import StoIHTClassifier
 
 X, y = make_outbreak(n=200, d=12, k=3, mu=1.0, r=0.3, random_state=0)
 LIST = '<table class="sparseauc-columns"'

@@ -9,7 +9,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
 from sparseauc.objective.device import DeviceObjective
 from sparseauc.solvers import sht_auc
-from sparseauc.solvers.batched import sht_auc_grid, sto_iht_grid
+from sparseauc_paper.grids import sht_auc_grid, sto_iht_grid
 
 torch = pytest.importorskip("torch")
 pytestmark = [

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparseauc.objective import AUCObjective
-from sparseauc.solvers import solam, spam
+from sparseauc_paper.baselines import solam, spam
 from sparseauc_paper.methods import METHODS, Training
 from sparseauc_paper.protocols import CORRECTED, Protocol
 from sparseauc_paper.row_space import RowSpace

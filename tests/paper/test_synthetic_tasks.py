@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize, scale
+from sparseauc_paper.supports import support_f1
 from tiny import TINY
 
-from sparseauc.metrics import support_f1
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers import sht_auc
 from sparseauc_paper import synthetic

@@ -8,17 +8,12 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
-from sparseauc import (
-    HSGHTClassifier,
-    SHTAUCClassifier,
-    SparseAUCClassifier,
-    SparseAUCClassifierCV,
-    StoIHTClassifier,
-)
+from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.selection import table as table_module
 from sparseauc.selection.stability import stability_selection
 from sparseauc.selection.table import column_table, near_copies
+from sparseauc_paper.baselines import HSGHTClassifier, StoIHTClassifier
 
 
 @pytest.fixture(scope="module")

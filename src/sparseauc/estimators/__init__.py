@@ -1,12 +1,14 @@
-"""Classifiers: thin scikit-learn classes over the solvers. Those of other methods are baselines."""
+"""Classifiers: thin scikit-learn classes over the solvers."""
 
 from ._base import SparseLinearClassifier
+from ._mean_difference import MeanDifferenceClassifier
 from ._shared_list import SharedListClassifier
 from ._sht_auc import SHTAUCClassifier
 from ._sparse_auc import SparseAUCClassifier
 from ._sparse_auc_cv import SparseAUCClassifierCV
 
 __all__ = [
+    "MeanDifferenceClassifier",
     "SHTAUCClassifier",
     "SharedListClassifier",
     "SparseAUCClassifier",

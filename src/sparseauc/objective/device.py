@@ -96,7 +96,7 @@ class DeviceObjective(Objective):
         self, k: int, *, batch_size: int, shuffle: bool, rng: np.random.Generator
     ) -> Descent:
         """Deal the rows to blocks and begin Algorithm 1 at w = 0."""
-        from ._models_torch import TorchDescent
+        from .models_torch import TorchDescent
 
         counted = counted_rows(self.weight, self.n_rows)
         blocks = deal_blocks(counted, batch_size, shuffle=shuffle, rng=rng)

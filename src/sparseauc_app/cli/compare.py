@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..methods import METHODS
+from ..methods import all_methods
 from . import _options as options
 
 if TYPE_CHECKING:
     from ..comparison import MethodResult
+
+_METHODS = all_methods()
 
 
 @options.grouped
@@ -25,7 +27,7 @@ def compare_command(
         str,
         options.fitting(
             help="Comma-separated names, or all: "
-            + "; ".join(f"{name} ({method.title})" for name, method in METHODS.items())
+            + "; ".join(f"{name} ({method.title})" for name, method in _METHODS.items())
             + "."
         ),
     ] = "all",
@@ -40,10 +42,10 @@ def compare_command(
     output: options.Output,
 ) -> None:
     """Compare methods on TABLE by nested cross-validation, each tuned on training rows only."""
-    chosen = list(METHODS) if methods == "all" else [name.strip() for name in methods.split(",")]
+    chosen = list(_METHODS) if methods == "all" else [name.strip() for name in methods.split(",")]
     for name in chosen:
-        if name not in METHODS:
-            raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(METHODS)}")
+        if name not in _METHODS:
+            raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(_METHODS)}")
 
     from ._listing import print_result
     from ._output import check_outputs, check_suffix, csv_bytes, write_outputs

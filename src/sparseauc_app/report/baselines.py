@@ -8,12 +8,11 @@ import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
-from sparseauc.baselines import MeanDifferenceClassifier
-from sparseauc.estimators import SparseAUCClassifier
+from sparseauc.estimators import MeanDifferenceClassifier, SparseAUCClassifier
 
 from ..comparison import fit_method, judge_method
 from ..folds import Rows, score_folds, splits_of
-from ..methods import METHODS
+from ..methods import L1_LOGISTIC
 from ..summary import FitSummary
 from .elements import Listing
 
@@ -24,7 +23,7 @@ _METHODS = {
     "l1-logistic": ("L1 logistic regression, C tuned", 1.5e5),
 }
 # Half of the penalties that ``compare`` tries, in half of the time.
-_L1 = replace(METHODS["l1-logistic"], grid={"C": METHODS["l1-logistic"].grid["C"][1::2]})
+_L1 = replace(L1_LOGISTIC, grid={"C": L1_LOGISTIC.grid["C"][1::2]})
 
 
 def judge_baselines(summary: FitSummary) -> Listing | None:

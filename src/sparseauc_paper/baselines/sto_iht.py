@@ -24,21 +24,21 @@ from numba import types
 from numba.extending import overload
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._jit import FAST
-from ..blocks import BLOCK_ORDERS, BlockOrder, RowBlocks, visiting_order
-from ..estimators._stochastic import StochasticClassifier
-from ..objective import Array, AUCObjective, Floats, Indices, Point
-from ..objective.thresholding import (
+from sparseauc._jit import FAST
+from sparseauc.blocks import BLOCK_ORDERS, BlockOrder, RowBlocks, visiting_order
+from sparseauc.estimators._stochastic import StochasticClassifier
+from sparseauc.objective import Array, AUCObjective, Floats, Indices, Point
+from sparseauc.objective.thresholding import (
     ArrayDescent,
     Iterate,
     deal_blocks,
     descend_block,
     largest_entries,
 )
-from ..projections import top_k
-from ..rows import accumulate_rows, add_rows, score_rows
-from ..solvers._epochs import SolverResult
-from ..solvers._hard_thresholding import threshold_in_epochs
+from sparseauc.projections import top_k
+from sparseauc.rows import accumulate_rows, add_rows, score_rows
+from sparseauc.solvers._epochs import SolverResult
+from sparseauc.solvers._hard_thresholding import threshold_in_epochs
 
 
 class LogisticLoss(NamedTuple):
@@ -174,7 +174,7 @@ def sto_iht(
     ----------
     objective : AUCObjective
     k, step_size, alpha
-        As for :class:`sparseauc.StoIHTClassifier`.
+        As for :class:`sparseauc_paper.baselines.StoIHTClassifier`.
     batch_size, block_order, shuffle, start
         As in :func:`sparseauc.solvers.sht_auc`.
     **epochs

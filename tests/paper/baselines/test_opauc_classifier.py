@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparseauc.baselines import OPAUCClassifier
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective, minimise_on_support
+from sparseauc_paper.baselines import OPAUCClassifier
 
 
 @parametrize_with_checks([OPAUCClassifier(), OPAUCClassifier(exact_limit=0, rank=3)])

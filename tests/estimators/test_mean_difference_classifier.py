@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparseauc.baselines import MeanDifferenceClassifier
 from sparseauc.datasets import make_outbreak
+from sparseauc.estimators._mean_difference import MeanDifferenceClassifier
 
 
 @parametrize_with_checks([MeanDifferenceClassifier(k=2)])

@@ -16,11 +16,11 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ..estimators._base import SparseLinearClassifier, names_columns
 from ..moments import Moments, class_moments
 from ..moments._units import check_deviations
 from ..objective import Array, SparseVector
 from ..projections import top_k
+from ._base import SparseLinearClassifier, names_columns
 
 # Means this many deviations apart leave no overlap that any sample could show.
 _SEPARATED = 1e3

@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._files import write_atomically
-from ._markers import DatasetName, Reading, markers_of
+from sparseauc._files import write_atomically
+
+from .marker_genes import DatasetName, Reading, markers_of
 
 ENVIRONMENT_VARIABLE = "SPARSEAUC_DATA"
 LIBSVM_URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"

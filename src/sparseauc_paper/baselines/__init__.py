@@ -2,7 +2,6 @@
 
 from .fsauc import FSAUCClassifier, fsauc
 from .hsg_ht import HSGHTClassifier, hsg_ht
-from .mean_difference import MeanDifferenceClassifier, mean_difference
 from .opauc import OPAUCClassifier, opauc
 from .solam import SOLAMClassifier, solam
 from .spam import SPAMClassifier, spam
@@ -11,14 +10,12 @@ from .sto_iht import StoIHTClassifier, sto_iht
 __all__ = [
     "FSAUCClassifier",
     "HSGHTClassifier",
-    "MeanDifferenceClassifier",
     "OPAUCClassifier",
     "SOLAMClassifier",
     "SPAMClassifier",
     "StoIHTClassifier",
     "fsauc",
     "hsg_ht",
-    "mean_difference",
     "opauc",
     "solam",
     "spam",

@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparseauc.baselines.opauc import OPAUCState, opauc
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import fast_auc
 from sparseauc.objective import AUCObjective, minimise_on_support
 from sparseauc.rows import as_table
+from sparseauc_paper.baselines.opauc import OPAUCState, opauc
 
 # -------------------------------------------------------------------------- the oracles, row by row
 

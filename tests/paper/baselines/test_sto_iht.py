@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from sparseauc.baselines.hsg_ht import growing_batches
 from sparseauc.blocks import RowBlocks, visiting_order
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
-from sparseauc.solvers import hsg_ht, sto_iht
+from sparseauc_paper.baselines import hsg_ht, sto_iht
+from sparseauc_paper.baselines.hsg_ht import growing_batches
 
 # ------------------------------------------------------------------------- the oracles, row by row
 

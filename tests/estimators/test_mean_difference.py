@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparseauc.baselines.mean_difference import mean_difference, standardised_differences
 from sparseauc.datasets import make_outbreak
+from sparseauc.estimators._mean_difference import mean_difference, standardised_differences
 from sparseauc.moments import ClassMoments, class_moments
 
 # --------------------------------------------------------------------- the oracle, column by column

@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 from online_problems import problem, storages
 
-from sparseauc.baselines.fsauc import FSAUCState, count_stages, fsauc
 from sparseauc.objective import AUCObjective, minimise_on_support
 from sparseauc.rows import as_table
+from sparseauc_paper.baselines.fsauc import FSAUCState, count_stages, fsauc
 
 # ------------------------------------------------------ the oracle: FSAUC as its authors write it
 

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit import kernel, reordering_kernel
-from .._types import Array, Floats, Indices
-from ..blocks import RowBlocks
-from ..rows import read_only
-from ._models import (
+from sparseauc._jit import kernel, reordering_kernel
+from sparseauc._types import Array, Floats, Indices
+from sparseauc.blocks import RowBlocks
+from sparseauc.objective.arrays import AUCObjective
+from sparseauc.objective.models import (
     GridPoint,
     Loss,
     Models,
@@ -16,8 +16,8 @@ from ._models import (
     labels_and_scales,
     logistic_multipliers,
 )
-from .arrays import AUCObjective
-from .thresholding import Iterate, threshold_step
+from sparseauc.objective.thresholding import Iterate, threshold_step
+from sparseauc.rows import read_only
 
 # Models and rows that share a pass of ``_combine``, and the columns it handles at a time: eight
 # slices of rows and ten of sums stay in the second-level cache (benchmarks/batched.py).
@@ -262,9 +262,11 @@ class NumpyModels(Models):
         )
 
     def run(self, drawn: Indices, steps: Array, decays: Array, shrinks: Array) -> None:
+        """Visit the blocks ``drawn``."""
         _grid_epoch(self._grid, drawn, steps, decays, shrinks, self._models, self._scratch)
 
     def losses(self) -> Array:
+        """F of every model, on the host."""
         objective = self._objective
         scores = np.empty((self.w.shape[0], objective.n_rows), objective.dtype)
         rows, nothing = np.arange(objective.n_rows), self._grid.means[:0]
@@ -274,9 +276,11 @@ class NumpyModels(Models):
         return losses
 
     def point(self) -> GridPoint:
+        """Where the models stand."""
         return GridPoint(self.w.copy(), self.intercept.copy())
 
     def move_to(self, point: GridPoint) -> None:
+        """Go to other points."""
         self.w[:], self.intercept[:] = point
         _list_columns(self._models)
 

@@ -20,7 +20,8 @@ import math
 
 import numpy as np
 
-from .._jit import inlined_kernel, kernel
+from sparseauc._jit import inlined_kernel, kernel
+
 from ._online import LEAST_SCALE
 
 # Non-zeros between two sweeps over all columns, as a multiple of d.

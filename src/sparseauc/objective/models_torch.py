@@ -11,7 +11,9 @@ import numpy as np
 from .._arrays import as_tensor, explain_out_of_memory, import_torch, to_host
 from .._types import Array, Indices
 from ..blocks import RowBlocks
-from ._models import (
+from ._protocol import Point, SparseVector
+from .device import DeviceObjective
+from .models import (
     GridPoint,
     Loss,
     Models,
@@ -19,8 +21,6 @@ from ._models import (
     labels_and_scales,
     logistic_multipliers,
 )
-from ._protocol import Point, SparseVector
-from .device import DeviceObjective
 
 # A number picked from a row costs as much memory traffic as eight in sequence.
 _PICKING = 8
@@ -65,6 +65,7 @@ class TorchModels(Models):
         self._list_columns()
 
     def run(self, drawn: Indices, steps: Array, decays: Array, shrinks: Array) -> None:
+        """Visit the blocks ``drawn``."""
         torch = self._xp
         if not np.array_equal(steps, self._steps):
             self._steps = steps.copy()
@@ -100,6 +101,7 @@ class TorchModels(Models):
                     self._values = self._values * shrink
 
     def losses(self) -> Array:
+        """F of every model, on the host."""
         torch = self._xp
         every = np.arange(len(self._starts) - 1)
         scores = torch.cat([self._score(block) for block in self._source.visit(every)], dim=-1)
@@ -114,10 +116,12 @@ class TorchModels(Models):
         return losses
 
     def point(self) -> GridPoint:
+        """Where the models stand."""
         # Steps make new tensors, so nothing need be copied.
         return GridPoint(self.w, self.intercept)
 
     def move_to(self, point: GridPoint) -> None:
+        """Go to other points."""
         self.w, self.intercept = point
         self._list_columns()
 

@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 from online_problems import problem, storages
 
-from sparseauc.baselines.spam import SPAMState, spam
 from sparseauc.objective import AUCObjective, minimise_on_support
 from sparseauc.rows import as_table
+from sparseauc_paper.baselines.spam import SPAMState, spam
 
 # --------------------------------------------------------- the oracle: SPAM as its authors write it
 

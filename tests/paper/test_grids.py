@@ -11,8 +11,9 @@ from sparseauc.chunks import DeviceChunks
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
 from sparseauc.objective.device import DeviceObjective, StreamedBlocks
-from sparseauc.solvers import sht_auc, sto_iht
-from sparseauc.solvers.batched import sht_auc_grid, sto_iht_grid
+from sparseauc.solvers import sht_auc
+from sparseauc_paper.baselines import sto_iht
+from sparseauc_paper.grids import sht_auc_grid, sto_iht_grid
 
 pytestmark = pytest.mark.slow
 

@@ -28,11 +28,12 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._jit import reordering_kernel
-from ..objective import Array, AUCObjective, Floats, Indices, Mask
-from ..projections import l1_ball_threshold, project_l1_ball
-from ..rows import Table
-from ..solvers._epochs import SolverResult
+from sparseauc._jit import reordering_kernel
+from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
+from sparseauc.projections import l1_ball_threshold, project_l1_ball
+from sparseauc.rows import Table
+from sparseauc.solvers._epochs import SolverResult
+
 from ._online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,
@@ -307,7 +308,7 @@ def fsauc(
     Parameters
     ----------
     objective, radius, step_size, max_norm, start
-        As in :func:`sparseauc.baselines.solam`; ``start`` is w̄ before the first stage.
+        As in :func:`sparseauc_paper.baselines.solam`; ``start`` is w̄ before the first stage.
     **epochs
         As there. All ``max_epochs``·n rows are divided into stages, so fewer epochs are not the
         beginning of more. A callback sees the mean of the present stage's iterates so far or, where

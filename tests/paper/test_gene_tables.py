@@ -17,9 +17,9 @@ import pytest
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-from sparseauc.datasets import Marker, get_data_home, load_colon, load_leukemia
-from sparseauc.datasets import _real as real
-from sparseauc.datasets._markers import markers_of
+from sparseauc_paper import _real as real
+from sparseauc_paper.gene_tables import get_data_home, load_colon, load_leukemia
+from sparseauc_paper.marker_genes import Marker, markers_of
 
 pytestmark = pytest.mark.slow
 

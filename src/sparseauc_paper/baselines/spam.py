@@ -30,10 +30,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._jit import kernel, reordering_kernel
-from ..objective import Array, AUCObjective, Floats, Indices, Mask
-from ..rows import CSR, Table, read_only
-from ..solvers._epochs import SolverResult
+from sparseauc._jit import kernel, reordering_kernel
+from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
+from sparseauc.rows import CSR, Table, read_only
+from sparseauc.solvers._epochs import SolverResult
+
 from ._online import ClassSums, OnlineClassifier, RowState, dot, read_row
 from ._spam_csr import descend_csr_rows, multiplier
 
@@ -247,7 +248,7 @@ def spam(
     l1, l2 : float, default=0.0
         β₁ and β₂.
     step_size, average
-        As for :class:`sparseauc.SPAMClassifier`, with ``step_size`` a number.
+        As for :class:`sparseauc_paper.baselines.SPAMClassifier`, with ``step_size`` a number.
     start : array-like of shape (d,), optional
         w_0.
     **epochs

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from .._types import Indices
-from ..blocks import RowBlocks
-from ..objective import AUCObjective
-from ..solvers._epochs import SolverResult
+from sparseauc._types import Indices
+from sparseauc.blocks import RowBlocks
+from sparseauc.objective import AUCObjective
+from sparseauc.solvers._epochs import SolverResult
+
 from .sto_iht import LogisticClassifier, LogisticDescent, descend_in_epochs
 
 
@@ -76,10 +77,10 @@ def hsg_ht(
     ----------
     objective : AUCObjective
     k, step_size, alpha, initial_batch_size, growth, restart_batches, shuffle
-        As for :class:`sparseauc.HSGHTClassifier`. Batches that restart also leave up to a batch of
+        As for :class:`HSGHTClassifier`. Batches that restart also leave up to a batch of
         rows out at the end of an epoch, as the published program does.
     start, rng, **epochs
-        As in :func:`sparseauc.solvers.sto_iht`.
+        As in :func:`sparseauc_paper.baselines.sto_iht`.
 
     Returns
     -------

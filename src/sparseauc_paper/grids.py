@@ -14,17 +14,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from .._arrays import explain_out_of_memory, is_tensor, to_host
-from ..blocks import BlockOrder, visiting_order
-from ..chunks import DeviceChunks
-from ..objective import Array, AUCObjective, Floats, Indices, Mask, Objective
-from ..objective._models import Loss, Models
-from ..objective._models_numpy import NumpyModels
-from ..objective.device import DeviceObjective
-from ..objective.thresholding import counted_rows, deal_blocks
-from ..projections import hard_threshold
-from ._bold_driver import BoldDriver
-from .sht_auc import exact_first_step
+from sparseauc._arrays import explain_out_of_memory, is_tensor, to_host
+from sparseauc.blocks import BlockOrder, visiting_order
+from sparseauc.chunks import DeviceChunks
+from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask, Objective
+from sparseauc.objective.device import DeviceObjective
+from sparseauc.objective.models import Loss, Models
+from sparseauc.objective.thresholding import counted_rows, deal_blocks
+from sparseauc.projections import hard_threshold
+from sparseauc.solvers._bold_driver import BoldDriver
+from sparseauc.solvers.sht_auc import exact_first_step
+
+from .grids_numpy import NumpyModels
 
 
 class GridResult(NamedTuple):
@@ -169,11 +170,11 @@ def sto_iht_grid(
     Parameters
     ----------
     X, positive, ks
-        As in :func:`sparseauc.solvers.sht_auc_grid`.
+        As in :func:`sparseauc_paper.grids.sht_auc_grid`.
     step_sizes : float or array-like of shape (g,)
         γ on the mean logistic gradient of a block; here always given.
     alphas : float or array-like of shape (g,), default=0.0
-        Ridge, in the gradient, as in :func:`sparseauc.solvers.sto_iht`.
+        Ridge, in the gradient, as in :func:`sparseauc_paper.baselines.sto_iht`.
     **settings
         ``batch_size`` and all that follow it there.
 
@@ -226,7 +227,7 @@ def _fit_grid(
     if not is_tensor(table):
         objective = AUCObjective(np.ascontiguousarray(table), labels, weight)
         return run(objective, NumpyModels(objective, blocks, grid.ks, loss))
-    from ..objective._models_torch import TorchModels
+    from sparseauc.objective.models_torch import TorchModels
 
     # The rows once more, in the order of their blocks, and a few tables of coefficients.
     nbytes = table.element_size() * d * (n + 6 * grid.ks.size)

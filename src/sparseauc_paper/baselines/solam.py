@@ -34,11 +34,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._jit import kernel, reordering_kernel
-from ..objective import Array, AUCObjective, Floats, Indices, Mask
-from ..projections import project_l2_ball
-from ..rows import Table
-from ..solvers._epochs import SolverResult
+from sparseauc._jit import kernel, reordering_kernel
+from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
+from sparseauc.projections import project_l2_ball
+from sparseauc.rows import Table
+from sparseauc.solvers._epochs import SolverResult
+
 from ._online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,
@@ -223,7 +224,7 @@ def solam(
     objective : AUCObjective
         The data, without sample weights.
     radius, step_size, max_norm
-        As for :class:`sparseauc.SOLAMClassifier`, with ``step_size`` a number.
+        As for :class:`sparseauc_paper.baselines.SOLAMClassifier`, with ``step_size`` a number.
     start : array-like of shape (d,), optional
         w_0; R/√d everywhere by default.
     **epochs

@@ -24,10 +24,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from .._jit import kernel, reordering_kernel
-from ..objective import Array, AUCObjective, Floats, Indices, Mask
-from ..rows import Table, add_rows
-from ..solvers._epochs import SolverResult
+from sparseauc._jit import kernel, reordering_kernel
+from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
+from sparseauc.rows import Table, add_rows
+from sparseauc.solvers._epochs import SolverResult
+
 from ._online import RowState, UnweightedClassifier, dot
 
 # Rows between two checks for overflow or interruption.
@@ -237,7 +238,7 @@ def opauc(
     objective : AUCObjective
         The data, without sample weights.
     step_size, alpha, rank, exact_limit
-        As for :class:`sparseauc.OPAUCClassifier`.
+        As for :class:`sparseauc_paper.baselines.OPAUCClassifier`.
     start : array-like of shape (d,), optional
         The first w, zero by default.
     max_epochs : int, default=1

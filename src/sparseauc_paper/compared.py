@@ -1,0 +1,48 @@
+"""What this package adds to ``sparseauc compare`` and to model files, by entry points.
+
+Importing this module is cheap: estimators are imported when one is made.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from sparseauc_app.methods import KS, Method, powers_of_ten
+
+_RADII = (0.1, 1.0, 10.0, 100.0)
+
+
+def _make(name: str, **settings: Any) -> Callable[[], Any]:
+    def make() -> Any:
+        classifier = getattr(import_module("sparseauc_paper.baselines"), name)
+        return classifier(record_history=False, random_state=0, **settings)
+
+    return make
+
+
+METHODS = (
+    Method("sto-iht", "StoIHT, logistic loss", _make("StoIHTClassifier"), {"k": KS}),
+    Method("hsg-ht", "HSG-HT, logistic loss", _make("HSGHTClassifier"), {"k": KS}),
+    Method(
+        "spam-l1",
+        "SPAM with an L1 penalty",
+        _make("SPAMClassifier", penalty="l1"),
+        {"alpha": powers_of_ten(-5, -1, 5)},
+    ),
+    Method("solam", "SOLAM, all columns", _make("SOLAMClassifier"), {"radius": _RADII}),
+    Method("fsauc", "FSAUC, L1 ball", _make("FSAUCClassifier"), {"radius": _RADII}),
+    Method(
+        "opauc", "OPAUC, all columns", _make("OPAUCClassifier"), {"alpha": powers_of_ten(-4, 0, 3)}
+    ),
+)
+
+# Classes that a model file may contain, and their modules.
+CLASSES = {
+    "FSAUCClassifier": "sparseauc_paper.baselines",
+    "HSGHTClassifier": "sparseauc_paper.baselines",
+    "OPAUCClassifier": "sparseauc_paper.baselines",
+    "OPAUCState": "sparseauc_paper.baselines.opauc",
+    "SOLAMClassifier": "sparseauc_paper.baselines",
+    "SPAMClassifier": "sparseauc_paper.baselines",
+    "StoIHTClassifier": "sparseauc_paper.baselines",
+}
