@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize, scale
-from sparseauc_paper.supports import support_f1
 from tiny import TINY
 
 from sparseauc.objective import AUCObjective
@@ -13,6 +12,7 @@ from sparseauc_paper import synthetic
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.seeds import generator
+from sparseauc_paper.supports import support_f1
 from sparseauc_paper.synthetic import (
     inner_splits,
     outbreak,

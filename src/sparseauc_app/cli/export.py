@@ -1,4 +1,4 @@
-"""``sparseauc export``: a model for other programs."""
+"""``sparseauc export``: a model for other programs and other people."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,43 +7,50 @@ import typer
 
 from . import _options as options
 
+# What cannot be printed, and what it is.
+_BINARY = {"onnx": "ONNX", "xlsx": "a workbook"}
+
 
 @options.grouped
 def export_command(
     *,
     model: options.ModelFile,
     to: Annotated[
-        Literal["onnx", "json", "sql"],
+        Literal["html", "xlsx", "r", "sql", "onnx", "json"],
         typer.Option(
             show_default=False,
-            help="onnx for ONNX runtimes, json for a score card, sql for one SQL expression.",
+            help="html for an offline page to fill in, xlsx for a workbook with formulas, r for a "
+            "function in R, sql for one SQL expression, onnx for ONNX runtimes, json for a score "
+            "card.",
         ),
     ],
     out: Annotated[
         Path | None,
-        options.output("--out", "-o", help="File to write. By default JSON and SQL are printed."),
+        options.output(
+            "--out",
+            "-o",
+            help="File to write. By default the text is printed; xlsx and onnx need a file.",
+        ),
     ] = None,
     output: options.Output,
 ) -> None:
-    """Export MODEL as ONNX, as a JSON score card or as one SQL expression."""
+    """Export MODEL for people and programs without sparseauc; all give the same scores."""
     from ._listing import print_result
     from ._output import check_outputs, write_outputs
 
-    if out is None and to == "onnx":
-        raise typer.BadParameter("ONNX is binary: give a file with --out")
+    if out is None and to in _BINARY:
+        raise typer.BadParameter(f"{_BINARY[to]} cannot be printed: give a file with --out")
     check_outputs(out, force=output.force, inputs=(model,))
-    from ..export import to_json, to_onnx, to_sql
+    from .. import export
     from ..model_files import ModelFileError
     from ._reading import card_of
 
     card, notes = card_of(model)
     try:
-        if to == "onnx":
-            content = to_onnx(card)
-        else:
-            content = (to_json if to == "json" else to_sql)(card).encode()
+        made: str | bytes = getattr(export, f"to_{to}")(card)
     except ValueError as error:
         raise ModelFileError(f"{model.name} cannot be exported: {error}") from None
+    content = made.encode() if isinstance(made, str) else made
     written = write_outputs({} if out is None else {out: content})
     text = content.decode() if out is None else None
     if text is not None and not output.as_json:

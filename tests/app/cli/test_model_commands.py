@@ -392,6 +392,11 @@ def test_exports_score_as_predict_does(imputing, tmp_path):
 
 
 def test_onnx_needs_a_file_and_outputs_are_safe(plain, tmp_path):
+    assert run("export", plain, "--to", "xlsx").exit_code == 2
+    for kind, start in (("html", b"<!doctype html>"), ("xlsx", b"PK"), ("r", b"# Score of")):
+        made = tmp_path / f"made.{kind}"
+        assert run("export", plain, "--to", kind, "--out", made).exit_code == 0
+        assert made.read_bytes().startswith(start)
     assert run("export", plain, "--to", "onnx").exit_code == 2
     out = tmp_path / "m.sql"
     assert run("export", plain, "--to", "sql", "--out", out).exit_code == 0

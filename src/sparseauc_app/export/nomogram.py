@@ -1,0 +1,134 @@
+"""A nomogram: each column's axis of points, their total, and the risk that goes with it."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logit
+
+from ..scorecard import ScoreCard, Term
+from .fields import Field, fields_of
+
+# More axes than these are not read by anybody.
+_MOST_COLUMNS = 20
+_RISKS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A line of the picture: ``ticks`` are (place, text), places from 0 to 100 along its width."""
+
+    label: str
+    ticks: tuple[tuple[float, str], ...]
+    numbers: bool = False
+
+
+@dataclass(frozen=True)
+class Nomogram:
+    """The picture and the scale of its points.
+
+    Attributes
+    ----------
+    columns : dict of str to Axis
+        By column; the place of a tick is its points.
+    least : dict of str to float
+        By column, the smallest contribution to the score in the training range: 0 points.
+    unit : float
+        Contribution of one point.
+    total, risk : Axis
+        Places in per cent of the largest total; ``risk`` has no ticks without calibration.
+    largest : float
+        The largest total.
+    """
+
+    columns: dict[str, Axis]
+    least: dict[str, float]
+    unit: float
+    total: Axis
+    risk: Axis
+    largest: float
+
+
+def make_nomogram(card: ScoreCard) -> Nomogram | None:
+    """Make the nomogram of a card; None if a range is unknown or there are too many columns."""
+    fields = fields_of(card)
+    if not 0 < len(fields) <= _MOST_COLUMNS:
+        return None
+    shown: dict[str, list[tuple[str, float]]] = {}
+    for one in fields:
+        places = _places(one, card)
+        if places is None:
+            return None
+        terms = [term for term in card.terms if term.column == one.column]
+        shown[one.column] = [(text, _contribution(terms, value)) for text, value in places]
+    least = {name: min(part for _, part in ticks) for name, ticks in shown.items()}
+    reach = {name: max(part for _, part in ticks) - least[name] for name, ticks in shown.items()}
+    unit = max(reach.values()) / 100
+    if unit <= 0:
+        return None
+    columns = {
+        one.column: Axis(
+            f"{one.label} ({one.unit})" if one.unit else one.label,
+            tuple(((part - least[one.column]) / unit, text) for text, part in shown[one.column]),
+            numbers=any(not text for text, _ in shown[one.column]),
+        )
+        for one in fields
+    }
+    largest = sum(reach.values()) / unit
+    base = card.intercept + sum(least.values())
+    totals = [(100 * total / largest, f"{total:g}") for total in _round_numbers(0, largest, 11)]
+    risks = []
+    if (how := card.calibration) is not None and how.slope > 0:
+        for risk in _RISKS:
+            place = ((float(logit(risk)) - how.intercept) / how.slope - base) / unit / largest
+            if 0 <= place <= 1:
+                risks.append((100 * place, f"{100 * risk:g} %"))
+    total = Axis("Total points", tuple(totals), numbers=True)
+    return Nomogram(columns, least, unit, total, Axis("Risk", tuple(risks)), largest)
+
+
+def _places(one: Field, card: ScoreCard) -> list[tuple[str, float | str]] | None:
+    """Values to mark on a column's axis, with their texts; the ends of the range have none."""
+    terms = [term for term in card.terms if term.column == one.column]
+    if one.kind == "text":
+        known = one.levels
+        others = () if card.type_of(terms[0]).levels else ("other",)
+        return [(text, text) for text in (*known, *others)]
+    if one.kind == "boolean":
+        return [("no", 0.0), ("yes", 1.0)]
+    low, high = one.low, one.high
+    if low is None or high is None:
+        if not all(term.low is not None and term.high is not None for term in terms):
+            return None
+        low, high = float(terms[0].low or 0.0), float(terms[0].high or 0.0)
+    if any(term.above is not None for term in terms):
+        cuts = sorted({float(term.above) for term in terms if term.above is not None})
+        beyond = np.nextafter(cuts, np.inf).tolist()
+        return [(f"≤ {cuts[0]:.4g}", cuts[0])] + [
+            (f"> {cut:.4g}", value) for cut, value in zip(cuts, beyond, strict=True)
+        ]
+    for term in terms:  # beyond its limits a value has the points of the limit
+        low = low if term.low is None else max(low, term.low)
+        high = high if term.high is None else min(high, term.high)
+    ends: list[tuple[str, float | str]] = [("", low), ("", high)]
+    return ends + [(f"{value:.6g}", value) for value in _round_numbers(low, high, 9)]
+
+
+def _contribution(terms: Iterable[Term], value: float | str) -> float:
+    """What a column adds to the score at a value."""
+    terms = list(terms)
+    numbers = np.array([[float(value == t.level) if t.level is not None else value for t in terms]])
+    part = ScoreCard(tuple(terms), 0.0, "", "", "", ())
+    return float(part.scores(np.asarray(numbers, np.float64))[0])
+
+
+def _round_numbers(low: float, high: float, most: int) -> list[float]:
+    """At most so many round numbers between two ends."""
+    if high <= low:
+        return [low]
+    exponent = np.floor(np.log10((high - low) / most))
+    steps = [factor * 10.0 ** (exponent + up) for up in (0, 1) for factor in (1, 2, 5)]
+    step = steps[min(bisect_left(steps, (high - low) / (most - 1)), len(steps) - 1)]
+    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    return [float(np.round(place * step, 12)) + 0.0 for place in np.arange(first, last + 1)]

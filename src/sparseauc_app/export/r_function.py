@@ -1,0 +1,185 @@
+"""The score as a function in R, with nothing but base R."""
+
+import math
+
+from ..scorecard import ScoreCard
+from .terms import Clip, IsAbove, IsLevel, TermValue, Writers, term_values, write_steps
+
+_HELPERS = r"""
+  column <- function(name) {
+    if (!name %in% names(data)) stop("there is no column '", name, "'", call. = FALSE)
+    x <- data[[name]]
+    if (is.factor(x)) as.character(x) else x
+  }
+  refuse <- function(name, x, bad, wanted) {
+    if (any(bad)) {
+      row <- which(bad)[1]
+      stop("'", name, "' must hold ", wanted, ", but is '", x[row], "' in row ", row, call. = FALSE)
+    }
+  }
+  number <- function(name, limits = FALSE) {
+    x <- column(name)
+    if (!is.character(x)) return(as.numeric(x))
+    x <- trimws(x)
+    if (limits) {
+      x <- trimws(sub("^[<>\u2264\u2265~]=?", "", x))
+      x[!grepl("[0-9]", x)] <- NA
+    }
+    x[!is.na(x) & x == ""] <- NA
+    y <- suppressWarnings(as.numeric(x))
+    refuse(name, x, is.na(y) & !is.na(x), "numbers")
+    y
+  }
+  boolean <- function(name) {
+    x <- column(name)
+    if (!is.character(x)) return(as.numeric(x))
+    x[!is.na(x) & x == ""] <- NA
+    yes <- x %in% c("1", "true", "TRUE", "True")
+    refuse(name, x, !is.na(x) & !yes & !x %in% c("0", "false", "FALSE", "False"), "true or false")
+    ifelse(is.na(x), NA, as.numeric(yes))
+  }
+  text <- function(name) {
+    x <- column(name)
+    if (is.numeric(x)) {
+      known <- !is.na(x)
+      y <- rep(NA_character_, length(x))
+      y[known] <- vapply(x[known], format, "", digits = 15, scientific = FALSE, trim = TRUE)
+      return(y)
+    }
+    x <- enc2utf8(as.character(x))
+    x[!is.na(x) & x == ""] <- NA
+    x
+  }
+  is_level <- function(x, level, levels = NULL) {
+    if (!is.null(levels)) x[!x %in% levels] <- NA
+    ifelse(is.na(x), NA, as.numeric(x == level))
+  }
+  is_above <- function(x, cut) as.numeric(x > cut)
+  clip <- function(x, low, high) pmin(pmax(x, low), high)
+  # A missing value is replaced by the fill; an infinite number gives no score.
+  fill <- function(x, value, by) {
+    value[is.na(x)] <- by
+    if (is.numeric(x)) value[is.infinite(x)] <- NA
+    value
+  }
+"""
+
+
+def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
+    """Export a function in R that scores the rows of a data frame.
+
+    Parameters
+    ----------
+    card : ScoreCard
+    name : str, default="predict_risk"
+        Name of the function.
+
+    Returns
+    -------
+    str
+        R code that needs no package. The function takes a data frame with the chosen columns, in
+        any order, among others; factors count as text. It returns a data frame with ``score``,
+        ``prediction`` and, where the model is calibrated, ``probability``; NA for rows with a
+        missing value that the model does not fill in.
+
+    Raises
+    ------
+    ValueError
+        If a name or a number cannot be written in R.
+
+    Examples
+    --------
+    >>> from sparseauc_app.export import to_r
+    >>> from sparseauc_app.scorecard import ScoreCard, Term
+    >>> terms = (Term("age", None, 0.5, fill=40.0, low=18.0, high=90.0),)
+    >>> print(to_r(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age",)))[-268:])
+      x <- number("age")
+      score <- score + 0.5 * fill(x, clip(x, 18.0, 90.0), 40.0)
+      data.frame(
+        score = score,
+        prediction = ifelse(score > 0, "yes", "no"),
+        stringsAsFactors = FALSE
+      )
+    }
+    """
+    about = f"Score of {card.event} against {card.negative}, fitted by sparseauc {card.version}."
+    lines = [
+        f"# {_comment(about)}",
+        f"# Usage: {name}(data), where data is a data frame with the columns",
+        *(f"#   {_comment(column)}" for column in dict.fromkeys(t.column for t in card.terms)),
+        f"{name} <- function(data) {{{_HELPERS.rstrip()}",
+        f"  score <- rep({_number(card.intercept)}, nrow(data))",
+    ]
+    for term in term_values(card):
+        lines += _write_term(term)
+    lines += ["  data.frame(", "    score = score,"]
+    lines.append(
+        f"    prediction = ifelse(score > 0, {_text(card.positive)}, {_text(card.negative)}),"
+    )
+    if (how := card.calibration) is not None:
+        slope, intercept = _number(how.slope), _number(how.intercept)
+        lines.append(f"    probability = plogis({slope} * score + {intercept}),")
+    lines += ["    stringsAsFactors = FALSE", "  )", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def _write_term(term: TermValue) -> list[str]:
+    read = {"text": "text", "boolean": "boolean", "number": "number"}[term.kind]
+    limits = ", limits = TRUE" if term.limits else ""
+    value = write_steps(term, "x", _WRITERS, "R")
+    if term.fill is None:
+        filled = f"fill(x, {value}, NA)"
+    elif term.kind == "text":
+        # A level that training had not is missing too.
+        filled = f"fill({value}, {value}, {_number(term.fill)})"
+    else:
+        filled = f"fill(x, {value}, {_number(term.fill)})"
+    return [
+        f"  x <- {read}({_text(term.column)}{limits})",
+        f"  score <- score + {_number(term.coefficient)} * {filled}",
+    ]
+
+
+def _r_level(step: IsLevel, x: str) -> str:
+    known = f", c({', '.join(map(_text, step.levels))})" if step.levels else ""
+    return f"is_level({x}, {_text(step.level)}{known})"
+
+
+def _r_clip(step: Clip, x: str) -> str:
+    low = "-Inf" if step.low is None else _number(step.low)
+    high = "Inf" if step.high is None else _number(step.high)
+    return f"clip({x}, {low}, {high})"
+
+
+_WRITERS: Writers[str] = {
+    IsLevel: _r_level,
+    IsAbove: lambda step, x: f"is_above({x}, {_number(step.cut)})",
+    Clip: _r_clip,
+}
+
+
+def _number(number: float) -> str:
+    if not math.isfinite(number):
+        raise ValueError(f"{number} cannot be written in R")
+    text = repr(float(number))
+    return f"({text})" if number < 0 else text
+
+
+def _text(text: str) -> str:
+    """A string of R; characters beyond ASCII are escaped, so that no locale can change them."""
+    if "\0" in text:
+        raise ValueError(f"{text!r} holds a zero character, which R cannot write")
+    return '"' + "".join(map(_character, text)) + '"'
+
+
+def _character(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if " " <= character <= "~":
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())

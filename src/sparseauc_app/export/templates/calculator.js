@@ -1,0 +1,194 @@
+"use strict";
+const MODEL = JSON.parse(document.getElementById("model").textContent);
+const isMissing = (x) => x === null || x === undefined || x === "" || Number.isNaN(x);
+const byId = (id) => document.getElementById(id);
+
+// A typed number: a decimal comma counts as a point, and a sign such as > before it is left out.
+function readNumber(text, limits) {
+  let bare = String(text).trim().replace(/\u2212/g, "-");
+  if (limits) {
+    bare = bare.replace(/^\s*[<>≤≥~]=?\s*/, "");
+    if (!/\d/.test(bare)) return null;
+  }
+  if (!bare) return null;
+  if (!bare.includes(".")) bare = bare.replace(/^([^,]*),([^,]*)$/, "$1.$2");
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) ? Number(bare) : undefined;
+}
+
+const STEPS = {
+  level: (x, level, levels) =>
+    levels.length && !levels.includes(String(x)) ? null : Number(String(x) === level),
+  above: (x, cut) => Number(x > cut),
+  clip: (x, low, high) => {
+    if (low !== null && x < low) x = low;
+    return high !== null && x > high ? high : x;
+  },
+};
+
+// The value of a term, as the model takes it: null if it is missing and not filled in.
+function valueOf(term, raw) {
+  let x = isMissing(raw) ? null : raw;
+  if (x !== null && term.kind !== "text") {
+    x = Number(x);
+    if (!Number.isFinite(x)) return null;
+  }
+  for (const [name, ...given] of term.steps) if (x !== null) x = STEPS[name](x, ...given);
+  return x === null ? term.fill : x;
+}
+
+// The score of a row, an object of values by column; null if there is none.
+function scoreOf(row) {
+  let score = MODEL.intercept;
+  for (const term of MODEL.terms) {
+    const value = valueOf(term, row[term.column]);
+    if (value === null) return null;
+    score += term.coefficient * value;
+  }
+  return score;
+}
+
+function riskOf(score) {
+  const how = MODEL.calibration;
+  return how === null || score === null ? null : 1 / (1 + Math.exp(-(how.slope * score + how.intercept)));
+}
+
+const short = (x) => String(Number(x.toPrecision(4))).replace("-", "\u2212");
+const inPercent = (p) => {
+  const x = 100 * p;
+  return (x < 1 || x > 99 ? x.toFixed(1) : x.toFixed(0)) + " %";
+};
+
+// The points of a column: whole ones where the model has them, else those of the nomogram.
+function pointsOf(column, row) {
+  let points = 0;
+  for (const term of MODEL.terms) {
+    if (term.column !== column) continue;
+    const value = valueOf(term, row[column]);
+    if (value === null) return null;
+    if (MODEL.points) {
+      const [each, unit] = MODEL.points.columns[term.name] || [0, 1];
+      points += (each * value) / unit;
+    } else points += term.coefficient * value;
+  }
+  const scale = MODEL.nomogram;
+  return MODEL.points || !scale ? points : (points - scale.least[column]) / scale.unit;
+}
+
+function readForm() {
+  const row = {};
+  const told = { imputed: [], outside: [], wrong: 0, entered: 0 };
+  MODEL.columns.forEach((one, place) => {
+    const field = byId("f" + place);
+    const limits = MODEL.terms.some((term) => term.column === one.column && term.limits);
+    const missing = field.options ? "missing" in field.selectedOptions[0].dataset : false;
+    let value = one.kind === "number" ? readNumber(field.value, limits) : missing ? null : field.value;
+    let mark = "";
+    if (value === undefined) {
+      mark = "Not a number.";
+      told.wrong += 1;
+      value = null;
+    } else if (value !== null) {
+      told.entered += 1;
+      if (one.kind === "number" && one.low !== null && (value < one.low || value > one.high)) {
+        mark = "⚠ Outside the training range: check the unit.";
+        told.outside.push(one.column);
+      }
+    } else if (!one.required) told.imputed.push(one.column);
+    byId("m" + place).textContent = mark;
+    field.setAttribute("aria-invalid", mark ? "true" : "false");
+    row[one.column] = value;
+  });
+  return [row, told];
+}
+
+function cell(kind, text, scope) {
+  const made = document.createElement(kind);
+  made.textContent = text;
+  if (scope) made.scope = scope;
+  return made;
+}
+
+function tableRow(kinds, texts) {
+  const line = document.createElement("tr");
+  texts.forEach((text, place) => line.append(cell(kinds[place], text, kinds[place] === "th" ? "row" : "")));
+  return line;
+}
+
+function describeValue(one, row) {
+  const terms = MODEL.terms.filter((term) => term.column === one.column);
+  const raw = row[one.column];
+  if (!isMissing(raw)) {
+    if (one.kind === "boolean") return Number(raw) ? "yes" : "no";
+    if (one.kind === "text") return String(raw);
+    const value = valueOf(terms[0], raw);
+    const clipped = terms.length === 1 && terms[0].steps.some(([name]) => name === "clip") && value !== raw;
+    return clipped ? short(value) + " (limit)" : short(raw);
+  }
+  if (one.required) return "needed";
+  return one.kind === "number" && terms.length === 1 && !terms[0].steps.some(([name]) => name === "above")
+    ? short(terms[0].fill) + " (filled in)" : "(filled in)";
+}
+
+function mark(group, share) {
+  const dot = group.querySelector("circle");
+  const { left, span } = dot.ownerSVGElement.dataset;
+  dot.toggleAttribute("hidden", share === null);
+  if (share !== null) dot.setAttribute("cx", Number(left) + span * Math.min(1, Math.max(0, share)));
+}
+
+function update() {
+  const [row, told] = readForm();
+  const score = told.wrong || !told.entered ? null : scoreOf(row);
+  const risk = riskOf(score);
+  const remarks = [];
+  const meaning = byId("meaning");
+  byId("risk").textContent = score === null ? "–" : risk === null ? short(score) : inPercent(risk);
+  if (score === null) {
+    meaning.textContent = told.wrong ? "Correct the marked values."
+      : told.entered ? "Enter the values that are needed." : "Enter at least one value.";
+  } else {
+    const predicted = score > 0 ? MODEL.positive : MODEL.negative;
+    meaning.textContent = risk === null
+      ? "Score " + short(score) + "; above 0 is predicted " + MODEL.positive + "."
+      : "Of 1000 cases with these values, about " + Math.round(1000 * risk) + " have " + MODEL.event +
+        ". Score " + short(score) + ", predicted " + predicted + ".";
+    if (told.imputed.length) remarks.push("Filled in: " + told.imputed.join(", ") + ".");
+    if (told.outside.length) remarks.push("Outside the training range: " + told.outside.join(", ") + ".");
+  }
+  byId("remarks").textContent = remarks.join(" ");
+  const parts = MODEL.columns.map((one) => pointsOf(one.column, row));
+  const digits = MODEL.points ? 6 : MODEL.nomogram ? 3 : 4;
+  const write = (x) => (x === null ? "–" : MODEL.nomogram && !MODEL.points ? x.toFixed(1) : String(Number(x.toPrecision(digits)))).replace("-", "\u2212");
+  byId("parts").replaceChildren(...MODEL.columns.map((one, place) =>
+    tableRow(["th", "td", "td"], [one.column, describeValue(one, row), told.entered ? write(parts[place]) : "–"])));
+  const total = parts.includes(null) || score === null ? null : parts.reduce((a, b) => a + b, 0);
+  byId("total").replaceChildren(tableRow(["th", "td", "td"], ["Total", "", write(total)]));
+  if (MODEL.points) {
+    [...byId("risks").rows].forEach((line, place) => {
+      const [above, upTo] = MODEL.points.risk[place];
+      const here = total !== null && (above === null || total > above) && (upTo === null || total <= upTo);
+      if (here) line.setAttribute("aria-current", "true");
+      else line.removeAttribute("aria-current");
+    });
+  }
+  const scale = MODEL.nomogram;
+  if (scale) {
+    const groups = [...document.querySelectorAll("svg g")];
+    const sum = score === null ? null
+      : (score - MODEL.intercept - Object.values(scale.least).reduce((a, b) => a + b, 0)) / scale.unit;
+    groups.slice(1).forEach((group) => {
+      const column = group.dataset.column;
+      if (column === undefined) mark(group, sum === null ? null : sum / scale.largest);
+      else {
+        let part = 0;
+        for (const term of MODEL.terms) if (term.column === column) part += term.coefficient * (valueOf(term, row[column]) ?? NaN);
+        mark(group, score === null ? null : (part - scale.least[column]) / scale.unit / 100);
+      }
+    });
+  }
+}
+
+byId("form").addEventListener("input", update);
+byId("form").addEventListener("submit", (event) => event.preventDefault());
+byId("form").addEventListener("reset", () => setTimeout(update));
+update();
