@@ -1,0 +1,22 @@
+"""Times to event: comparable pairs, concordance, Kaplan–Meier and absolute risk."""
+
+from ._concordance import harrell_concordance, uno_concordance
+from ._pairs import ComparablePairs
+from ._times import (
+    StepFunction,
+    SurvivalTimes,
+    censoring_distribution,
+    kaplan_meier,
+    uno_weights,
+)
+
+__all__ = [
+    "ComparablePairs",
+    "StepFunction",
+    "SurvivalTimes",
+    "censoring_distribution",
+    "harrell_concordance",
+    "kaplan_meier",
+    "uno_concordance",
+    "uno_weights",
+]

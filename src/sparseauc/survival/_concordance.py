@@ -1,0 +1,107 @@
+"""Concordance of a score with times to event."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._types import Array
+from ._pairs import ComparablePairs
+from ._times import SurvivalTimes, censoring_distribution, uno_weights
+
+
+def harrell_concordance(
+    y: Any,
+    scores: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    strata: npt.ArrayLike | None = None,
+) -> float:
+    """Harrell's C: share of the comparable pairs whose earlier event has the higher score.
+
+    Parameters
+    ----------
+    y : structured array, data frame or array of shape (n, 2)
+        Whether the event was observed, and the time; as of ``sksurv.util.Surv``.
+    scores : array-like of shape (n,)
+        Higher for rows that have their event earlier; equal scores count one half.
+    sample_weight : array-like of shape (n,), optional
+        A pair counts the product of the weights of its rows.
+    strata : array-like of shape (n,), optional
+        Only rows of one stratum are compared.
+
+    Returns
+    -------
+    float
+        1 where all pairs are ranked right, 0.5 by chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseauc.survival import harrell_concordance
+    >>> event, time = [True, True, False], [2.0, 5.0, 3.0]
+    >>> harrell_concordance(np.column_stack([event, time]), [3.0, 1.0, 2.0])
+    1.0
+    """
+    times, values, weight = _checked(y, scores, sample_weight)
+    return _pairs(times, weight, strata).concordance(values)
+
+
+def uno_concordance(
+    y_train: Any,
+    y: Any,
+    scores: npt.ArrayLike,
+    *,
+    horizon: float | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    strata: npt.ArrayLike | None = None,
+) -> float:
+    """Uno's C: concordance that does not depend on how rows are censored.
+
+    Pairs count the inverse square of the probability not to be censored until the earlier event.
+
+    Parameters
+    ----------
+    y_train : structured array, data frame or array of shape (n_train, 2)
+        Times from which that probability is estimated.
+    y, scores, sample_weight, strata
+        As for :func:`harrell_concordance`.
+    horizon : float, optional
+        Only events before it count. Without one, late events may count very much.
+
+    Returns
+    -------
+    float
+    """
+    times, values, weight = _checked(y, scores, sample_weight)
+    free = censoring_distribution(SurvivalTimes.from_target(y_train, needs_events=False))
+    return _pairs(times, weight, strata, uno_weights(times, free, horizon)).concordance(values)
+
+
+def _checked(y: Any, scores: Any, weight: Any) -> tuple[SurvivalTimes, Array, Array | None]:
+    times = SurvivalTimes.from_target(y)
+    values = np.asarray(scores, np.float64)
+    if values.shape != (len(times),):
+        raise ValueError(f"y has {len(times)} rows but scores have shape {values.shape}")
+    for row in np.flatnonzero(~np.isfinite(values))[:1].tolist():
+        raise ValueError(f"the score of row {row} is {values[row]}")
+    if weight is None:
+        return times, values, None
+    counts = np.asarray(weight, np.float64)
+    if counts.shape != values.shape:
+        raise ValueError(f"y has {len(times)} rows but sample_weight has shape {counts.shape}")
+    for row in np.flatnonzero(~(counts >= 0) | np.isinf(counts))[:1].tolist():
+        raise ValueError(f"sample_weight is {counts[row]} at row {row}; give 0 or more")
+    return times, values, counts
+
+
+def _pairs(
+    times: SurvivalTimes, weight: Array | None, strata: Any, event_weight: Array | None = None
+) -> ComparablePairs:
+    code = None if strata is None else np.unique(np.asarray(strata), return_inverse=True)[1]
+    pairs = ComparablePairs.from_times(times, weight, code, event_weight=event_weight)
+    if not pairs.total > 0:
+        raise ValueError(
+            "no two rows can be compared: none is known to have its event before another"
+        )
+    return pairs

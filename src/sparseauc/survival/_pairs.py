@@ -1,0 +1,195 @@
+"""Comparable pairs: one row is known to have its event before the other.
+
+A row with an event is compared with every row that is followed longer, or that is censored at the
+same time. So rows are sorted by time, events first, and those that a row is compared with are all
+that come after its group of equals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._jit import kernel
+from .._types import Array, Indices
+from ..strata import Weighting
+from ._times import SurvivalTimes, sorted_groups
+
+
+@dataclass(frozen=True)
+class ComparablePairs:
+    """Rows in an order in which those that are followed longer come later.
+
+    A pair counts ``first`` of its earlier row times ``second`` of its later one. All attributes
+    are in the order of ``rows``; rows of weight 0 are left out.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,)
+        Row numbers, by stratum, then time, events before censored rows.
+    group : ndarray of shape (m,)
+        Number of each row's group, ascending: rows of one stratum and time, all with an event or
+        none. Rows are not compared within a group.
+    stratum : ndarray of shape (m,)
+        Number of each row's stratum, ascending.
+    first : ndarray of shape (m,)
+        What a row counts as the one with the earlier event; 0 where it is censored.
+    second : ndarray of shape (m,)
+        What it counts as the one that is followed longer.
+    """
+
+    rows: Indices
+    group: Indices
+    stratum: Indices
+    first: Array
+    second: Array
+
+    @classmethod
+    def from_times(
+        cls,
+        times: SurvivalTimes,
+        weight: Array | None = None,
+        strata: Indices | None = None,
+        *,
+        event_weight: Array | None = None,
+        weighting: Weighting = "pairs",
+    ) -> ComparablePairs:
+        """Sort rows.
+
+        Parameters
+        ----------
+        times : SurvivalTimes
+        weight : ndarray of shape (n,), optional
+            What each row counts; 0 leaves it out.
+        strata : int ndarray of shape (n,), optional
+            Only rows of one stratum are compared; those of a negative number are left out.
+        event_weight : ndarray of shape (n,), optional
+            What the event of a row counts besides, as of ``uno_weights``.
+        weighting : {"pairs", "equal"}, default="pairs"
+            Whether strata count by their pairs, or all the same.
+        """
+        code = np.zeros(len(times), np.int64) if strata is None else strata
+        counted = code >= 0 if weight is None else (code >= 0) & (weight > 0)
+        rows = np.flatnonzero(counted)
+        rows = rows[np.lexsort((~times.event[rows], times.time[rows], code[rows]))]
+        event, stratum = times.event[rows], code[rows]
+        group = sorted_groups(np.array([stratum, times.time[rows], event], np.float64))
+        second = np.ones(rows.size) if weight is None else weight[rows].astype(np.float64)
+        first = second * event
+        if event_weight is not None:
+            first *= event_weight[rows]
+        pairs = cls(rows, group, stratum, first, second)
+        if weighting == "equal":
+            total = np.bincount(stratum, pairs.first * pairs.after)
+            inverse = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+            pairs = cls(rows, group, stratum, first * inverse[stratum], second)
+        return pairs
+
+    @cached_property
+    def after(self) -> Array:
+        """What the rows count together that a row is compared with as the earlier one."""
+        return _sums_after(self.second, self.group, self.stratum)
+
+    @cached_property
+    def before(self) -> Array:
+        """What the rows count together that a row is compared with as the later one."""
+        return _sums_before(self.first, self.group, self.stratum)
+
+    @cached_property
+    def total(self) -> float:
+        """What all pairs count."""
+        return float(self.first @ self.after)
+
+    def concordance(self, scores: Array) -> float:
+        """Share of the pairs whose earlier row has the higher score, ties one half.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Of all rows, in their own order.
+        """
+        values = scores[self.rows]
+        rank = np.unique(values, return_inverse=True)[1]
+        above = _concordant(rank + 1, self.group, self.stratum, self.first, self.second)
+        return float(above / self.total)
+
+
+@kernel
+def _sums_after(second, group, stratum):  # type: ignore[no-untyped-def]
+    """Sums over the rows after the group of each row, in its stratum."""
+    n = group.size
+    sums = np.empty(n)
+    total, pending = 0.0, 0.0
+    for i in range(n - 1, -1, -1):
+        if i == n - 1 or stratum[i] != stratum[i + 1]:
+            total, pending = 0.0, 0.0
+        elif group[i] != group[i + 1]:
+            total += pending
+            pending = 0.0
+        sums[i] = total
+        pending += second[i]
+    return sums
+
+
+@kernel
+def _sums_before(first, group, stratum):  # type: ignore[no-untyped-def]
+    """Sums over the rows before the group of each row, in its stratum."""
+    n = group.size
+    sums = np.empty(n)
+    total, pending = 0.0, 0.0
+    for i in range(n):
+        if i == 0 or stratum[i] != stratum[i - 1]:
+            total, pending = 0.0, 0.0
+        elif group[i] != group[i - 1]:
+            total += pending
+            pending = 0.0
+        sums[i] = total
+        pending += first[i]
+    return sums
+
+
+@kernel
+def _concordant(rank, group, stratum, first, second):  # type: ignore[no-untyped-def]
+    """Sum over pairs whose earlier row has the higher rank, ties one half; ranks from 1 on.
+
+    Rows are added from the last to the first to sums over ranks, kept in a binary indexed tree.
+    """
+    n = group.size
+    tree = np.zeros(n + 2)
+    above = 0.0
+    inside = n  # rows from here on to ``end`` are in the tree
+    end = n
+    i = n - 1
+    while i >= 0:
+        low = i
+        while low > 0 and group[low - 1] == group[i]:
+            low -= 1
+        if inside < end and stratum[inside] != stratum[i]:
+            for j in range(inside, end):  # empty the tree
+                p = rank[j]
+                while p <= n:
+                    tree[p] = 0.0
+                    p += p & -p
+            end = inside
+        for j in range(low, i + 1):
+            if first[j] > 0.0:
+                less, upto = 0.0, 0.0
+                p = rank[j] - 1
+                while p > 0:
+                    less += tree[p]
+                    p -= p & -p
+                p = rank[j]
+                while p > 0:
+                    upto += tree[p]
+                    p -= p & -p
+                above += first[j] * 0.5 * (less + upto)
+        for j in range(low, i + 1):
+            p = rank[j]
+            while p <= n:
+                tree[p] += second[j]
+                p += p & -p
+        inside = low
+        i = low - 1
+    return above

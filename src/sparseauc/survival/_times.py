@@ -1,0 +1,213 @@
+"""Times to event: reading and checking them, the Kaplan–Meier estimate, and censoring weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._types import Array, Indices, Mask
+
+# Share of the events before the default horizon.
+_HORIZON = 0.8
+
+
+@dataclass(frozen=True)
+class SurvivalTimes:
+    """The time of each row, and whether it ended with the event or was censored."""
+
+    time: Array
+    event: Mask
+
+    @classmethod
+    def from_target(cls, y: Any, *, needs_events: bool = True) -> SurvivalTimes:
+        """Read y as scikit-survival takes it, or as two columns.
+
+        Parameters
+        ----------
+        y : structured array, data frame or array of shape (n, 2)
+            Whether the event was observed, and the time of the event or of censoring. The columns
+            of a frame may come in either order, if one of them is boolean or named event or status.
+        needs_events : bool, default=True
+            Whether to refuse times without any event, or without a pair to compare.
+        """
+        event, time, names = _two_columns(y)
+        times = cls(_check_time(time, names[1]), _check_event(event, names[0]))
+        if needs_events:
+            times.check_pairs()
+        return times
+
+    def __len__(self) -> int:
+        return self.time.size
+
+    def take(self, rows: Any) -> SurvivalTimes:
+        """The times of some rows."""
+        return SurvivalTimes(self.time[rows], self.event[rows])
+
+    def check_pairs(self, weight: Array | None = None) -> None:
+        """Refuse times with no pair of rows of which one is known to have its event first."""
+        counted = self if weight is None else self.take(weight > 0)
+        if not counted.event.any():
+            raise ValueError(
+                "y holds no events: every row is censored, and there is nothing to rank by"
+            )
+        if counted.time.max() == counted.time.min() and counted.event.all():
+            raise ValueError(
+                f"all times are equal, {counted.time[0]:g}: no row has its event before another"
+            )
+        first = counted.time[counted.event].min()
+        if not ((counted.time > first) | ((counted.time == first) & ~counted.event)).any():
+            raise ValueError(
+                "no row is followed beyond the first event, so that no two can be compared"
+            )
+
+    def default_horizon(self) -> float:
+        """The time by which 80 % of the events have happened."""
+        return float(np.quantile(self.time[self.event], _HORIZON, method="inverted_cdf"))
+
+    def check_horizon(self, horizon: float | None) -> float:
+        """Return the horizon, or that by default; refuse one with nothing to compare."""
+        if horizon is None:
+            return self.default_horizon()
+        last = float(self.time.max())
+        if not horizon > 0 or horizon > last:
+            raise ValueError(
+                f"horizon is {horizon:g}, and times go from {self.time.min():g} to {last:g}: "
+                "give a horizon above 0 and not beyond the last time"
+            )
+        if not (self.event & (self.time < horizon)).any():
+            raise ValueError(
+                f"no event comes before the horizon {horizon:g}; the first is at "
+                f"{self.time[self.event].min():g}"
+            )
+        return float(horizon)
+
+
+@dataclass(frozen=True)
+class StepFunction:
+    """A function that is constant between ascending times: ``start`` before the first of them."""
+
+    times: Array
+    values: Array
+    start: float
+
+    def __call__(self, time: npt.ArrayLike) -> Array:
+        place = np.searchsorted(self.times, np.asarray(time, np.float64), side="right")
+        values: Array = np.append(self.start, self.values)[place]
+        return values
+
+
+def kaplan_meier(times: SurvivalTimes, weight: Array | None = None) -> StepFunction:
+    """Estimate the probability of being free of the event after each time.
+
+    Parameters
+    ----------
+    times : SurvivalTimes
+    weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    StepFunction
+        With a step at every time that occurs.
+    """
+    known, events, _, at_risk = _counts(times, weight)
+    return StepFunction(known, np.cumprod(1.0 - events / np.maximum(at_risk, events)), 1.0)
+
+
+def censoring_distribution(times: SurvivalTimes, weight: Array | None = None) -> StepFunction:
+    """Estimate the probability of not being censored until each time, events first among ties."""
+    known, events, censored, at_risk = _counts(times, weight)
+    left = at_risk - events
+    share = np.divide(censored, left, out=np.zeros_like(left), where=censored > 0)
+    return StepFunction(known, np.cumprod(np.maximum(1.0 - share, 0.0)), 1.0)
+
+
+def uno_weights(times: SurvivalTimes, free: StepFunction, horizon: float | None = None) -> Array:
+    """Weights 1/G(t)² of rows with an event before the horizon, 0 of all others.
+
+    ``free`` is the distribution G of censoring, of the training rows.
+    """
+    counted = times.event if horizon is None else times.event & (times.time < horizon)
+    weights = np.zeros(len(times))
+    probability = free(times.time[counted])
+    if (probability <= 0).any():
+        raise ValueError(
+            "the rows that are followed longest are all censored before some event: give a "
+            f"horizon below {free.times[np.argmax(free.values <= 0)]:g}"
+        )
+    weights[counted] = probability**-2.0
+    return weights
+
+
+def _counts(times: SurvivalTimes, weight: Array | None) -> tuple[Array, Array, Array, Array]:
+    """Times that occur, the weight of events and censored rows at each, and of those at risk."""
+    known, place = np.unique(times.time, return_inverse=True)
+    one = np.ones(len(times)) if weight is None else weight
+    events = np.bincount(place, one * times.event, known.size)
+    censored = np.bincount(place, one * ~times.event, known.size)
+    return known, events, censored, np.cumsum((events + censored)[::-1])[::-1]
+
+
+def _two_columns(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str, str]]:
+    """Event, time and their names."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2:
+        names = [str(name) for name in y.columns]
+        values = [np.asarray(y[name]) for name in y.columns]
+    elif (array := np.asarray(y)).dtype.names is not None:
+        names = list(array.dtype.names)
+        values = [array[name] for name in names]
+    elif array.ndim == 2:
+        names, values = ["event", "time"], [*array.T]
+    else:
+        raise ValueError(
+            "y must say for each row whether the event was observed and when: a structured array "
+            "as of sksurv.util.Surv.from_arrays(event, time), a data frame of two columns, or an "
+            f"array of shape (n, 2); got shape {array.shape} of {array.dtype}"
+        )
+    if len(values) != 2:
+        raise ValueError(f"y must have two columns, event and time; it has {len(values)}")
+    if _looks_like_events(values[1], names[1]) and not _looks_like_events(values[0], names[0]):
+        values, names = values[::-1], names[::-1]
+    return values[0], values[1], (names[0], names[1])
+
+
+def _looks_like_events(values: npt.NDArray[Any], name: str) -> bool:
+    return values.dtype.kind == "b" or name.lower() in ("event", "status")
+
+
+def _check_event(values: npt.NDArray[Any], name: str) -> Mask:
+    if values.dtype.kind == "b":
+        return np.ascontiguousarray(values)
+    found = [value for value in dict.fromkeys(values.tolist()) if value == value]
+    if len(found) < len(dict.fromkeys(values.tolist())) or None in found:
+        raise ValueError(f"{name} is missing in some rows: leave out rows of unknown end")
+    if not set(found) <= {0, 1}:
+        shown = ", ".join(repr(value) for value in sorted(found, key=str)[:5])
+        raise ValueError(
+            f"{name} must be true for an event and false for a censored row, or 1 and 0; it holds "
+            f"{shown}{', …' if len(found) > 5 else ''}. Say which of them is the event, such as "
+            f"y[{name!r}] == {found[-1]!r}: all others then count as censored, competing events too"
+        )
+    return values.astype(np.float64) == 1.0
+
+
+def _check_time(values: npt.NDArray[Any], name: str) -> Array:
+    if values.dtype.kind not in "biuf" and values.dtype.kind != "O":
+        raise ValueError(f"{name} must be numbers, the time until the end of each row")
+    time = np.ascontiguousarray(values, np.float64)
+    for row in np.flatnonzero(~np.isfinite(time))[:1].tolist():
+        raise ValueError(f"{name} is {time[row]} at row {row}: leave out rows without a time")
+    for row in np.flatnonzero(time < 0)[:1].tolist():
+        raise ValueError(f"{name} is {time[row]:g} at row {row}: times are 0 or more")
+    return time
+
+
+def sorted_groups(key: npt.NDArray[Any]) -> Indices:
+    """Numbers of the groups of equal rows of ``key``, (m, n), in the order given, from 0 on."""
+    changes = (np.diff(key, axis=1) != 0).any(axis=0)
+    groups: Indices = np.append(0, np.cumsum(changes))[: key.shape[1]]
+    return groups
