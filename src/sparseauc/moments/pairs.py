@@ -192,7 +192,7 @@ class PairMoments(Quadratic):
 
 def _dense(rows: Any) -> Array:
     """Rows as a new array of double precision."""
-    values = rows.toarray() if sp.issparse(rows) else rows
+    values: Any = rows.toarray() if sp.issparse(rows) else rows  # type: ignore[attr-defined]
     return np.array(values, np.float64, order="C")
 
 

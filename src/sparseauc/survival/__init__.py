@@ -1,5 +1,6 @@
 """Times to event: comparable pairs, concordance, Kaplan–Meier and absolute risk."""
 
+from ._baseline import ProportionalHazards
 from ._concordance import harrell_concordance, uno_concordance
 from ._pairs import ComparablePairs
 from ._times import (
@@ -12,6 +13,7 @@ from ._times import (
 
 __all__ = [
     "ComparablePairs",
+    "ProportionalHazards",
     "StepFunction",
     "SurvivalTimes",
     "censoring_distribution",

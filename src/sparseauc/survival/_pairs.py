@@ -90,12 +90,14 @@ class ComparablePairs:
     @cached_property
     def after(self) -> Array:
         """What the rows count together that a row is compared with as the earlier one."""
-        return _sums_after(self.second, self.group, self.stratum)
+        sums: Array = _sums_after(self.second, self.group, self.stratum)
+        return sums
 
     @cached_property
     def before(self) -> Array:
         """What the rows count together that a row is compared with as the later one."""
-        return _sums_before(self.first, self.group, self.stratum)
+        sums: Array = _sums_before(self.first, self.group, self.stratum)
+        return sums
 
     @cached_property
     def total(self) -> float:

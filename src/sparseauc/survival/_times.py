@@ -87,15 +87,24 @@ class SurvivalTimes:
 
 @dataclass(frozen=True)
 class StepFunction:
-    """A function that is constant between ascending times: ``start`` before the first of them."""
+    """A function of time that is constant between its steps.
 
-    times: Array
-    values: Array
+    Attributes
+    ----------
+    x, y : ndarrays of shape (n_steps,)
+        Times of the steps, ascending, and the value from each on.
+    start : float
+        Value before the first step.
+    """
+
+    x: Array
+    y: Array
     start: float
 
     def __call__(self, time: npt.ArrayLike) -> Array:
-        place = np.searchsorted(self.times, np.asarray(time, np.float64), side="right")
-        values: Array = np.append(self.start, self.values)[place]
+        """Values at some times."""
+        place = np.searchsorted(self.x, np.asarray(time, np.float64), side="right")
+        values: Array = np.append(self.start, self.y)[place]
         return values
 
 
@@ -113,7 +122,8 @@ def kaplan_meier(times: SurvivalTimes, weight: Array | None = None) -> StepFunct
         With a step at every time that occurs.
     """
     known, events, _, at_risk = _counts(times, weight)
-    return StepFunction(known, np.cumprod(1.0 - events / np.maximum(at_risk, events)), 1.0)
+    free = np.cumprod(1.0 - events / np.maximum(at_risk, events), dtype=np.float64)
+    return StepFunction(known, free, 1.0)
 
 
 def censoring_distribution(times: SurvivalTimes, weight: Array | None = None) -> StepFunction:
@@ -121,7 +131,8 @@ def censoring_distribution(times: SurvivalTimes, weight: Array | None = None) ->
     known, events, censored, at_risk = _counts(times, weight)
     left = at_risk - events
     share = np.divide(censored, left, out=np.zeros_like(left), where=censored > 0)
-    return StepFunction(known, np.cumprod(np.maximum(1.0 - share, 0.0)), 1.0)
+    free = np.cumprod(np.maximum(1.0 - share, 0.0), dtype=np.float64)
+    return StepFunction(known, free, 1.0)
 
 
 def uno_weights(times: SurvivalTimes, free: StepFunction, horizon: float | None = None) -> Array:
@@ -135,7 +146,7 @@ def uno_weights(times: SurvivalTimes, free: StepFunction, horizon: float | None 
     if (probability <= 0).any():
         raise ValueError(
             "the rows that are followed longest are all censored before some event: give a "
-            f"horizon below {free.times[np.argmax(free.values <= 0)]:g}"
+            f"horizon below {free.x[np.argmax(free.y <= 0)]:g}"
         )
     weights[counted] = probability**-2.0
     return weights
@@ -145,8 +156,8 @@ def _counts(times: SurvivalTimes, weight: Array | None) -> tuple[Array, Array, A
     """Times that occur, the weight of events and censored rows at each, and of those at risk."""
     known, place = np.unique(times.time, return_inverse=True)
     one = np.ones(len(times)) if weight is None else weight
-    events = np.bincount(place, one * times.event, known.size)
-    censored = np.bincount(place, one * ~times.event, known.size)
+    events: Array = np.bincount(place, one * times.event, known.size).astype(np.float64)
+    censored: Array = np.bincount(place, one * ~times.event, known.size).astype(np.float64)
     return known, events, censored, np.cumsum((events + censored)[::-1])[::-1]
 
 
@@ -192,7 +203,8 @@ def _check_event(values: npt.NDArray[Any], name: str) -> Mask:
             f"{shown}{', …' if len(found) > 5 else ''}. Say which of them is the event, such as "
             f"y[{name!r}] == {found[-1]!r}: all others then count as censored, competing events too"
         )
-    return values.astype(np.float64) == 1.0
+    event: Mask = values.astype(np.float64) == 1.0
+    return event
 
 
 def _check_time(values: npt.NDArray[Any], name: str) -> Array:

@@ -1,0 +1,102 @@
+"""Times to event as a target: comparable pairs to choose columns with, and their concordance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._types import Array, Indices
+from ..chunks import Chunks
+from ..moments.pairs import PairMoments
+from ..strata import Strata, Weighting
+from ..survival import (
+    ComparablePairs,
+    SurvivalTimes,
+    censoring_distribution,
+    uno_weights,
+)
+from .folds import SplitPlan, rows_by_number
+from .targets import TrainingSets
+from .validation import Models, narrow
+
+
+@dataclass(frozen=True)
+class TimeTarget:
+    """Times to event: the squared loss over comparable pairs, and their concordance.
+
+    Events count the same in training and validation by default, and Uno's weights up to a horizon
+    where ``horizon`` and ``validation_horizon`` give one.
+    """
+
+    times: SurvivalTimes
+    horizon: float | None = None
+    validation_horizon: float | None = None
+
+    def moments(
+        self, table: Any, weight: Array | None, strata: Strata | None = None
+    ) -> PairMoments:
+        """Moments of the rows of weight above 0."""
+        return PairMoments(table, self._pairs(weight, strata, self.horizon))
+
+    def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
+        """Moments of the training rows of each split, and of all rows."""
+        del chunks
+        weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
+        sets = [self.moments(table, weight, plan.strata) for weight in weights]
+        return TrainingSets(sets[:-1], sets[-1], [moments.centre for moments in sets])
+
+    def validate(
+        self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
+    ) -> tuple[list[Array], float]:
+        """Concordance of all models of each split."""
+        used, narrowed = narrow(models)
+        n = len(self.times)
+        values = chunks.take(np.arange(n), used)
+        one = np.ones(n) if plan.weight is None else plan.weight
+
+        def judge(split: int, rows: Indices) -> Array:
+            inside = np.zeros(n)
+            inside[rows] = one[rows]
+            pairs = self._pairs(inside, plan.strata, self.validation_horizon)
+            scores = np.zeros((len(narrowed[split]), n))
+            scores[:, rows] = narrowed[split].scores(values[rows])
+            return np.array([pairs.concordance(by_model) for by_model in scores])
+
+        judged = [each for validated in plan.rounds for each in rows_by_number(validated)]
+        return Parallel(n_threads, prefer="threads")(delayed(judge)(*each) for each in judged), 0.0
+
+    def check_splits(self, plan: SplitPlan) -> None:
+        """Refuse splits in which no rows can be compared."""
+        one = np.ones(len(self.times)) if plan.weight is None else plan.weight
+        judged = [each for validated in plan.rounds for each in rows_by_number(validated)]
+        for split, rows in judged:
+            inside = np.zeros(len(self.times))
+            inside[rows] = one[rows]
+            sides = (
+                ("training", plan.training_weights(split), self.horizon),
+                ("validation", inside, self.validation_horizon),
+            )
+            for name, weight, horizon in sides:
+                if not self._pairs(weight, plan.strata, horizon).total > 0:
+                    raise ValueError(
+                        f"no two {name} rows of split {split} can be compared, as too few have an "
+                        "event: use fewer folds, or give a later horizon"
+                    )
+
+    def _pairs(
+        self, weight: Array | None, strata: Strata | None, horizon: float | None
+    ) -> ComparablePairs:
+        code: Indices | None = None
+        weighting: Weighting = "pairs"
+        if strata is not None:
+            code, weighting = strata.code, strata.weighting
+        event_weight = None
+        if horizon is not None:
+            # Of all rows: how rows are censored tells nothing of their columns.
+            free = censoring_distribution(self.times)
+            event_weight = uno_weights(self.times, free, horizon)
+        return ComparablePairs.from_times(
+            self.times, weight, code, event_weight=event_weight, weighting=weighting
+        )

@@ -1,0 +1,121 @@
+"""Absolute risk from one score: a Cox model with one column, and Breslow's baseline hazard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._types import Array
+from ._times import StepFunction, SurvivalTimes
+
+# A slope per standard deviation of the score beyond this is that of a score without exceptions.
+_STEEPEST = 20.0
+_MOST_STEPS = 100
+_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class ProportionalHazards:
+    """The hazard at a score is that at score 0 times exp(slope · score).
+
+    Attributes
+    ----------
+    slope : float
+        Logarithm of the hazard ratio of rows whose scores differ by 1; 0 or more.
+    cumulative_hazard : StepFunction
+        At score 0, with a step at every time that occurs.
+    n_rows, n_events : int
+        Rows that it is based on.
+    """
+
+    slope: float
+    cumulative_hazard: StepFunction
+    n_rows: int
+    n_events: int
+
+    @classmethod
+    def fit(
+        cls, scores: Array, times: SurvivalTimes, weight: Array | None = None
+    ) -> ProportionalHazards:
+        """Fit the slope by partial likelihood, and the hazard by Breslow's estimate.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,)
+            Out-of-fold scores; rows without one, NaN, are left out. A negative slope, which would
+            reverse the order of rows, is replaced by 0.
+        times : SurvivalTimes
+        weight : ndarray of shape (n,), optional
+        """
+        known = ~np.isnan(scores)
+        if weight is not None:
+            known &= weight > 0
+        scores, times = scores[known], times.take(known)
+        weight = np.ones(len(times)) if weight is None else weight[known]
+        if not times.event.any():
+            raise ValueError("no row with a score has an event: there is no risk to estimate")
+        mean = float(np.average(scores, weights=weight))
+        spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
+        standard = (scores - mean) / (spread if spread > 0 else 1.0)
+        groups = _Groups(times, weight)
+        beta = max(_partial_likelihood_slope(standard, groups), 0.0)
+        hazard = np.cumsum(groups.events / groups.at_risk(weight * np.exp(beta * standard)))
+        slope = beta / spread if spread > 0 else 0.0
+        # From the mean score to score 0.
+        baseline = StepFunction(groups.times, hazard * np.exp(-slope * mean), 0.0)
+        return cls(slope, baseline, len(times), int(times.event.sum()))
+
+    def survival(self, scores: Array, times: Array) -> Array:
+        """Probability to be free of the event at each of some times, of shape (scores, times)."""
+        with np.errstate(over="ignore"):
+            risk = np.exp(np.clip(self.slope * scores, -700.0, 700.0))
+            return np.exp(-np.multiply.outer(risk, self.cumulative_hazard(times)))
+
+
+class _Groups:
+    """Rows by time: the weight of events at each, and sums over the rows at risk."""
+
+    def __init__(self, times: SurvivalTimes, weight: Array) -> None:
+        self.times, self._place = np.unique(times.time, return_inverse=True)
+        self.event = times.event
+        self.counts = weight * times.event
+        self.events = np.bincount(self._place, self.counts, self.times.size)
+        self.weight = weight
+
+    def at_risk(self, values: Array) -> Array:
+        """Sums of the values of all rows followed until each time."""
+        sums = np.bincount(self._place, values, self.times.size)
+        at_risk: Array = np.cumsum(sums[::-1])[::-1].astype(np.float64)
+        return at_risk
+
+
+def _partial_likelihood_slope(scores: Array, groups: _Groups) -> float:
+    """Coefficient of a Cox model with one column, ties as of Breslow, by Newton's method."""
+
+    def derivatives(beta: float) -> tuple[float, float, float]:
+        risk = groups.weight * np.exp(beta * scores)
+        total, first, second = (groups.at_risk(risk * scores**power) for power in (0, 1, 2))
+        mean = first / total
+        value = beta * groups.counts @ scores - groups.events @ np.log(total)
+        gradient = groups.counts @ scores - groups.events @ mean
+        curvature = groups.events @ (second / total - mean**2)
+        return float(value), float(gradient), float(curvature)
+
+    beta = 0.0
+    value, gradient, curvature = derivatives(beta)
+    for _ in range(_MOST_STEPS):
+        if curvature <= 0:
+            break
+        step = gradient / curvature
+        while True:
+            new = float(np.clip(beta + step, -_STEEPEST, _STEEPEST))
+            found = derivatives(new)
+            if found[0] >= value or abs(step) < _TOLERANCE:
+                break
+            step /= 2
+        moved, beta = abs(new - beta), new
+        value, gradient, curvature = found
+        if moved < _TOLERANCE:
+            break
+    return beta
