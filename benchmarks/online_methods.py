@@ -23,11 +23,11 @@ from sparseauc_paper.baselines.spam import spam
 
 # name: solver, its arguments, limit for a dense epoch in passes, limit for the ratio of the widths
 CASES = {
-    "SPAM-l2": (spam, {"l2": 1e-3, "average": True}, 3, 3),
-    "SPAM-l2, last iterate": (spam, {"l2": 1e-3, "average": False}, 3, 3),
-    "SPAM-l1": (spam, {"l1": 1e-4, "average": True}, 5, 3),
-    "SPAM-l1, last iterate": (spam, {"l1": 1e-4, "average": False}, 5, 3),
-    "SPAM-l1, ten times stronger": (spam, {"l1": 1e-3, "average": True}, None, 3),
+    "SPAM-l2": (spam, {"l2": 1e-3, "average": True}, 3, None),
+    "SPAM-l2, last iterate": (spam, {"l2": 1e-3, "average": False}, 3, None),
+    "SPAM-l1": (spam, {"l1": 1e-4, "average": True}, 5, None),
+    "SPAM-l1, last iterate": (spam, {"l1": 1e-4, "average": False}, 5, None),
+    "SPAM-l1, ten times stronger": (spam, {"l1": 1e-3, "average": True}, None, None),
     "SPAM elastic net": (spam, {"l1": 1e-4, "l2": 1e-3, "average": True}, None, None),
     "SOLAM": (solam, {"radius": 1.0}, 5, 3),
     "FSAUC, projecting": (fsauc, {"radius": 0.01}, 15, None),

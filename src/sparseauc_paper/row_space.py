@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from sparseauc._jit import kernel, reordering_kernel
 
-from .baselines._spam_csr import multiplier
 from .baselines.solam import clip, saddle_point_step
+from .baselines.spam import multiplier
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -29,6 +29,10 @@ def read_row(table: Any, row: Any, buffer: Any) -> Any:
     """Where the entries of a row begin and end, and an array with their values at these places."""
 
 
+def read_dense_row(table: Any, row: Any, buffer: Any) -> Any:
+    """All entries of a row, zeros included."""
+
+
 def column_at(table: Any, place: Any) -> Any:
     """Column of the entry at a place."""
 
@@ -53,6 +57,20 @@ def _read_row(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG0
         return np.uint64(0), np.uint64(table.shape[1]), buffer
 
     return copied
+
+
+@overload(read_dense_row, inline="always")
+def _read_dense_row(table, row, buffer):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    if isinstance(table, types.NamedTuple):
+
+        def filled(table, row, buffer):  # type: ignore[no-untyped-def]
+            buffer[:] = 0
+            for place in range(np.uint64(table.indptr[row]), np.uint64(table.indptr[row + 1])):
+                buffer[np.uint64(table.indices[place])] = table.data[place]
+            return buffer
+
+        return filled
+    return lambda table, row, buffer: read_row(table, row, buffer)[2]
 
 
 @overload(column_at, inline="always")

@@ -17,7 +17,7 @@
 The mean over rows of the gradient is r(1 − r)∇F, so the minimiser is that of
 F(w) + α‖w‖² + λ‖w‖₁ with α = β₂/(2r(1 − r)) and λ = β₁/(r(1 − r)).
 
-A step costs two sweeps over a dense row, and O(non-zeros) on a CSR row. The mean of the iterates is
+A step costs two sweeps over the columns, on CSR rows too. The mean of the iterates is
 not sparse even with L1, and the last iterate only after many epochs.
 """
 
@@ -35,8 +35,7 @@ from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
 from sparseauc.rows import CSR, Table, read_only
 from sparseauc.solvers._epochs import SolverResult
 
-from ._online import ClassSums, OnlineClassifier, RowState, dot, read_row
-from ._spam_csr import descend_csr_rows, multiplier
+from ._online import ClassSums, OnlineClassifier, RowState, dot, read_dense_row, read_row
 
 
 @reordering_kernel
@@ -64,6 +63,16 @@ def _proximal_step(x, move, threshold, shrink, w, average):  # type: ignore[no-u
             w[j] = (moved - min(max(moved, -threshold), threshold)) * shrink
 
 
+@kernel
+def multiplier(is_positive, margin, ratio):  # type: ignore[no-untyped-def]
+    """Factor of x in the gradient at a row, given w·(x − mean of the other class).
+
+    SPAM's 2(1 − r)(w·x − u) − 2(1 − r)(1 + v − u) with u = w·x̄₊ and v = w·x̄₋ is free of u, and
+    what it has for a negative row is free of v.
+    """
+    return 2.0 * (1.0 - ratio) * (margin - 1.0) if is_positive else 2.0 * ratio * (margin + 1.0)
+
+
 class _Run(NamedTuple):
     """What SPAM needs besides the rows: β₁, β₂, ξ, w, Σ w_t, and whether rows join the sums."""
 
@@ -83,7 +92,7 @@ def _descend_rows(table, rows, positive, weight, run, t):  # type: ignore[no-unt
     buffer = np.empty(w.size, w.dtype)
     on_positive, on_negative, counts = run.sums.positive, run.sums.negative, run.sums.counts
     for row in rows:
-        _, _, x = read_row(table, row, buffer)
+        x = read_dense_row(table, row, buffer)
         is_positive = positive[row]
         if run.gathers:
             own = on_positive if is_positive else on_negative
@@ -211,8 +220,7 @@ class SPAMState(RowState):
             _descend_pairs(table, rows[:even], positive, self._weight, self._products, run, self.t)
             self.t += even
             rows = rows[even:]
-        descend = descend_csr_rows if isinstance(table, CSR) else _descend_rows
-        descend(table, rows, positive, self._weight, run, self.t)
+        _descend_rows(table, rows, positive, self._weight, run, self.t)
         self.t += rows.size
         self._mass = self.t if self._total.size else 0.0
 
