@@ -28,8 +28,8 @@ $(VENV)/.stamp-%: pyproject.toml
 # A small demo compiles every kernel that the demo needs.
 $(VENV)/.kernels: $(VENV)/.stamp
 	@echo "Compiling kernels for this machine (up to a minute, once)"
-	@$(BIN)/python -c "from pathlib import Path; from sparseauc_app.cli import demo; demo.PATIENTS = 120; \
-		demo.run_demo(Path('$(VENV)/first-demo'), 0)" > $(VENV)/first-demo.log 2>&1
+	@$(BIN)/python -c "from pathlib import Path; from sparseauc_app.cli import app, demo; demo.PATIENTS = 120; \
+		demo.run_demo(Path('$(VENV)/first-demo'), 0, app)" > $(VENV)/first-demo.log 2>&1
 	@touch $@
 
 demo: $(VENV)/.kernels

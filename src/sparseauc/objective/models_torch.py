@@ -4,7 +4,9 @@ Nothing within an epoch waits for the device: every shape is known in advance, a
 overflowed is asked afterwards.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +14,6 @@ from .._arrays import as_tensor, explain_out_of_memory, import_torch, to_host
 from .._types import Array, Indices
 from ..blocks import RowBlocks
 from ._protocol import Point, SparseVector
-from .device import DeviceObjective
 from .models import (
     GridPoint,
     Loss,
@@ -21,6 +22,9 @@ from .models import (
     labels_and_scales,
     logistic_multipliers,
 )
+
+if TYPE_CHECKING:
+    from .device import DeviceObjective
 
 # A number picked from a row costs as much memory traffic as eight in sequence.
 _PICKING = 8

@@ -57,7 +57,7 @@ def _show_demo(
     """Fit, predict and compare on simulated patients, and show each command (seconds)."""
     from .demo import run_demo
 
-    run_demo(out, seed)
+    run_demo(out, seed, app)
 
 
 _commands = {

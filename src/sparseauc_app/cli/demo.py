@@ -7,6 +7,7 @@ import shlex
 import sys
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -17,8 +18,9 @@ PATIENTS, NEW = 1000, 8
 _METHODS = "sparse-auc,l1-logistic,mean-difference"
 
 
-def run_demo(out: Path, seed: int) -> None:
-    """Write a cohort of patients to a folder; fit, report, predict and compare."""
+def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
+    """Write a cohort of patients to a folder; fit, report, predict and compare with ``app``."""
+    run = partial(_run, app)
     started = time.perf_counter()
     check_writable(out)
     names = ("patients.csv", "new_patients.csv", "model.skops", "report.html")
@@ -44,26 +46,22 @@ def run_demo(out: Path, seed: int) -> None:
         "--missing", "median",
     ]  # fmt: skip
     seeded = ["--seed", str(seed)] if seed else []
-    _run(
-        "fit", table, *how, *seeded, "--rule", "1se", "--out", model, "--report", report, "--force"
-    )
+    run("fit", table, *how, *seeded, "--rule", "1se", "--out", model, "--report", report, "--force")
     _say(f"Scores of {NEW} new patients, with probabilities:")
-    _run("predict", model, new, "--probabilities")
+    run("predict", model, new, "--probabilities")
     _say(
         "Compared with other methods, each tuned on training rows only. Here sparse-auc has its "
         "default rule, which allows more columns than 1se:"
     )
-    _run("compare", table, *how, *seeded, "--methods", _METHODS, "--folds", "3")
+    run("compare", table, *how, *seeded, "--methods", _METHODS, "--folds", "3")
     _run_algorithm_1(seed)
     _say(f"Done in {time.perf_counter() - started:.0f} s. Open the report:")
     # A path is one line, whatever its length: it is there to be clicked or copied.
     typer.echo(f"{report}")
 
 
-def _run(*arguments: str | Path) -> None:
+def _run(app: typer.Typer, *arguments: str | Path) -> None:
     """Show a command as one would type it, and run it."""
-    from . import app
-
     words = [str(argument) for argument in arguments]
     typed = shlex.join(["sparseauc", *words])
     lines = textwrap.wrap(typed, 92, break_long_words=False, break_on_hyphens=False)
