@@ -158,7 +158,7 @@ def marker_panel(
     Examples
     --------
     >>> import anndata, numpy as np, pandas as pd
-    >>> from .sparseauc_cells import marker_panel
+    >>> from sparseauc_cells import marker_panel
     >>> rng = np.random.default_rng(0)
     >>> kind = pd.Categorical(np.repeat(["B", "T"], 50))
     >>> X = rng.poisson(1.0, (100, 20)).astype(np.float32)
@@ -196,39 +196,24 @@ def marker_panel(
     everyone = np.flatnonzero(label >= 0)
     panels = []
     for number, target in enumerate(targets):
-        aucs, pairs = [], []
-        for left_out in [of_fold for one, of_fold in judged if one == target]:
-            some, inside = proposed[target, left_out], fold[everyone] == left_out
-            cells = everyone[~inside]
-            search = _Search(values.of(cells, some), label[cells] == target, k, upward)
-            used, weights = search.path(ridges).matrix()
-            cells = everyone[inside]
-            positive = label[cells] == target
-            scores = values.of(cells, some[used]) @ weights
-            aucs.append([fast_auc(score, positive) for score in scores.T])
-            pairs.append(np.count_nonzero(positive) * np.count_nonzero(~positive))
-        if pairs:
-            by_fold = np.reshape(aucs, (len(pairs), ridges.size, k))
-            chosen[number], panel_auc[number] = _choose_ridge(by_fold, np.array(pairs, np.float64))
+        positive, in_fold = label[everyone] == target, fold[everyone]
+        folds = [
+            (in_fold == left_out, proposed[target, left_out])
+            for one, left_out in judged
+            if one == target
+        ]
+        if folds:
+            chosen[number], panel_auc[number] = _cross_validate(
+                values, everyone, positive, folds, ridges, k, upward
+            )
         some = proposed[target, _NO_FOLD]
-        search = _Search(values.of(everyone, some), label[everyone] == target, k, upward)
+        search = _Search(values.of(everyone, some), positive, k, upward)
         ranked, told = search.panel(float(ridges[chosen[number]]), float(base), genes.size)
         panels.append({"names": genes[some[ranked]], **told})
-    sizes = [np.count_nonzero(panel["coefficients"]) for panel in panels]
     names = [types[target] for target in targets]
-    if short := [f"{n} ({size})" for n, size in zip(names, sizes, strict=True) if size < k]:
-        which = "higher in the type " if direction == "up" else ""
-        warnings.warn(
-            f"panels of fewer than {k} genes for {quoted(short)}: no other gene {which}adds to "
-            "them",
-            stacklevel=2,
-        )
-    if cv is not None and np.isnan(panel_auc).any():
-        unjudged = [n for n, row in zip(names, panel_auc, strict=True) if np.isnan(row[0])]
-        warnings.warn(
-            f"no AUC on cells left out for {quoted(unjudged)}: their cells are all in one fold",
-            stacklevel=2,
-        )
+    _warn_of_short_panels(names, panels, k, upward)
+    if cv is not None:
+        _warn_of_unjudged(names, panel_auc)
     adata.uns[key_added] = {
         "params": {
             "groupby": groupby,
@@ -294,7 +279,7 @@ def shared_panel(
     Examples
     --------
     >>> import anndata, numpy as np, pandas as pd
-    >>> from .sparseauc_cells import shared_panel
+    >>> from sparseauc_cells import shared_panel
     >>> rng = np.random.default_rng(0)
     >>> kind = pd.Categorical(np.repeat(["B", "NK", "T"], 50))
     >>> X = rng.poisson(1.0, (150, 20)).astype(np.float32)
@@ -437,6 +422,52 @@ class _Search:
             "standardised": standardised,
             "aucs": self._aucs[ranked],
         }
+
+
+def _cross_validate(
+    values: GeneColumns,
+    cells: Indices,
+    positive: npt.NDArray[np.bool_],
+    folds: list[tuple[npt.NDArray[np.bool_], Indices]],
+    ridges: Array,
+    k: int,
+    upward: bool,
+) -> tuple[int, Array]:
+    """Choose the ridge of a type's panel on cells left out; see ``_choose_ridge``.
+
+    Each fold is given by which cells are left out, and the genes proposed without them.
+    """
+    aucs, pairs = [], []
+    for left_out, some in folds:
+        search = _Search(values.of(cells[~left_out], some), positive[~left_out], k, upward)
+        used, weights = search.path(ridges).matrix()
+        scores = values.of(cells[left_out], some[used]) @ weights
+        inside = positive[left_out]
+        aucs.append([fast_auc(score, inside) for score in scores.T])
+        pairs.append(float(np.count_nonzero(inside) * np.count_nonzero(~inside)))
+    return _choose_ridge(np.reshape(aucs, (len(pairs), ridges.size, k)), np.array(pairs))
+
+
+def _warn_of_short_panels(
+    names: list[str], panels: list[dict[str, Any]], k: int, upward: bool
+) -> None:
+    sizes = [np.count_nonzero(panel["coefficients"]) for panel in panels]
+    if short := [f"{n} ({size})" for n, size in zip(names, sizes, strict=True) if size < k]:
+        which = "higher in the type " if upward else ""
+        warnings.warn(
+            f"panels of fewer than {k} genes for {quoted(short)}: no other gene {which}adds to "
+            "them",
+            stacklevel=3,
+        )
+
+
+def _warn_of_unjudged(names: list[str], panel_auc: Array) -> None:
+    if np.isnan(panel_auc).any():
+        unjudged = [n for n, row in zip(names, panel_auc, strict=True) if np.isnan(row[0])]
+        warnings.warn(
+            f"no AUC on cells left out for {quoted(unjudged)}: their cells are all in one fold",
+            stacklevel=3,
+        )
 
 
 def _choose_ridge(aucs: Array, pairs: Array) -> tuple[int, Array]:

@@ -70,7 +70,7 @@ def read_source(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from . import read_source
+    >>> from sparseauc_app.reading import read_source
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "table.csv"
     ...     _ = path.write_text("name;height\nann;1,75\nbob;1,80\n")

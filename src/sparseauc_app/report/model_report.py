@@ -63,8 +63,8 @@ def build_model_report(summary: FitSummary, facts: Mapping[str, str] | None = No
     --------
     >>> import numpy as np
     >>> from sparseauc.datasets import make_outbreak
-    >>> from ..fitting import FitSettings, fit_table
-    >>> from ..reading import Input, Table
+    >>> from sparseauc_app.fitting import FitSettings, fit_table
+    >>> from sparseauc_app.reading import Input, Table
     >>> X, y = make_outbreak(n=300, d=20, k=2, mu=1.0, r=0.3, random_state=0)
     >>> names = tuple(Input(f"gene {j}") for j in range(20))
     >>> table = Table(X, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
