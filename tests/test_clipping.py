@@ -43,7 +43,8 @@ def naive_limits(values, share, weight):
                 ends.append(value)
                 break
     low, high = ends
-    clips = low < high and (pairs[0][0] < low or pairs[-1][0] > high)
+    measured = len({pair[0] for pair in pairs}) > 3
+    clips = measured and low < high and (pairs[0][0] < low or pairs[-1][0] > high)
     return (low, high) if clips else (-np.inf, np.inf)
 
 
@@ -62,6 +63,16 @@ def test_limits_are_quantiles(X, weight, share):
     # A weight is a number of equal rows, and both ends are treated alike.
     np.testing.assert_array_equal(clip_limits(np.repeat(X, weight, axis=0), share, None), found)
     np.testing.assert_array_equal(-clip_limits(-X, share, weight.astype(float))[::-1], found)
+
+
+@pytest.mark.parametrize("fill", [0.0, 0.03, 1.0])
+def test_indicators_are_not_clipped_whatever_replaces_missing_values(fill):
+    rng = np.random.default_rng(0)
+    flag = (rng.random(600) < 0.03).astype(float)
+    flag[rng.random(600) < 0.1] = fill
+    for share in (0.02, 0.05, 0.2):
+        assert clip_limits(flag[:, None], share, None) is None
+        assert clip_limits(flag[:, None], share, None, heavy_only=True) is None
 
 
 def test_only_heavy_tails_are_clipped_by_default():

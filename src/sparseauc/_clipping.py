@@ -12,6 +12,8 @@ DEFAULT_CLIP = 0.05
 # A column has heavy tails if its range is more than this many times that between its quantiles.
 # A normal column of a million rows is just below it.
 _HEAVY = 3.0
+# Different values of an indicator: 0, 1 and what missing values were replaced by.
+_OF_INDICATOR = 3
 
 
 def clip_limits(
@@ -19,8 +21,9 @@ def clip_limits(
 ) -> Floats | None:
     """Limits of each column, (2, d): the values with ``share`` of the rows beyond them.
 
-    Infinite for columns that nothing would be clipped of, or that would become constant; None if
-    all are such. ``heavy_only``: columns without heavy tails are not clipped either.
+    Infinite for columns that nothing would be clipped of, that would become constant, or that have
+    no more than three different values, such as indicators with imputed values; None if all are
+    such. ``heavy_only``: columns without heavy tails are not clipped either.
     """
     if weight is not None:
         X, weight = X[weight > 0], weight[weight > 0]
@@ -33,8 +36,9 @@ def clip_limits(
         low = ascending[np.searchsorted(below, share * below[-1])]
         high = ascending[::-1][np.searchsorted(above, share * above[-1])]
         width, between = float(ascending[-1]) - float(ascending[0]), float(high) - float(low)
-        worth_it = 0 < between < width and (not heavy_only or width > _HEAVY * between)
-        ends[:] = (low, high) if worth_it else (-np.inf, np.inf)
+        useful = 0 < between < width and (not heavy_only or width > _HEAVY * between)
+        measured = useful and 1 + np.count_nonzero(np.diff(ascending)) > _OF_INDICATOR
+        ends[:] = (low, high) if measured else (-np.inf, np.inf)
     return limits if np.isfinite(limits).any() else None
 
 

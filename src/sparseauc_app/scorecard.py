@@ -151,6 +151,16 @@ class ScoreCard:
     types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
     calibration: Calibration | None = None
 
+    def __post_init__(self) -> None:
+        for term in self.terms:
+            if not term.clips:
+                continue
+            if term.low is not None and term.high is not None and term.low > term.high:
+                raise ValueError(f"{term.name!r} has the limits {term.low} and {term.high}")
+            numeric = (term.level, term.above) == (None, None)
+            if not numeric or self.type_of(term).kind == "boolean":
+                raise ValueError(f"{term.name!r} is 0 or 1 and has limits")
+
     def as_taken(self, values: Array) -> Array:
         """Numbers as the terms take them: clipped, or 1 or 0 if they are above a cut or not."""
         low, high, cuts = (

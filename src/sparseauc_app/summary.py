@@ -179,6 +179,7 @@ class FitSummary:
             "target": table.target,
             "positive": table.positive,
             "negative": table.negative,
+            "negative_labels": list(table.negatives),
             "rows": int(table.y.size),
             "positives": int(table.y.sum()),
             "columns_tried": len(table.inputs),

@@ -20,7 +20,8 @@ from .cautions import warn_of_chance
 from .model_files import ModelFileError
 from .reading import DataError
 from .reading.columns import texts
-from .reading.scoring import known_outcome, score_rows
+from .reading.labels import known_outcome
+from .reading.scoring import score_rows
 from .reading.source import Source, unknown_column_error
 from .scorecard import ScoreCard
 
@@ -151,25 +152,31 @@ class Validation:
         }
 
 
-def validate_model(card: ScoreCard, source: Source, by: str | None = None) -> Validation:
+def validate_model(
+    card: ScoreCard,
+    source: Source,
+    by: str | None = None,
+    *,
+    positive: str | None = None,
+    negative: str | None = None,
+) -> Validation:
     """Evaluate a model on a table with known outcome, and each group of the column ``by``.
 
-    The groups are by default the strata of the model.
+    The groups are by default the strata of the model, and the labels of the two classes those of
+    the model; with ``negative``, rows with other labels are left out.
     """
     found = score_rows(source, card)
     scores = found.scores
-    outcome = known_outcome(source, card, scores)
+    outcome = known_outcome(source, card, scores, positive, negative)
     if outcome is None:
         raise DataError(f"{source.name} has no outcome column {card.target!r}")
-    judged, truth = outcome
+    judged, truth = outcome.judged, outcome.positive
     for label, count in ((card.positive, truth.sum()), (card.negative, (~truth).sum())):
         if count < 2:
             raise DataError(
                 f"{source.name}: only {count} scored rows are {label!r}; at least 2 are needed"
             )
-    notes = [*source.notes, *found.notes]
-    if not judged.all():
-        notes.append(f"{int((~judged).sum())} rows without outcome or score were left out")
+    notes = [*source.notes, *found.notes, *outcome.notes]
     values, kept = found.values[judged], scores[judged]
     interval, within = judge_ranking(card, source, judged, truth, kept)
     warnings = list(found.warnings)

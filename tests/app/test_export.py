@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparseauc_app.export import to_json, to_onnx, to_sql
-from sparseauc_app.scorecard import Calibration, ScoreCard, Term
+from sparseauc_app.scorecard import Calibration, ColumnType, ScoreCard, Term
 
 duckdb = pytest.importorskip("duckdb")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -20,7 +20,7 @@ NAMES = st.text(
     st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]),
     min_size=1,
     max_size=12,
-)
+).filter(lambda text: text == text.strip())
 WEIGHTS = st.floats(-1e6, 1e6).filter(lambda x: x != 0)
 
 
@@ -278,3 +278,58 @@ def test_json_says_how_a_score_becomes_a_probability():
     assert Calibration(**content["calibration"]) == CALIBRATED.calibration
     assert "slope * score + intercept" in content["how"]
     assert json.loads(to_json(card([Term("x", None, 1.0)])))["calibration"] is None
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("connect", [lambda: sqlite3.connect(":memory:"), duckdb.connect])
+def test_numbers_and_truths_written_as_text_are_read_in_sql(connect, decimal):
+    types = {
+        "lab": ColumnType("number", decimal=decimal, limits=True),
+        "flag": ColumnType("boolean"),
+        "x": ColumnType("number"),
+    }
+    parts = {"lab": (1.0, 100.0), "flag": (1000.0, 0.25), "x": (1e6, 7.0)}
+    terms = tuple(Term(name, None, *part) for name, part in parts.items())
+    of_text = ScoreCard(terms, 0.0, "no", "yes", "ill", ("lab", "flag", "x"), types=types)
+    rows = [
+        ("21.99", "true", "1.5"), (">30", "FALSE", " 2 "), ("neg", "", ""), ("<= 4.5", "1", "-3"),
+        ("~-7", "f", "1e3"), ("1.5e-2", "0", "4"), (None, None, None),
+    ]  # fmt: skip
+    expected = [21.99 + 1000 + 1.5e6, 30 + 2e6, 100 + 250 + 7e6, 4.5 + 1000 - 3e6, -7 + 1e9,
+                0.015 + 4e6, 100 + 250 + 7e6]  # fmt: skip
+    with connect() as connection:
+        connection.execute("CREATE TABLE t (i INTEGER, lab VARCHAR, flag VARCHAR, x VARCHAR)")
+        for i, (lab, *rest) in enumerate(rows):
+            lab = None if lab is None else lab.replace(".", decimal)
+            connection.execute("INSERT INTO t VALUES (?, ?, ?, ?)", [i, lab, *rest])
+        found = connection.execute(f"SELECT {to_sql(of_text)} AS s FROM t ORDER BY i").fetchall()
+    assert [score for (score,) in found] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("lab", "flag", "x"),
+    [("12abc", "true", "1"), ("5", "maybe", "1"), ("5", "true", "21,99"), ("5", "true", "neg")],
+)
+def test_text_that_is_no_number_has_no_score_in_sql(lab, flag, x):
+    types = {"lab": ColumnType("number", limits=True), "flag": ColumnType("boolean")}
+    terms = tuple(Term(name, None, 1.0, 0.5) for name in ("lab", "flag", "x"))
+    of_text = ScoreCard(terms, 0.0, "no", "yes", "ill", ("lab", "flag", "x"), types=types)
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE t (lab VARCHAR, flag VARCHAR, x VARCHAR)")
+        connection.execute("INSERT INTO t VALUES (?, ?, ?)", [lab, flag, x])
+        assert connection.execute(f"SELECT {to_sql(of_text)} FROM t").fetchall() == [(None,)]
+
+
+def test_numbers_in_text_with_marks_between_thousands_are_refused_in_sql():
+    types = {"lab": ColumnType("number", ".", ",", limits=True)}
+    grouped = ScoreCard((Term("lab", None, 1.0),), 0.0, "no", "yes", "ill", ("lab",), types=types)
+    with pytest.raises(ValueError, match="'lab' is text with ',' between thousands"):
+        to_sql(grouped)
+
+
+@pytest.mark.parametrize("term", [Term("a", "x", 1.0, low=0.0, high=0.5),
+                                  Term("a", None, 1.0, above=2.0, low=0.0, high=0.5),
+                                  Term("a", None, 1.0, low=2.0, high=1.0)])  # fmt: skip
+def test_cards_with_limits_of_indicators_or_in_the_wrong_order_are_refused(term):
+    with pytest.raises(ValueError, match="limits"):
+        card([term])

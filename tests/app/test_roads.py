@@ -1,12 +1,14 @@
 """A model means the same by every road: command, Python, JSON card, SQL and ONNX.
 
 Tables are generated with what is read differently elsewhere: texts that look like booleans, numbers
-or dates, booleans, missing values, decimal commas, points between thousands, ids that are digits,
-labels that are numbers, dates that are no features. New rows hold some of it only, so that nothing
-can be found out from them.
+or dates, booleans, missing values, decimal commas, points between thousands, limits such as >30,
+wrong values, ids that are digits, labels that are numbers, dates that are no features. New rows
+hold some of it only, so that nothing can be found out from them. Every option of ``fit`` that
+changes the model is drawn at random; ``SPARSEAUC_EXAMPLES`` sets the number of tables.
 """
 
 import csv
+import inspect
 import io
 import json
 import os
@@ -27,6 +29,7 @@ from typer.testing import CliRunner
 
 import sparseauc
 from sparseauc_app.cli import app
+from sparseauc_app.cli.fit import fit_command
 
 pytestmark = pytest.mark.slow
 
@@ -43,27 +46,50 @@ LEVELS = [
     ("yes", "no"),
     ("f", "m"),
 ]
+# Options of ``fit``, and those of them that leave the roads as they are.
+DRAWN = {"clip", "cut", "missing", "text", "points", "numeric", "signs", "quick", "k", "alpha",
+         "always_include", "ids", "target"}  # fmt: skip
+ELSEWHERE = {
+    "table", "positive", "exclude", "groups", "strata", "max_levels", "target_file", "delimiter",
+    "encoding", "max_gib", "max_k", "rule", "costs", "budget", "families", "max_per_family",
+    "permutations", "seed", "jobs", "out", "report", "force", "quiet", "as_json",
+}  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
-N = 36
+N = 80
+
+
+class Drawn(dict):
+    """What was drawn; shown in a line, without the rows."""
+
+    def __repr__(self):
+        return repr({name: self[name] for name in ("seed", "comma", "date", "options")})
 
 
 @st.composite
 def tables(draw):
-    """A table to fit and rows to score, as values; and how both are written."""
+    """A table to fit and rows to score, as values; how both are written, and how it is fitted."""
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     levels = draw(st.sampled_from(LEVELS))
     gaps = draw(st.booleans())
     y = np.arange(N) % 3 == 0
     scale = draw(st.sampled_from([1.0, 1500.0, 250_000.0]))
+    wrong = np.where(rng.random(N) < draw(st.sampled_from([0.0, 0.08])), 50.0, 1.0)
+    rare = draw(st.booleans())
+    lab = np.round(np.abs(20 + 3 * (rng.normal(size=N) + y)), 1)
+    signed = draw(st.booleans())
     columns = {
-        "the dose": (np.round(scale * (rng.normal(size=N) + y), 2), "number"),
+        "the dose": (np.round(scale * wrong * (rng.normal(size=N) + y), 2), "number"),
         "count": (rng.integers(0, 40, N) + 5.0 * y, "whole"),
-        "flag": (rng.random(N) < np.where(y, 0.8, 0.3), "boolean"),
-        "kind": (np.where(y ^ (rng.random(N) < 0.3), levels[0], levels[1]).astype(object), "text"),
-    }
-    rare = rng.permutation(N)[:6]
-    columns["kind"][0][rare] = levels[-1]
+        "flag": (rng.random(N) < (np.where(y, 0.2, 0.02) if rare else np.where(y, 0.8, 0.3)),
+                 "boolean"),
+        "kind": (np.where(y ^ (rng.random(N) < (0.03 if rare else 0.3)), levels[0], levels[1])
+                 .astype(object), "text"),
+        "lab": (np.array([limit_of(value, rng) for value in lab], object), "limits"),
+    }  # fmt: skip
+    for name in ("flag", "kind"):  # both values are there
+        columns[name][0][:4] = [True, True, False, False] if name == "flag" else levels[:2] * 2
+    columns["kind"][0][4 + rng.permutation(N - 4)[:6]] = levels[-1]
     rows = [
         {name: values[i].item() if hasattr(values[i], "item") else values[i]
          for name, (values, _) in columns.items()}
@@ -82,16 +108,45 @@ def tables(draw):
                 row[name] = None
             elif chance < 0.3 and name == "kind":
                 row[name] = "never seen"
-    return {
+    date = draw(st.booleans())  # which --text one-hot refuses
+    text = "auto" if date else draw(st.sampled_from(["auto", "one-hot"]))
+    points = draw(st.sampled_from([None, None, 5]))
+    clip = draw(st.sampled_from(["auto", "none", *([] if points else ["0.05", "0.2"])]))
+    alpha = draw(st.sampled_from([None, "1"]))
+    k = draw(st.sampled_from([2, 7, 7]))
+    include = draw(st.sampled_from([None, "flag", "kind", "lab", "the dose"]))
+    cut = draw(st.booleans())
+    # A list holds all levels and cuts of a column that it must have.
+    include = None if include == "kind" and k < len(levels) else include
+    include = None if include in ("lab", "the dose") and cut else include
+    return Drawn({
+        "seed": seed,
         "rows": rows,
         "new": new,
         "kinds": {name: kind for name, (_, kind) in columns.items()},
         "labels": np.where(y, *LABELS[draw(st.integers(0, len(LABELS) - 1))][::-1]).tolist(),
-        "gaps": gaps,
         "comma": draw(st.booleans()),
-        "date": draw(st.booleans()),
+        "date": date,
         "order": draw(st.permutations([*columns])),
-    }
+        "options": [
+            "--text", text, "--clip", clip, "-k", k,
+            *(["--points", points] if points else []),
+            *(["--alpha", alpha] if alpha else []),
+            *(["--cut"] if cut else []),
+            *(["--quick"] if draw(st.sampled_from([True, True, False])) else []),
+            *(["--signs", "count=+,the dose=-"] if signed else []),
+            *(["--always-include", include] if include and not signed else []),
+            # Text without a digit is missing.
+            "--missing", draw(st.sampled_from(["median", "mean"])),
+        ],
+    })  # fmt: skip
+
+
+def limit_of(value, rng):
+    """A laboratory value, some of them a limit or words."""
+    chance = rng.random()
+    return ("neg" if chance < 0.08 else f">{value}" if chance < 0.16
+            else f"<= {value}" if chance < 0.2 else str(value))  # fmt: skip
 
 
 def written(value, kind, *, comma):
@@ -102,6 +157,8 @@ def written(value, kind, *, comma):
         return "true" if value else "false"
     if kind == "text":
         return value
+    if kind == "limits":
+        return value.replace(".", ",") if comma else value
     if kind == "whole":
         return str(int(value))
     text = f"{value:,.2f}"
@@ -135,14 +192,24 @@ def run(*arguments):
 # -------------------------------------------------------------------------------------- the roads
 
 
-def by_command(model, new):
-    table = list(csv.DictReader(io.StringIO(run("predict", model, new, "--missing", "empty"))))
+def by_command(model, new, *, calibrated):
+    extra = ["--probabilities"] if calibrated else []
+    printed = run("predict", model, new, "--missing", "empty", *extra)
+    table = list(csv.DictReader(io.StringIO(printed)))
     assert [row["id"] for row in table] == [ids(i) for i in range(len(table))]
-    return [float(row["score"]) if row["score"] else None for row in table]
+    return [
+        [float(row[name]) if row[name] else None for row in table]
+        for name in ("score", *(["probability"] if calibrated else []))
+    ]
 
 
 def by_python(model, drawn):
-    frame = pd.DataFrame(drawn["new"])[list(drawn["order"])]
+    rows = [
+        {name: written(row[name], kind, comma=drawn["comma"]) or None
+         if kind == "limits" else row[name] for name, kind in drawn["kinds"].items()}
+        for row in drawn["new"]
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)[list(drawn["order"])]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loaded = sparseauc.load_model(model)
@@ -153,25 +220,49 @@ def by_python(model, drawn):
     return [None if np.isnan(score) else score for score in scores]
 
 
-def by_card(content, drawn):
+def number_of(value, kind):
+    """A value of a row as a number; a limit as the number in it."""
+    if value is None:
+        return None
+    if kind != "limits":
+        return float(value)
+    digits = value.lstrip("<>= ")
+    return float(digits) if digits[0].isdigit() else None
+
+
+def by_card(card, drawn):
     """By the words of the JSON card alone."""
-    card = json.loads(content)
     scores = []
     for row in drawn["new"]:
         score = card["intercept"]
         for term in card["terms"]:
-            value, levels = row[term["column"]], card["columns"][term["column"]]["levels"]
-            if term["level"] is not None and value is not None:
-                known = levels is None or value in levels
+            name = term["column"]
+            value, levels = row[name], card["columns"][name]["levels"]
+            if term["level"] is not None:
+                known = value is not None and (levels is None or value in levels)
                 value = float(value == term["level"]) if known else None
-            value = term["fill"] if value is None else float(value)
+            else:
+                value = number_of(value, drawn["kinds"][name])
+            if value is None:
+                value = term["fill"]
+            elif term["above"] is not None:
+                value = float(value > term["above"])
+            else:
+                value = value if term["low"] is None else max(value, term["low"])
+                value = value if term["high"] is None else min(value, term["high"])
             score = None if score is None or value is None else score + term["coefficient"] * value
         scores.append(score)
     return scores
 
 
+def probabilities(card, scores):
+    how = card["calibration"]
+    return [None if score is None else 1 / (1 + np.exp(-(how["slope"] * score + how["intercept"])))
+            for score in scores]  # fmt: skip
+
+
 SQL_TYPES = {"number": "DOUBLE PRECISION", "whole": "INTEGER", "boolean": "BOOLEAN",
-             "text": "VARCHAR"}  # fmt: skip
+             "text": "VARCHAR", "limits": "VARCHAR"}  # fmt: skip
 
 
 def created(drawn):
@@ -179,14 +270,21 @@ def created(drawn):
     return f"CREATE TABLE t (place INTEGER, {declared})"
 
 
+def stored(value, kind, drawn):
+    """A value as a table of a database has it, limits as text."""
+    return value if kind != "limits" or not drawn["comma"] or value is None else value.replace(
+        ".", ",")  # fmt: skip
+
+
 def by_database(connection, expression, drawn, *, nan):
     connection.execute(created(drawn))
     marks = ", ".join("?" * (1 + len(drawn["kinds"])))
     for place, row in enumerate(drawn["new"]):
         values = [
-            float("nan") if nan and row[name] is None and kind == "number" else row[name]
+            float("nan") if nan and row[name] is None and kind == "number"
+            else stored(row[name], kind, drawn)
             for name, kind in drawn["kinds"].items()
-        ]
+        ]  # fmt: skip
         connection.execute(f"INSERT INTO t VALUES ({marks})", [place, *values])
     query = f"SELECT {expression} AS score FROM t ORDER BY place"
     return [score for (score,) in connection.execute(query).fetchall()]
@@ -196,7 +294,8 @@ def by_postgres(server, expression, drawn, *, nan):
     def literal(value, kind):
         if value is None:
             return "'NaN'" if nan and kind == "number" else "NULL"
-        if kind == "text":
+        if kind in ("text", "limits"):
+            value = stored(value, kind, drawn)
             return "'" + value.replace("'", "''") + "'"
         return str(value)
 
@@ -221,11 +320,13 @@ def by_onnx(path, drawn):
         if drawn["kinds"][one.name] == "text":
             feed[one.name] = np.array([[value or ""] for value in values], object)
         else:
-            filled = [np.nan if value is None else float(value) for value in values]
-            feed[one.name] = np.array(filled)[:, None]
-    score, label = session.run(None, feed)[:2]
+            kind = drawn["kinds"][one.name]
+            feed[one.name] = np.array([[number_of(value, kind)] for value in values], float)
+    score, label, *risk = session.run(None, feed)
     assert [bool(name) for name in label[:, 0]] == [not np.isnan(value) for value in score[:, 0]]
-    return [None if np.isnan(one) else float(one) for one in score[:, 0]]
+    return [
+        [None if np.isnan(one) else float(one) for one in found[:, 0]] for found in (score, *risk)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -268,15 +369,21 @@ def postgres():
             server.wait()
 
 
-def same(found, expected):
+def same(found, expected, within=1e-9):
     assert [score is None for score in found] == [score is None for score in expected]
     for one, other in zip(found, expected, strict=True):
         if other is not None:
-            assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
+            assert one == pytest.approx(other, rel=within, abs=within)
+
+
+def test_options_of_fit_are_drawn_or_leave_the_roads_as_they_are():
+    assert {*inspect.signature(fit_command).parameters} == DRAWN | ELSEWHERE
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=int(os.environ.get("SPARSEAUC_EXAMPLES", "30")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(drawn=tables())
 def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
@@ -285,13 +392,18 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     write_csv(table, drawn, drawn["rows"], drawn["labels"])
     write_csv(new, drawn, drawn["new"])
     run(
-        "fit", table, "--target", "state", "--ids", "id", "--text", "auto", "-k", 6, "--alpha", 1,
-        "--quick", "--out", model, *(["--missing", "median"] if drawn["gaps"] else []),
+        "fit", table, "--target", "state", "--ids", "id", "--numeric", "lab", "--out", model,
+        *drawn["options"],
     )  # fmt: skip
-    card = run("export", model, "--to", "json")
-    assert {term["column"] for term in json.loads(card)["terms"]} == {*drawn["kinds"]}
+    card = json.loads(run("export", model, "--to", "json"))
+    if not card["terms"]:
+        return
     expected = by_card(card, drawn)
-    same(by_command(model, new), expected)
+    calibrated = card["calibration"] is not None
+    score, *risk = by_command(model, new, calibrated=calibrated)
+    same(score, expected)
+    if calibrated:
+        same(risk[0], probabilities(card, expected))
     same(by_python(model, drawn), expected)
 
     expression = run("export", model, "--to", "sql")
@@ -303,4 +415,8 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
         if postgres is not None:
             same(by_postgres(postgres, expression, drawn, nan=nan), expected)
     run("export", model, "--to", "onnx", "--out", folder / "model.onnx")
-    same(by_onnx(folder / "model.onnx", drawn), expected)
+    score, *risk = by_onnx(folder / "model.onnx", drawn)
+    same(score, expected)
+    if calibrated:  # ONNX's sigmoid is of single precision
+        same(risk[0], probabilities(card, expected), within=1e-6)
+    shutil.rmtree(folder)

@@ -81,8 +81,13 @@ class Training:
     positive: Annotated[
         str | None,
         reading(help="Label of the positive class (the event). By default the label that sorts "
-            "last. With three or more labels it is required, and all others are negative."),
+            "last, unless it is a word such as control or no. With three or more labels it is "
+            "required, and all others are negative."),
     ] = None  # fmt: skip
+    negative: Annotated[
+        str | None,
+        reading(help="Label of the negative class. Rows with other labels are left out."),
+    ] = None
     exclude: Annotated[
         list[str] | None, reading(metavar="NAME", help="Column to leave out. Can be repeated.")
     ] = None
@@ -124,6 +129,21 @@ class Training:
 
 
 @dataclass(frozen=True)
+class NewLabels:
+    """Labels of the outcome in new rows."""
+
+    positive: Annotated[
+        str | None,
+        reading(help="Label of the positive class in TABLE. By default that of the model."),
+    ] = None
+    negative: Annotated[
+        str | None,
+        reading(help="Label of the negative class in TABLE. Rows with other labels are left out of "
+            "the AUC; without it they are refused."),
+    ] = None  # fmt: skip
+
+
+@dataclass(frozen=True)
 class TextFile:
     """How a text file is read."""
 
@@ -134,6 +154,11 @@ class TextFile:
     encoding: Annotated[
         str | None, reading(help="Encoding of text files. Detected by default.")
     ] = None
+    decimal: Annotated[
+        Literal["point", "comma"] | None,
+        reading(help="Decimal sign of text files; the other sign stands between thousands. Found "
+            "by default."),
+    ] = None  # fmt: skip
     max_gib: Annotated[
         float,
         reading(min=0.0, metavar="X", help="Largest text to read, in GiB after unpacking. More "
@@ -145,7 +170,11 @@ class TextFile:
         # A tab is hard to type.
         delimiter = "\t" if self.delimiter in ("tab", "\\t") else self.delimiter
         most = int(self.max_gib * 2**30)
-        return {"delimiter": delimiter, "encoding": self.encoding, "most_bytes": most}
+        decimal = None if self.decimal is None else "." if self.decimal == "point" else ","
+        return {
+            "delimiter": delimiter, "encoding": self.encoding, "decimal": decimal,
+            "most_bytes": most,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ def read_table(path: Path, training: Training, text_file: TextFile) -> Table:
     """Read a training table. An error ends with a command that would work."""
     rules = Rules(**given(training))
     source = read_source(
-        path, target=rules.target, as_text=rules.written, **text_file.as_arguments()
-    )
+        path, target=rules.target, as_text=rules.written, ids=rules.ids,
+        **text_file.as_arguments(),
+    )  # fmt: skip
     try:
         return training_table(source, rules)
     except DataError as error:
@@ -36,11 +37,21 @@ def card_of(path: Path) -> tuple[ScoreCard, list[str]]:
     return card, [str(one.message) for one in caught]
 
 
-def read_new_rows(path: Path, card: ScoreCard, text_file: TextFile, named: str | None) -> Source:
-    """Read new rows for a model: its columns by the types on the card, ``named`` as text."""
-    others = (card.target, card.summary.get("ids"), card.strata_column, named)
-    as_text = written_columns(card) | {str(name) for name in others if name}
-    return read_source(path, as_text=as_text, **text_file.as_arguments())
+def read_new_rows(
+    path: Path,
+    card: ScoreCard,
+    text_file: TextFile,
+    *,
+    ids: str | None = None,
+    by: str | None = None,
+) -> Source:
+    """Read new rows for a model: its columns by the types on the card, ids as they are written."""
+    ids = ids or card.summary.get("ids")
+    as_text = written_columns(card) | {
+        name for name in (card.target, card.strata_column, by) if name
+    }
+    ids = ids if isinstance(ids, str) and ids not in as_text else None
+    return read_source(path, as_text=as_text, ids=ids, **text_file.as_arguments())
 
 
 def made_by(table: Path) -> dict[str, str]:

@@ -60,6 +60,7 @@ def predict_command(
             "training rows.",
         ),
     ] = False,
+    labels: options.NewLabels,
     text_file: options.TextFile,
     output: options.Output,
 ) -> None:
@@ -82,7 +83,7 @@ def predict_command(
         from ._reading import card_of, read_new_rows
 
         card, notes = card_of(model)
-        source = read_new_rows(table, card, text_file, ids)
+        source = read_new_rows(table, card, text_file, ids=ids)
         found = score_rows(source, card)
         scores = found.scores
         lacking = np.flatnonzero(np.isnan(scores))
@@ -108,11 +109,11 @@ def predict_command(
             )
         if probabilities:
             columns["probability"] = _with_gaps(card.probabilities(scores), scores)
-        known = _auc_if_known(source, card, scores)
+        known, left_out = _auc_if_known(source, card, scores, labels)
     kind = ".csv" if out is None else out.suffix.lower()
     written = write_outputs({} if out is None else {out: _format_scores(columns, kind)})
 
-    notes += [*source.notes, *found.notes]
+    notes += [*source.notes, *found.notes, *left_out]
     content = {"rows": scores.size, "auc": known, "notes": [*notes], "warnings": found.warnings}
     if out is None:
         names = {"score": "scores", "probability": "probabilities"}
@@ -134,6 +135,8 @@ def _choose_threshold(card: ScoreCard, threshold: float | None, sensitivity: flo
 
     if threshold is not None and sensitivity is not None:
         raise typer.BadParameter("give --threshold or --sensitivity, not both")
+    if threshold is not None and not abs(threshold) < float("inf"):
+        raise typer.BadParameter(f"--threshold must be a finite number, got {threshold}")
     if sensitivity is None:
         return 0.0 if threshold is None else threshold
     try:
@@ -164,9 +167,10 @@ def _row_names(source: Source, card: ScoreCard, ids: str | None) -> tuple[str, l
     column = ids or (remembered if remembered in names else None)
     if column is not None:
         taken = column in ("score", "prediction", "probability")
-        return "row" if taken else column, texts(source.frame.column(column)).tolist()
+        names_of_rows = texts(source.frame.column(column), strip=False)
+        return "row" if taken else column, names_of_rows.tolist()
     if source.row_ids is not None:
-        return "row", labels_as_text(source.row_ids.tolist()).tolist()
+        return "row", labels_as_text(source.row_ids.tolist(), strip=False).tolist()
     return "row", list(range(1, source.n_rows + 1))
 
 
@@ -194,16 +198,18 @@ def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
 
 
 def _auc_if_known(
-    source: Source, card: ScoreCard, scores: npt.NDArray[np.float64]
-) -> dict[str, Any] | None:
-    """AUC with its interval, where the new rows have the outcome too."""
-    from ..reading.scoring import known_outcome
+    source: Source, card: ScoreCard, scores: npt.NDArray[np.float64], labels: options.NewLabels
+) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+    """AUC with its interval where the new rows have the outcome, and notes on rows left out."""
+    from ..reading.labels import known_outcome
 
-    outcome = known_outcome(source, card, scores)
-    if outcome is None or min(outcome[1].sum(), (~outcome[1]).sum()) < 2:
-        return None
+    outcome = known_outcome(source, card, scores, labels.positive, labels.negative)
+    if outcome is None:
+        return None, ()
+    positive = outcome.positive
+    if min(positive.sum(), (~positive).sum()) < 2:
+        return None, ()
     from ..validation import judge_ranking
 
-    judged, positive = outcome
-    interval, within = judge_ranking(card, source, judged, positive, scores[judged])
-    return asdict(interval) | ({} if within is None else {"within": within})
+    interval, within = judge_ranking(card, source, outcome.judged, positive, scores[outcome.judged])
+    return asdict(interval) | ({} if within is None else {"within": within}), outcome.notes

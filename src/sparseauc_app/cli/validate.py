@@ -26,6 +26,7 @@ def validate_command(
             metavar="NAME", help="Column of groups to evaluate one by one, such as the site."
         ),
     ] = None,
+    labels: options.NewLabels,
     text_file: options.TextFile,
     report: Annotated[
         Path | None, options.output(help="Report to write, such as validation.html.")
@@ -48,7 +49,8 @@ def validate_command(
         from ._reading import card_of, made_by, read_new_rows
 
         card, notes = card_of(model)
-        found = validate_model(card, read_new_rows(table, card, text_file, by), by)
+        source = read_new_rows(table, card, text_file, by=by)
+        found = validate_model(card, source, by, positive=labels.positive, negative=labels.negative)
         if report is not None:
             from ..report.html import render
             from ..report.validation_report import build_validation_report

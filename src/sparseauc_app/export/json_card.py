@@ -13,12 +13,14 @@ _HOW = (
     "number in the column, but low if it is smaller than low and high if it is larger than high, "
     "where these are not null; true is 1 and false is 0. NULL, NaN and unknown levels are missing "
     "(if levels is null, no level is unknown). If limits is true, >5 counts as 5, and text without "
-    "a digit is missing. A missing value is replaced by fill; if fill is null, the row has no "
-    "score. A row with an infinite number has no score. Rows with a score above 0 are predicted "
-    "positive, others negative. If calibration is not null, the probability of the positive class "
-    "is 1 / (1 + exp(-(slope * score + intercept))), with its slope and intercept; n_positive and "
-    "n_negative out-of-fold scores were used to fit it. If points is not null, score = total - "
-    "threshold, and the total is the sum of points * value / unit."
+    "a digit is missing. Numbers written as text have the marks decimal and thousands. Blanks "
+    "around a text do not count, and blank text is missing. A missing value is replaced by fill; "
+    "if fill is null, the row has no score. A row with an infinite number has no score. Rows with "
+    "a score above 0 are predicted positive, others negative. If calibration is not null, the "
+    "probability of the positive class is 1 / (1 + exp(-(slope * score + intercept))), with its "
+    "slope and intercept; n_positive and n_negative out-of-fold scores were used to fit it. If "
+    "points is not null, score = total - threshold, and the total is the sum of points * value / "
+    "unit."
 )
 
 
@@ -47,6 +49,8 @@ def to_json(card: ScoreCard) -> str:
                 "kind": of.kind,
                 "levels": list(of.levels) or None,
                 "limits": of.limits,
+                "decimal": of.decimal,
+                "thousands": of.thousands,
             }
             for term in card.terms
             for of in [card.type_of(term)]

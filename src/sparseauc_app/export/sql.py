@@ -29,28 +29,26 @@ def to_sql(card: ScoreCard) -> str:
     Raises
     ------
     ValueError
-        If a name cannot be written in SQL.
+        If a name cannot be written in SQL, or numbers written as text have marks between thousands.
 
     Notes
     -----
-    SQLite takes a double-quoted name that is no column for a text, and text for 0: check that the
-    columns are there. MySQL needs ``ANSI_QUOTES``.
+    Texts that are no numbers make the score NULL, or stop databases that refuse to cast them.
+    SQLite takes a double-quoted name that is no column for a text: check that the columns are
+    there. MySQL needs ``ANSI_QUOTES``.
 
     Examples
     --------
     >>> from sparseauc_app.export import to_sql
     >>> from sparseauc_app.scorecard import ColumnType, ScoreCard, Term
-    >>> terms = (Term("age", None, 0.5, fill=40.0), Term("sex", "m", -0.25))
     >>> types = {"sex": ColumnType("text", levels=("f", "m"))}
-    >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age", "sex=m"), types=types)))
+    >>> terms = (Term("sex", "m", -0.25),)
+    >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("sex=m",), types=types)))
     -- Above 0 is predicted positive. NULL means that a value is missing and not filled in.
     (
       -1.0e0
-      + 0.5e0 * CASE WHEN -ABS(CAST("age" AS DOUBLE PRECISION)) < -1.7976931348623157e308 THEN NULL
-        WHEN CAST("age" AS DOUBLE PRECISION) <= 1.7976931348623157e308
-        THEN CAST("age" AS DOUBLE PRECISION) ELSE 40.0e0 END
-      + (-0.25e0) * CASE WHEN CAST("sex" AS VARCHAR) = 'm' THEN 1.0e0
-        WHEN CAST("sex" AS VARCHAR) IN ('f') THEN 0.0e0 ELSE NULL END
+      + (-0.25e0) * CASE WHEN TRIM(CAST("sex" AS VARCHAR)) = 'm' THEN 1.0e0
+        WHEN TRIM(CAST("sex" AS VARCHAR)) IN ('f') THEN 0.0e0 ELSE NULL END
     )
     """
     lines = [
@@ -71,19 +69,74 @@ def _sql_term(term: TermValue) -> str:
         writers: Writers[str] = {IsLevel: partial(_sql_indicator, fill=fill)}
         value = write_steps(term, f"CAST({name} AS VARCHAR)", writers, "SQL")
     elif term.kind == "boolean":
-        # Not every database casts booleans to anything but whole numbers.
-        number = f"CAST(CAST({name} AS INTEGER) AS DOUBLE PRECISION)"
-        value = f"COALESCE({write_steps(term, number, _WRITERS, 'SQL')}, {fill})"
+        value = _sql_boolean(name, term, fill)
+    elif term.limits:
+        value = _sql_limits(name, term, fill)
     else:
-        number = f"CAST({_without_limits(name) if term.limits else name} AS DOUBLE PRECISION)"
-        # -ABS(NaN) is not less than anything; of infinite numbers it is.
+        given = f"CASE WHEN TRIM(CAST({name} AS VARCHAR)) <> '' THEN {name} END"
+        number = f"CAST({given} AS DOUBLE PRECISION)"
+        # -ABS(NaN) is not less than anything; of infinite numbers it is. Text differs from what it
+        # is cast to where it is not a number and the database does not refuse it.
         value = (
-            f"CASE WHEN -ABS({number}) < -{_MOST} THEN NULL\n"
+            f"CASE WHEN -ABS({number}) < -{_MOST}\n"
+            f"    OR {given} <> {number} THEN NULL\n"
             f"    WHEN {number} <= {_MOST}\n"
             f"    THEN {write_steps(term, number, _WRITERS, 'SQL')} ELSE {fill} END"
         )
     coefficient = _literal(term.coefficient)
     return f"({coefficient}) * {value}" if term.coefficient < 0 else f"{coefficient} * {value}"
+
+
+def _sql_boolean(name: str, term: TermValue, fill: str) -> str:
+    """1 or 0 of true and false in any spelling that databases and text files have."""
+    text = f"LOWER(TRIM(CAST({name} AS VARCHAR)))"
+    true, false = (
+        ", ".join(f"'{one}'" for one in spellings)
+        for spellings in (("true", "t", "1", "1.0"), ("false", "f", "0", "0.0"))
+    )
+    one, zero = (write_steps(term, number, _WRITERS, "SQL") for number in ("1.0e0", "0.0e0"))
+    return (
+        f"CASE WHEN {text} IN ({true}) THEN {one} WHEN {text} IN ({false}) THEN {zero}\n"
+        f"    WHEN {text} <> '' THEN NULL ELSE {fill} END"
+    )
+
+
+def _sql_limits(name: str, term: TermValue, fill: str) -> str:
+    """A number written as text, perhaps as a limit such as >5; text without a digit is missing."""
+    if term.thousands is not None:
+        raise ValueError(
+            f"{term.column!r} is text with {term.thousands!r} between thousands, which SQL cannot "
+            "read: fit a column of plain numbers instead"
+        )
+    text = _without_limit(name)
+    skeleton = text
+    for digit in range(10):
+        skeleton = f"REPLACE({skeleton}, '{digit}', '')"
+    # What is left of a number without its digits.
+    skeletons = ", ".join(
+        f"'{sign}{point}{exponent}'"
+        for sign in ("", "-", "+")
+        for point in ("", term.decimal or ".")
+        for exponent in ("", "e", "e-", "e+")
+    )
+    plain = f"REPLACE({text}, ',', '.')" if term.decimal == "," else text
+    number = f"CAST(CASE WHEN {skeleton} IN ({skeletons}) THEN {plain} END AS DOUBLE PRECISION)"
+    return (
+        f"CASE WHEN {skeleton} IN ({skeletons}) AND {skeleton} <> {text}\n"
+        f"    THEN {write_steps(term, number, _WRITERS, 'SQL')}\n"
+        f"    WHEN {skeleton} <> {text} THEN NULL ELSE {fill} END"
+    )
+
+
+def _without_limit(name: str) -> str:
+    """The text of a column without a sign such as > or <= in front of its number."""
+    text = f"TRIM(CAST({name} AS VARCHAR))"
+    first, second = f"SUBSTR({text}, 1, 1)", f"SUBSTR({text}, 2, 1)"
+    signs = ", ".join(f"'{sign}'" for sign in "<>≤≥~")
+    return (
+        f"LOWER(CASE WHEN {first} IN ({signs}) AND {second} = '=' THEN TRIM(SUBSTR({text}, 3)) "
+        f"WHEN {first} IN ({signs}) THEN TRIM(SUBSTR({text}, 2)) ELSE {text} END)"
+    )
 
 
 def _sql_above(step: IsAbove, number: str) -> str:
@@ -105,15 +158,10 @@ def _sql_clip(step: Clip, number: str) -> str:
 _WRITERS: Writers[str] = {IsAbove: _sql_above, Clip: _sql_clip}
 
 
-def _without_limits(name: str) -> str:
-    """The text of a column without signs such as > in front of its numbers; NULL if empty."""
-    text = f"CAST({name} AS VARCHAR)"
-    for sign in "<>≤≥~=":
-        text = f"REPLACE({text}, '{sign}', '')"
-    return f"NULLIF(TRIM({text}), '')"
-
-
 def _sql_indicator(step: IsLevel, text: str, fill: str) -> str:
+    # Cards of old versions may have levels with blanks around them.
+    if all(level == level.strip() for level in (step.level, *step.levels)):
+        text = f"TRIM({text})"
     match = f"CASE WHEN {text} = {_quoted(step.level, chr(39))} THEN 1.0e0\n    "
     if not step.levels:
         return f"{match}WHEN {text} IS NULL THEN {fill} ELSE 0.0e0 END"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from ..scorecard import ColumnType, Kind, ScoreCard, Term
+from ..scorecard import ColumnType, Kind, Mark, ScoreCard, Term
 
 Text = TypeVar("Text")
 # For each kind of step a function of the step and of what it is applied to.
@@ -58,6 +58,8 @@ class TermValue:
     kind : {"number", "boolean", "text"}
     limits : bool
         Whether ``>2000`` is read as 2000, and text without a digit as missing.
+    decimal, thousands : str, optional
+        Marks of numbers that are written as text; None if there were none.
     steps : tuple of Step
     fill : float, optional
         Replaces a missing value, after all steps; without it, the row has no score.
@@ -71,6 +73,8 @@ class TermValue:
     steps: tuple[Step, ...]
     fill: float | None
     coefficient: float
+    decimal: Mark | None = None
+    thousands: Mark | None = None
 
 
 def term_values(card: ScoreCard) -> list[TermValue]:
@@ -97,8 +101,9 @@ def _describe(term: Term, of: ColumnType) -> TermValue:
         steps.append(Clip(term.low, term.high))
     kind: Kind = of.kind if term.level is None else "text"
     return TermValue(
-        term.name, term.column, kind, of.limits, tuple(steps), term.fill, term.coefficient
-    )
+        term.name, term.column, kind, of.limits, tuple(steps), term.fill, term.coefficient,
+        of.decimal, of.thousands,
+    )  # fmt: skip
 
 
 def write_steps(value: TermValue, start: Text, writers: Writers[Text], target: str) -> Text:

@@ -79,11 +79,14 @@ def numbers(column: pa.ChunkedArray) -> Array:
     return np.asarray(values, np.float64)
 
 
-def texts(column: pa.ChunkedArray) -> npt.NDArray[np.object_]:
-    """Entries of any type as text, None where missing: whole numbers without a point."""
+def texts(column: pa.ChunkedArray, *, strip: bool = True) -> npt.NDArray[np.object_]:
+    """Entries of any type as text, None where missing: whole numbers without a point.
+
+    Blanks around a text are removed, and blank texts are missing, except of identifiers.
+    """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    return labels_as_text(column.to_pylist())
+    return labels_as_text(column.to_pylist(), strip=strip)
 
 
 def indicator(entries: npt.NDArray[np.object_], level: str) -> Array:
@@ -96,10 +99,12 @@ def is_given(entries: npt.NDArray[np.object_]) -> Mask:
     return np.array([entry is not None for entry in entries], np.bool_)
 
 
-def labels_as_text(values: Any) -> npt.NDArray[np.object_]:
+def labels_as_text(values: Any, *, strip: bool = True) -> npt.NDArray[np.object_]:
     """Labels as a person would write them, None where missing."""
     found = np.empty(len(values), dtype=object)
     found[:] = [_as_text(value) for value in values]
+    if strip:
+        found[:] = [None if text is None else text.strip() or None for text in found]
     return found
 
 

@@ -14,16 +14,14 @@ from sparseauc._text import listed, quoted, shortened
 
 from ..scorecard import ColumnType, Input
 from .columns import count_distinct, indicator, is_number, is_text, kind_of, numbers, texts
-from .source import DataError, Marks, Source, unknown_column_error
-from .text import numbers_with_limits
+from .numbers import COMMA, POINT, Marks, both_meanings, conventions_of, parse_numbers
+from .source import DataError, Source, unknown_column_error
 
 Text = Literal["refuse", "one-hot", "auto", "drop"]
 Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
 
 # Text with more levels is not one-hot encoded by default.
 MAX_LEVELS = 20
-# How numbers may be written, the likeliest first.
-_SPELLINGS = (Marks("."), Marks(","), Marks(".", ","), Marks(",", "."))
 # A text column with this share of numbers was probably meant to be numeric.
 _NEARLY = 0.8
 
@@ -39,8 +37,10 @@ class Rules:
     target_file : Path, optional
         Separate file with the outcome of each row.
     positive : str, optional
-        Label of the positive class. By default the label that sorts last. Required with three or
-        more labels; all others are then negative.
+        Label of the positive class. By default the label that sorts last, unless it is a word such
+        as "control" or "no". Required with three or more labels; all others are then negative.
+    negative : str, optional
+        Label of the negative class. Rows with other labels are left out.
     groups, strata, ids : str, optional
         Columns of related rows, of strata within which rows are compared, and of row identifiers.
     exclude : sequence of str
@@ -60,6 +60,7 @@ class Rules:
     target: str | None = None
     target_file: Path | None = None
     positive: str | None = None
+    negative: str | None = None
     groups: str | None = None
     strata: str | None = None
     ids: str | None = None
@@ -105,8 +106,10 @@ def encode_columns(
         X = source.matrix if whole else source.matrix[:, keep]
         return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
 
-    limited, marks = _read_limits(source, rules.numeric)
+    limited, marks = _read_numeric(source, rules.numeric)
     source = replace(source, frame=limited, marks={**source.marks, **marks})
+    _ask_about_marks(source, aside, problems)
+    aside = {*aside, *source.doubtful}
     frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
     levels, left_out, notes = _choose_levels(source, kinds, rules, problems)
@@ -140,7 +143,7 @@ def encode_columns(
     return Features(X, inputs, types, left_out, notes)
 
 
-def _read_limits(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
+def _read_numeric(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
     """The frame with columns of text as numbers, and how those are written."""
     frame, found = source.frame, {}
     for name in numeric:
@@ -149,17 +152,37 @@ def _read_limits(source: Source, numeric: Collection[str]) -> tuple[Any, dict[st
         column = frame.column(name)
         if not is_text(column.type):
             continue
-        read = {marks: numbers_with_limits(column, marks) for marks in _SPELLINGS}
-        fitting = [marks for marks, values in read.items() if not isinstance(values, int)]
+        fitting = conventions_of(column, limits=True)
         if not fitting:
-            place = max(values for values in read.values() if isinstance(values, int))
+            place = max(int(parse_numbers(column, one, limits=True)) for one in (POINT, COMMA))
             raise DataError(
                 f"--numeric: {name!r} is {shortened(str(column[place].as_py()), 20)!r} in row "
                 f"{place + 1}, which is not a number"
             )
-        found[name] = fitting[0]
-        frame = frame.set_column(frame.column_names.index(name), name, read[fitting[0]])
+        chosen = [one for one in fitting if one.decimal == source.decimal] or fitting
+        if len(chosen) > 1:
+            raise _two_meanings(source, [name])
+        found[name] = chosen[0]
+        values = parse_numbers(column, chosen[0], limits=True)
+        frame = frame.set_column(frame.column_names.index(name), name, values)
     return frame, found
+
+
+def _ask_about_marks(source: Source, aside: Collection[str], problems: list[DataError]) -> None:
+    """Ask for the decimal sign where numbers have two meanings."""
+    names = [name for name in source.doubtful if name not in aside]
+    if names:
+        problems.append(_two_meanings(source, names))
+
+
+def _two_meanings(source: Source, names: Sequence[str]) -> DataError:
+    meanings = both_meanings(source.frame.column(names[0]))
+    return DataError(
+        f"{quoted(names)}: the numbers can be read in two ways, {meanings}. --decimal comma says "
+        "that commas are decimal commas and points are between thousands, --decimal point the "
+        "reverse",
+        ["--decimal", "comma" if "." in meanings.split("'")[1] else "point"],
+    )
 
 
 def _choose_levels(

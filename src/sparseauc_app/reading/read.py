@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from ..scorecard import Mark
 from . import formats
 from .source import COMPRESSIONS, MOST_BYTES, DataError, Source, read_by
 from .text import read_text
@@ -38,6 +39,8 @@ def read_source(
     target: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    decimal: Mark | None = None,
+    ids: str | None = None,
     as_text: Collection[str] = (),
     most_bytes: int = MOST_BYTES,
 ) -> Source:
@@ -52,8 +55,12 @@ def read_source(
         Name of the labels, where the format keeps them as an array (``.npz``).
     delimiter, encoding : str, optional
         Of text files; detected by default.
+    decimal : {".", ","}, optional
+        Decimal sign of text files; the other sign stands between thousands. Found by default.
+    ids : str, optional
+        Column of row identifiers, kept as they are written: 007 is not 7, and NA is not missing.
     as_text : collection of str
-        Columns of text files that are kept as they are written, such as ids: 007 is not 7.
+        Columns of text files that are read as text.
     most_bytes : int
         Text that holds more, unpacked, is refused.
 
@@ -84,8 +91,8 @@ def read_source(
             path = Path(folder) / "standard input"
             path.write_bytes(sys.stdin.buffer.read(most_bytes + 1))
             return read_source(
-                path, target=target, delimiter=delimiter, encoding=encoding, as_text=as_text,
-                most_bytes=most_bytes,
+                path, target=target, delimiter=delimiter, encoding=encoding, decimal=decimal,
+                ids=ids, as_text=as_text, most_bytes=most_bytes,
             )  # fmt: skip
     with read_by("Python", path, "a file"):
         if path.is_dir():
@@ -112,5 +119,6 @@ def read_source(
     if read is not None:
         return read(path)
     return read_text(
-        path, delimiter=delimiter, encoding=encoding, as_text=as_text, most_bytes=most_bytes
-    )
+        path, delimiter=delimiter, encoding=encoding, decimal=decimal, ids=ids, as_text=as_text,
+        most_bytes=most_bytes,
+    )  # fmt: skip

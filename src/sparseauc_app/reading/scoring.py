@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparseauc._text import quoted, shortened
-from sparseauc._types import Array, Mask
+from sparseauc._types import Array
 
 from ..scorecard import ColumnType, ScoreCard, Term
 from .columns import (
@@ -17,13 +17,11 @@ from .columns import (
     is_given,
     is_text,
     kind_of,
-    labels_as_text,
     numbers,
     texts,
 )
-from .source import DataError, Marks, Source, unknown_column_error
-from .text import numbers_with_limits, numbers_written
-from .training import label_key
+from .numbers import Marks, parse_numbers
+from .source import DataError, Source, unknown_column_error
 
 TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
 
@@ -110,10 +108,8 @@ def _read_numbers(source: Source, name: str, of: ColumnType) -> Array:
     marks = Marks(of.decimal or ".", of.thousands)
     if of.kind == "boolean":
         found = _read_booleans(column)
-    elif of.limits:
-        found = numbers_with_limits(column, marks)
     else:
-        found = numbers_written(column, marks)
+        found = parse_numbers(column, marks, limits=of.limits)
     if isinstance(found, int):
         entry = shortened(str(column[found].as_py()), 20)
         wanted = "true or false" if of.kind == "boolean" else "numbers"
@@ -150,22 +146,11 @@ def _read_indicator(
     entries = texts(column)
     unseen = np.full(entries.size, None, object)
     if of.levels:  # which cards of version 0.1 do not have
-        new = is_given(entries) & ~np.isin(entries.astype(str), of.levels)
+        # Levels of old versions may have blanks around them.
+        known = [level.strip() for level in of.levels]
+        new = is_given(entries) & ~np.isin(entries.astype(str), known)
         unseen[new], entries[new] = entries[new], None
-    return indicator(entries, str(term.level)), unseen
-
-
-def known_outcome(source: Source, card: ScoreCard, scores: Array) -> tuple[Mask, Mask] | None:
-    """Mask of the rows with outcome and score, and whether each is positive; None without any."""
-    if card.target in source.frame.column_names:
-        labels = texts(source.frame.column(card.target))
-    elif source.target is not None:
-        labels = labels_as_text(source.target.tolist())
-    else:
-        return None
-    wanted = label_key(card.positive)
-    judged = is_given(labels) & ~np.isnan(scores)
-    return judged, np.array([label_key(label) == wanted for label in labels[judged]], np.bool_)
+    return indicator(entries, str(term.level).strip()), unseen
 
 
 def _tell(

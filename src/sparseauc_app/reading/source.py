@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from sparseauc._text import did_you_mean, quoted, shortened
 
 from ..scorecard import Mark, ScoreCard
 from .columns import is_sparse
+from .numbers import Marks
 
 # Text of more bytes than this, unpacked, is read only if asked for: a small archive, or a device,
 # may hold more than fits into memory.
@@ -39,13 +40,6 @@ class DataError(ValueError):
     def __init__(self, message: str, options: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.options = tuple(options)
-
-
-class Marks(NamedTuple):
-    """How the numbers of a column are written in a text file."""
-
-    decimal: Mark
-    thousands: Mark | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +64,10 @@ class Source:
         Whether a column that the file does not mention is zero in all its rows.
     marks : dict of str to Marks
         For columns of numbers in text files: how they are written.
+    decimal : {".", ","}, optional
+        Decimal sign of a text file, where its columns settle it.
+    doubtful : tuple of str
+        Columns of a text file whose numbers have two meanings, such as 2.812; they are text.
     notes : tuple of str
         Encoding, delimiter and so on, as detected.
     """
@@ -82,11 +80,13 @@ class Source:
     row_ids: npt.NDArray[Any] | None = None
     absent_is_zero: bool = False
     marks: Mapping[str, Marks] = field(default_factory=dict)
+    decimal: Mark | None = None
+    doubtful: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_names(self.frame.column_names, self.name)
-        _check_names(self.matrix_columns.tolist(), self.name)
+        check_names(self.frame.column_names, self.name)
+        check_names(self.matrix_columns.tolist(), self.name)
 
     @property
     def n_rows(self) -> int:
@@ -94,7 +94,7 @@ class Source:
         return int(self.frame.num_rows if self.matrix is None else self.matrix.shape[0])
 
 
-def _check_names(names: Sequence[str], file: str) -> None:
+def check_names(names: Sequence[str], file: str) -> None:
     """Refuse duplicate names, and names that cannot be written."""
     seen: dict[str, int] = {}
     for place, name in enumerate(names, start=1):

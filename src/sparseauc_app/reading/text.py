@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from sparseauc._text import quoted
-
+from ..scorecard import Mark
 from .columns import is_number
-from .source import MOST_BYTES, DataError, Marks, Source, file_bytes, read_by
+from .numbers import read_written_numbers
+from .source import MOST_BYTES, DataError, Source, check_names, file_bytes, read_by
 
 DELIMITERS = (",", ";", "\t", "|")
 _SIGNS = "\t !#$%&'*+,-./:;<=>?@^`|~"
@@ -45,61 +45,102 @@ def read_text(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
+    decimal: Mark | None = None,
     as_text: Collection[str] = (),
+    ids: str | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> Source:
     """Read a table of delimited text; lines before its header may begin with ``#``.
 
     Parameters are those of :func:`~sparseauc_app.reading.read_source`.
     """
+    if delimiter is not None and (len(delimiter) != 1 or delimiter not in _SIGNS):
+        raise DataError(f"the delimiter must be one of {_SIGNS!r}, got {delimiter!r}")
+    text, notes = _load(path, encoding, most_bytes)
+    text, delimiter, more = _find_layout(text, delimiter)
+    notes += more
+    table = _TextTable(path, text, delimiter)
+    frame = _trimmed(table.parse([*as_text, *([] if ids is None else [ids])]))
+    if table.ends_in_delimiter:
+        frame = _without_last(frame, path)
+        notes.append("rows end with a delimiter")
+    check_names([name for name in frame.column_names if name], path.name)
+    if ids is not None and ids in frame.column_names:
+        # Of identifiers nothing is missing: NA may be one.
+        place = frame.column_names.index(ids)
+        frame = frame.set_column(place, ids, table.as_written([ids]).column(0))
+    written = read_written_numbers(
+        frame, as_text, lambda names: _trimmed(table.as_written(names)),
+        delimiter=delimiter, decimal=decimal,
+    )  # fmt: skip
+    frame, row_ids = written.frame, None
+    notes += written.notes
+    if frame.num_columns > 1 and frame.column_names[0] == "" and frame.schema[0].type != pa.null():
+        # R and pandas write row names in front, in a column without a name.
+        first = frame.column(0)
+        if frame.column_names.count("") == 1:
+            first = table.as_written([""]).column(0)
+        row_ids = np.asarray(first.to_pylist(), dtype=object)
+        frame = frame.remove_column(0)
+        notes.append("the first column has no name and is read as row names")
+    names = [name or f"column {i}" for i, name in enumerate(frame.column_names, start=1)]
+    return Source(
+        path.name, frame.rename_columns(names), row_ids=row_ids, notes=tuple(notes),
+        marks={name: mark for name, mark in written.marks.items() if name},
+        decimal=written.decimal, doubtful=written.doubtful,
+    )  # fmt: skip
+
+
+def _load(path: Path, encoding: str | None, most_bytes: int) -> tuple[str, list[str]]:
+    """The text of a file that may be a table, with a note on its encoding."""
     with read_by("Python", path, "text"):
         data = file_bytes(path, most_bytes)
     if not data.strip():
         raise DataError(f"{path.name} is empty")
-    if delimiter is not None and (len(delimiter) != 1 or delimiter not in _SIGNS):
-        raise DataError(f"the delimiter must be one of {_SIGNS!r}, got {delimiter!r}")
-    text, found_encoding = decode(data, encoding, path.name)
-    notes = [] if found_encoding in ("utf-8", "ascii") else [f"read as {found_encoding}"]
-
+    text, found = decode(data, encoding, path.name)
     start, end = text[:1000].lstrip().lower(), text[-1000:].rstrip()
     if start.startswith(("<!doctype", "<html", "<?xml")):
         raise DataError(f"{path.name} is a web page or XML, not a table: save the table as CSV")
     if start.startswith(("{", "[")) and end.endswith(("}", "]")):
         raise DataError(f"{path.name} is JSON, not a table: save the table as CSV or Parquet")
-    named = None
+    return text, [] if found in ("utf-8", "ascii") else [f"read as {found}"]
+
+
+def _find_layout(text: str, delimiter: str | None) -> tuple[str, str, list[str]]:
+    """The text from its header on, its delimiter, and notes on both."""
+    notes = []
     if separator_line := re.match(r"sep=([,;|:\t ])\r?\n", text):  # as spreadsheets write it
-        text, named = text[separator_line.end() :], separator_line[1]
-    text, comments = _without_comments(text, delimiter or named)
+        text, delimiter = text[separator_line.end() :], delimiter or separator_line[1]
+    text, comments = _without_comments(text, delimiter)
     if comments:
         notes.append(f"{comments} line{'s' if comments > 1 else ''} of comment before the header")
-    delimiter = delimiter or named or _find_delimiter(text)
-    header, *rows = _first_rows(text, delimiter) or [[]]
-    # R writes row names in front, for which the header has no field.
-    if rows and all(len(row) == len(header) + 1 for row in rows):
-        text = delimiter + text
-    frame = _parse(path, text, delimiter, as_text)
+    delimiter = delimiter or _find_delimiter(text)
     if delimiter != ",":
         notes.append(f"fields are delimited by {DELIMITER_NAMES.get(delimiter, repr(delimiter))}")
-    frame, marks = _read_written_numbers(frame, as_text, comma_delimits=delimiter == ",")
-    unusual = [name for name, mark in marks.items() if mark != Marks(".")]
-    if unusual:
-        sign = "commas between thousands" if delimiter == "," else "decimal commas"
-        notes.append(f"{sign} in {quoted(unusual)}")
-    # Whole numbers have no decimal sign: theirs is that of the file's other columns.
-    comma = any(mark.decimal == "," for mark in marks.values())
-    whole = [field.name for field in frame.schema if pa.types.is_integer(field.type)]
-    marks |= dict.fromkeys(whole, Marks("," if comma else "."))
-    row_ids = None
-    if frame.num_columns > 1 and frame.column_names[0] == "" and frame.schema[0].type != pa.null():
-        # R and pandas write row names in front, in a column without a name.
-        row_ids = np.asarray(frame.column(0).to_pylist(), dtype=object)
-        frame = frame.remove_column(0)
-        notes.append("the first column has no name and is read as row names")
-    names = [name or f"column {i}" for i, name in enumerate(frame.column_names, start=1)]
-    marks = {name: mark for name, mark in marks.items() if name}
-    return Source(
-        path.name, frame.rename_columns(names), row_ids=row_ids, marks=marks, notes=tuple(notes)
-    )
+    return text, delimiter, notes
+
+
+def _trimmed(frame: pa.Table) -> pa.Table:
+    """Texts without blanks around them; what is then empty, or means so, is missing."""
+    missing = pa.array(MISSING)
+    columns = []
+    for column in frame.columns:
+        if pa.types.is_string(column.type):
+            column = pc.utf8_trim_whitespace(column)
+            column = pc.if_else(pc.is_in(column, value_set=missing), None, column)
+        columns.append(column)
+    return pa.Table.from_arrays(columns, names=frame.column_names)
+
+
+def _without_last(frame: pa.Table, path: Path) -> pa.Table:
+    """The frame without the column that delimiters at the end of rows make, which is empty."""
+    last = frame.columns[-1]
+    if last.null_count < len(last):
+        raise DataError(
+            f"{path.name}: rows have one field more than the header, which is empty in most "
+            "rows and not in all: give each column a name"
+        )
+    return frame.remove_column(frame.num_columns - 1)
 
 
 def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
@@ -200,112 +241,102 @@ def _find_delimiter(text: str) -> str:
     return best
 
 
-def _parse(path: Path, text: str, delimiter: str, as_text: Collection[str]) -> pa.Table:
-    """Columns of the types that pyarrow finds, those ``as_text`` as text; names are stripped."""
-    data = pa.py_buffer(text.encode("utf-8", "surrogatepass"))
-    # A row must fit into a block; the header is as good a measure of a row as there is.
-    header = text.find("\n") if "\n" in text else len(text)
-    block = min(max(1 << 24, 64 * header), (1 << 31) - 1)
+class _TextTable:
+    """A delimited text, of which columns are read by type or as they are written.
 
-    ragged: list[Any] = []
-
-    def skip(row: Any) -> str:
-        if not ragged:
-            ragged.append((row.number, row.expected_columns, row.actual_columns))
-        return "skip"
-
-    def parsed(names: Sequence[str]) -> pa.Table:
-        return pa.csv.read_csv(
-            pa.BufferReader(data),
-            # Threads of pyarrow that are still there when Python ends may abort it.
-            read_options=pa.csv.ReadOptions(block_size=block, use_threads=False),
-            parse_options=pa.csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
-            ),
-            convert_options=pa.csv.ConvertOptions(
-                null_values=list(MISSING),
-                strings_can_be_null=True,
-                # Row names, which have no name themselves, are text too.
-                column_types={
-                    name: pa.string() for name in names if not name or name.strip() in as_text
-                },
-            ),
-        )
-
-    with read_by("pyarrow", path, f"{DELIMITER_NAMES.get(delimiter, delimiter)}-delimited text"):
-        names: list[str] = next(iter(_first_rows(text, delimiter)), [])
-        try:
-            frame = parsed(names)
-        except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):
-                raise DataError(f"{path.name}: a quotation mark is not closed") from None
-            raise
-        if frame.column_names != names:  # quoted in a way of its own
-            frame = parsed(frame.column_names)
-    if ragged:  # named without what it holds
-        number, expected, actual = ragged[0]
-        place = "a row" if number is None else f"line {number}"
-        raise DataError(
-            f"{path.name}: {place} has {actual} field{'' if actual == 1 else 's'} where the header "
-            f"has {expected}"
-        )
-    if frame.num_rows == 0:
-        raise DataError(f"{path.name} has a header and no rows")
-    return frame.rename_columns([name.strip() for name in frame.column_names])
-
-
-def number_pattern(marks: Marks) -> str:
-    """Return the regular expression of numbers written with these marks."""
-    decimal = re.escape(marks.decimal)
-    whole = r"\d+"
-    if marks.thousands is not None:
-        whole = rf"(\d{{1,3}}({re.escape(marks.thousands)}\d{{3}})+|\d+)"
-    return rf"^\s*[+-]?({whole}({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?\s*$"
-
-
-def numbers_written(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray | int:
-    """Numbers of a column of text, or the place of the first entry that is not one."""
-    fits = pc.fill_null(pc.match_substring_regex(column, number_pattern(marks)), True)
-    if not pc.all(fits, min_count=0).as_py():
-        place: int = pc.index(fits, False).as_py()
-        return place
-    plain = column
-    if marks.thousands is not None:
-        plain = pc.replace_substring(plain, marks.thousands, "")
-    if marks.decimal != ".":
-        plain = pc.replace_substring(plain, marks.decimal, ".")
-    return pc.utf8_ltrim(pc.utf8_trim_whitespace(plain), "+").cast(pa.float64())
-
-
-def numbers_with_limits(column: pa.ChunkedArray, marks: Marks) -> pa.ChunkedArray | int:
-    """Numbers of a column in which some are limits, such as ``>2000``, which counts as 2000.
-
-    Text without a digit is missing. What has one and is no number is not guessed at: the place of
-    the first such entry is returned.
+    ``ends_in_delimiter`` tells that rows have an empty field after the last that the header names.
     """
-    bare = pc.replace_substring_regex(column, r"^\s*[<>≤≥~]=?\s*", "")
-    return numbers_written(pc.if_else(pc.match_substring_regex(bare, r"\d"), bare, None), marks)
+
+    def __init__(self, path: Path, text: str, delimiter: str) -> None:
+        self._path, self._delimiter = path, delimiter
+        header, *rows = _first_rows(text, delimiter) or [[]]
+        longer = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
+        blank = sum(not row[-1].strip() for row in rows)
+        self.ends_in_delimiter = longer and 2 * blank > len(rows)
+        if self.ends_in_delimiter:
+            end = _end_of_header(text, delimiter)
+            text = f"{text[:end]}{delimiter}{text[end:]}"
+            header = [*header, ""]
+        elif longer:  # R writes row names in front, for which the header has no field
+            text = delimiter + text
+            header = ["", *header]
+        self._names = header
+        self._data = pa.py_buffer(text.encode("utf-8", "surrogatepass"))
+        # A row must fit into a block; the header is as good a measure of a row as there is.
+        line = text.find("\n") if "\n" in text else len(text)
+        self._block = min(max(1 << 24, 64 * line), (1 << 31) - 1)
+
+    def parse(self, as_text: Collection[str]) -> pa.Table:
+        """Return columns of the types that pyarrow finds, those ``as_text`` as text."""
+        ragged: list[Any] = []
+
+        def skip(row: Any) -> str:
+            if not ragged:
+                ragged.append((row.number, row.expected_columns, row.actual_columns))
+            return "skip"
+
+        def parsed(names: Sequence[str]) -> pa.Table:
+            # Row names, which have no name themselves, are text too.
+            texts = [name for name in names if not name or name.strip() in as_text]
+            return self._read(
+                pa.csv.ConvertOptions(
+                    null_values=list(MISSING), strings_can_be_null=True,
+                    column_types=dict.fromkeys(texts, pa.string()),
+                ),
+                skip,
+            )  # fmt: skip
+
+        path, kind = self._path, DELIMITER_NAMES.get(self._delimiter, self._delimiter)
+        with read_by("pyarrow", path, f"{kind}-delimited text"):
+            try:
+                frame = parsed(self._names)
+            except pa.ArrowInvalid as error:
+                if "Empty CSV" in str(error):
+                    raise DataError(f"{path.name}: a quotation mark is not closed") from None
+                raise
+            if frame.column_names != self._names:  # quoted in a way of its own
+                self._names = frame.column_names
+                frame = parsed(self._names)
+        if ragged:  # named without what it holds
+            number, expected, actual = ragged[0]
+            place = "a row" if number is None else f"line {number}"
+            raise DataError(
+                f"{path.name}: {place} has {actual} field{'' if actual == 1 else 's'} where the "
+                f"header has {expected}"
+            )
+        if frame.num_rows == 0:
+            raise DataError(f"{path.name} has a header and no rows")
+        return frame.rename_columns([name.strip() for name in frame.column_names])
+
+    def as_written(self, names: Collection[str]) -> pa.Table:
+        """Return columns as text, empty where nothing is written."""
+        wanted = [name for name in self._names if name.strip() in names]
+        frame = self._read(
+            pa.csv.ConvertOptions(
+                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string()),
+                strings_can_be_null=False,
+            ),
+            lambda _: "skip",
+        )  # fmt: skip
+        return frame.rename_columns([name.strip() for name in wanted])
+
+    def _read(self, convert: Any, skip: Any) -> pa.Table:
+        return pa.csv.read_csv(
+            pa.BufferReader(self._data),
+            # Threads of pyarrow that are still there when Python ends may abort it.
+            read_options=pa.csv.ReadOptions(block_size=self._block, use_threads=False),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip
+            ),
+            convert_options=convert,
+        )
 
 
-def _read_written_numbers(
-    frame: pa.Table, as_text: Collection[str], *, comma_delimits: bool
-) -> tuple[pa.Table, dict[str, Marks]]:
-    """Columns of numbers with commas as numbers, and how the numbers of each column are written."""
-    # In a comma-delimited file a comma within quotes groups thousands; in others it is the decimal
-    # sign, and points group thousands.
-    marks = Marks(".", ",") if comma_delimits else Marks(",", ".")
-    columns, found = [], {}
-    for name, column in zip(frame.column_names, frame.columns, strict=True):
-        if pa.types.is_floating(column.type):
-            found[name] = Marks(".")
-        # One entry tells of most columns that they are text.
-        elif pa.types.is_string(column.type) and name and name not in as_text:
-            first = next((value.as_py() for value in column if value.is_valid), None)
-            if first is not None and re.match(number_pattern(marks), first):
-                numbers = numbers_written(column, marks)
-                if not isinstance(numbers, int):
-                    grouped = pc.any(pc.match_substring(column, marks.thousands)).as_py()
-                    found[name] = marks if grouped else Marks(marks.decimal)
-                    column = numbers
-        columns.append(column)
-    return pa.Table.from_arrays(columns, names=frame.column_names), found
+def _end_of_header(text: str, delimiter: str) -> int:
+    """Place of the end of the line, or of the last line, of the header."""
+    reader = csv.reader(io.StringIO(text[: 1 << 20], newline=""), delimiter=delimiter)
+    next(row for row in reader if row)
+    end = -1
+    for _ in range(reader.line_num):
+        end = text.find("\n", end + 1)
+    return end - (text[end - 1] == "\r")

@@ -3,7 +3,6 @@
 Whatever would lose or change data is refused unless an option asks for it, and is noted.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -19,16 +18,14 @@ from .columns import (
     dense_column,
     entries_where,
     is_given,
-    is_number,
     is_sparse,
     labels_as_text,
     texts,
 )
-from .features import MAX_LEVELS, Missing, Rules, encode_columns
+from .features import Missing, Rules, encode_columns
+from .labels import Labels, find_classes, label_key, leave_out_others
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
-
-Labels = npt.NDArray[np.object_]
 
 # Values of the table beyond which columns of 0 and 1 would fill the memory.
 _MOST_NUMBERS = 5e7
@@ -50,6 +47,8 @@ class Table:
         Name of the outcome.
     negative, positive : str
         The labels; "not a" for all labels except a.
+    negatives : tuple of str
+        The labels of negative rows.
     groups : ndarray of shape (n,), optional
         Index of each row's group.
     strata : ndarray of shape (n,), optional
@@ -76,6 +75,7 @@ class Table:
     target: str
     negative: str
     positive: str
+    negatives: tuple[str, ...] = ()
     groups: npt.NDArray[np.int64] | None = None
     strata: Labels | None = None
     strata_column: str | None = None
@@ -120,10 +120,16 @@ def training_table(source: Source, rules: Rules) -> Table:
         have = "row has" if left_out == 1 else "rows have"
         warnings.append(f"{left_out} {have} no {target!r} and were left out")
     problems: list[DataError] = []
-    y, negative, positive = _code_classes(labels[rows], rules.positive, target, problems)
-    if rules.positive is None and not problems:
+    classes = find_classes(labels[rows], target, rules.positive, rules.negative, problems)
+    positive, negative = classes.positive, classes.name
+    of_classes, on_others = leave_out_others(labels[rows], classes, target)
+    rows = rows[of_classes]
+    notes += on_others
+    y = (labels[rows] == positive).astype(np.int64)
+    if classes.why and not problems:
         notes.append(
-            f"the positive class is {positive!r}; --positive {negative!r} swaps the classes"
+            f"the positive class is {positive!r}, because {classes.why}; --positive {negative!r} "
+            "swaps the classes"
         )
 
     groups = _read_complete_column(source, rules.groups, "--groups", rows)
@@ -191,6 +197,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         target=target,
         negative=negative,
         positive=positive,
+        negatives=classes.negatives,
         groups=None
         if groups is None
         else np.unique(groups[kept].astype(np.str_), return_inverse=True)[1],
@@ -224,14 +231,6 @@ def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
     return rules.target, labels
 
 
-def label_key(label: str) -> str:
-    """Return the same key for two spellings of a label: 1 and 1.0, true and True."""
-    try:
-        return str(int(label)) if label.strip("+-").isdigit() else f"{float(label):.17g}"
-    except ValueError:
-        return label.lower() if label.lower() in ("true", "false") else label
-
-
 def _read_label_file(source: Source, rules: Rules) -> Labels:
     """Labels from a separate file: an array, a table, or one label per line."""
     assert rules.target_file is not None
@@ -259,48 +258,6 @@ def _read_label_file(source: Source, rules: Rules) -> Labels:
     if labels.size != n:
         raise DataError(f"{path.name} has {labels.size} labels for the {n} rows of {source.name}")
     return labels
-
-
-def _code_classes(
-    labels: Labels, positive: str | None, target: str, problems: list[DataError]
-) -> tuple[npt.NDArray[np.int64], str, str]:
-    """Return y (1 for positive rows) and the names of the negative and the positive class.
-
-    Three or more classes without ``positive`` are added to the problems.
-    """
-    counts = Counter(labels.tolist())
-    # Numbers in their order, text after them in its own.
-    classes = sorted(
-        counts, key=lambda one: (0, float(one), one) if is_number(one) else (1, 0, one)
-    )
-    named = listed([f"{label!r} ({counts[label]} rows)" for label in classes], 8)
-    if len(classes) < 2:
-        raise DataError(f"{target!r} has only one class: {named or 'no labels at all'}")
-    if positive is None:
-        if len(classes) > MAX_LEVELS:
-            raise DataError(
-                f"{target!r} has {len(classes)} different values ({named}) and looks like a "
-                "measurement: the outcome must have two classes"
-            )
-        chosen = classes[-1]
-        if len(classes) > 2:
-            problems.append(
-                DataError(
-                    f"{target!r} has {len(classes)} classes: {named}. --positive compares one of "
-                    "them with the rest",
-                    ["--positive", chosen],
-                )
-            )
-    else:
-        # 1.0 may be written for 1, and true for True.
-        meant = label_key(positive).lower()
-        alike = [label for label in classes if label_key(label).lower() == meant]
-        if positive not in classes and len(alike) != 1:
-            raise DataError(f"--positive: {target!r} has no class {positive!r}; there are {named}")
-        chosen = positive if positive in classes else alike[0]
-    rest = [label for label in classes if label != chosen]
-    negative = rest[0] if len(rest) == 1 else f"not {chosen}"
-    return (labels == chosen).astype(np.int64), negative, chosen
 
 
 def _read_column(source: Source, name: str, option: str) -> Labels:
