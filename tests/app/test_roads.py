@@ -50,7 +50,7 @@ LEVELS = [
 DRAWN = {"clip", "cut", "missing", "text", "points", "numeric", "signs", "quick", "k", "alpha",
          "always_include", "ids", "target"}  # fmt: skip
 ELSEWHERE = {
-    "table", "positive", "exclude", "groups", "strata", "max_levels", "target_file", "delimiter",
+    "table", "positive", "negative", "decimal", "exclude", "groups", "strata", "max_levels", "target_file", "delimiter",
     "encoding", "max_gib", "max_k", "rule", "costs", "budget", "families", "max_per_family",
     "permutations", "seed", "jobs", "out", "report", "force", "quiet", "as_json",
 }  # fmt: skip
