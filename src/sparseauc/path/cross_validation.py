@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from .._types import Array, Indices, Mask
 from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
 from ..moments.base import NotGathered, Quadratic
-from ..solvers.logistic import logistic_regression
+from ..solvers.logistic import logistic_regressions
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata
 from .folds import SplitPlan
@@ -173,24 +173,12 @@ def _with_logistic_coefficients(
     By ridge first, then in the order of the lists.
     """
     rows, counts, code = _compared(positive, weight, strata)
-    training, target = values[rows], positive[rows]
-    coefs: list[Array] = []
-    for ridge in ridges:
-        # A list differs little from the one before it, and so do its coefficients.
-        last, intercept = np.zeros(used.size), 0.0
-        for number, columns in enumerate(lists):
-            place = np.searchsorted(used, columns)
-            if number and np.array_equal(columns, lists[number - 1]):
-                coefs.append(coefs[-1])
-                continue
-            coef, intercept = logistic_regression(
-                training[:, place], target, counts, ridge=ridge,
-                signs=restrictions.signs_of(columns), strata=code, start=(last[place], intercept),
-            )  # fmt: skip
-            last[:] = 0.0
-            last[place] = coef
-            coefs.append(coef)
-    return Models.from_lists([*lists] * len(ridges), coefs, centre)
+    coefs, _ = logistic_regressions(
+        values[rows], positive[rows], counts, [np.searchsorted(used, one) for one in lists], ridges,
+        signs=restrictions.signs_of(used), strata=code,
+    )  # fmt: skip
+    every = [coef for of_ridge in coefs for coef in of_ridge]
+    return Models.from_lists([*lists] * len(ridges), every, centre)
 
 
 def _compared(
