@@ -9,7 +9,7 @@ with the fastest. Age and sex must be on the list; which other measurements help
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
 
-from sparseauc import SparseAUCClassifierCV
+from sparseauc import Limits, SparseAUCClassifierCV
 from sparseauc.plotting import ScoreDistributionDisplay
 from sparseauc.selection import column_table, nested_scores, replacements, stability_selection
 
@@ -23,8 +23,12 @@ y = progression > progression.quantile(0.75)
 # ``frequency`` is the share of refits on half of the rows that chose the column.
 
 kept = ["age", "sex"]
-model = SparseAUCClassifierCV(rule="1se", always_include=kept, random_state=0).fit(X, y)
-stability = stability_selection(X, y, k=model.k_, always_include=kept, n_pairs=25, random_state=0)
+model = SparseAUCClassifierCV(rule="1se", limits=Limits(always_include=kept), random_state=0).fit(
+    X, y
+)
+stability = stability_selection(
+    X, y, k=model.k_, limits=Limits(always_include=kept), n_pairs=25, random_state=0
+)
 column_table(model, X, y, stability).round(3)
 
 # %%

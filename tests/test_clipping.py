@@ -14,7 +14,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import SparseAUCClassifierCV, load_model, save_model
+from sparseauc import Limits, SparseAUCClassifierCV, load_model, save_model
 from sparseauc._clipping import clip_columns, clip_limits
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import fast_auc
@@ -110,7 +110,7 @@ def test_a_clipped_fit_is_that_of_clipped_columns(dtype):
         ({"signs": [1, 1, 1, 1, 1, 1]}, {}),
         ({"costs": [1, 2, 3, 1, 2, 3], "budget": 5}, {}),
         ({"families": [0, 0, 1, 1, 2, 2]}, {}),
-        ({"groups": [0, 0, 1, 1, 2, 2]}, {}),
+        ({"column_groups": [0, 0, 1, 1, 2, 2]}, {}),
         ({}, {"strata": np.arange(500) % 3}),
         ({}, {"sample_weight": np.arange(500) % 4.0}),
     ],
@@ -118,7 +118,7 @@ def test_a_clipped_fit_is_that_of_clipped_columns(dtype):
 def test_clipping_with_what_else_a_list_obeys(limits_of_list, of_rows):
     X, y = spoiled()
     limits = clip_limits(X, 0.1, of_rows.get("sample_weight"))
-    how = {"ks": [2, 4], **limits_of_list}
+    how = {"ks": [2, 4], "limits": Limits(**limits_of_list)}
     model = SparseAUCClassifierCV(clip=0.1, **how).fit(X, y, **of_rows)
     plain = SparseAUCClassifierCV(clip=None, **how).fit(clip_columns(X, limits), y, **of_rows)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
@@ -198,9 +198,6 @@ def test_rows_in_chunks_are_scored_alike(tmp_path):
 
 def test_points_and_clipping_are_refused():
     X, y = spoiled()
-    with pytest.raises(ValueError, match="set clip or points to None"):
-        SparseAUCClassifierCV([3], clip=0.1, points=5).fit(X, y)
-    assert SparseAUCClassifierCV([3], points=5).fit(X, y).clip_limits_ is None
     with pytest.raises(ValueError, match="fit one with clip=None"):
         point_score(SparseAUCClassifierCV([3], clip=0.1).fit(X, y), X, y)
     for wrong in (0.0, 0.5, "always"):

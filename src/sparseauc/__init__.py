@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SparseAUCClassifier,
         SparseAUCClassifierCV,
     )
+    from .limits import Limits
     from .moments import ClassMoments, StratifiedMoments, class_moments
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
@@ -29,6 +30,7 @@ __version__ = "0.2.0"
 __all__ = [
     "AUCObjective",
     "ClassMoments",
+    "Limits",
     "MeanDifferenceClassifier",
     "SHTAUCClassifier",
     "SharedListClassifier",
@@ -49,6 +51,7 @@ __all__ = [
 _MODULES = {
     "AUCObjective": ".objective",
     "ClassMoments": ".moments",
+    "Limits": ".limits",
     "MeanDifferenceClassifier": ".estimators",
     "SHTAUCClassifier": ".estimators",
     "SharedListClassifier": ".estimators",

@@ -80,6 +80,9 @@ def make_card(
             [origins[j] for j in chosen], weights.tolist(), fills.tolist(), ends, strict=True
         )
     )
+    about = {} if summary is None else dict(summary)
+    if given := limits_on_card(classifier, [one.name for one in origins]):
+        about.setdefault("limits", given)
     negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
     used = {term.column for term in terms}
     calibration = getattr(classifier, "calibration_", None)
@@ -92,13 +95,28 @@ def make_card(
         columns=tuple(one.name for one in origins),
         types={name: kind for name, kind in (types or {}).items() if name in used},
         calibration=None if calibration is None else Calibration(**calibration),
-        summary={} if summary is None else dict(summary),
+        summary=about,
         version=__version__,
     )
     for name in (card.target, card.negative, card.positive, *card.columns):
         if any("\ud800" <= character <= "\udfff" for character in name):
             raise ValueError(f"{name!r} is not valid Unicode and cannot be written: rename it")
     return card
+
+
+def limits_on_card(classifier: Any, names: Any) -> dict[str, Any]:
+    """Limits on the list of a fitted classifier, by column name, as JSON; empty without any.
+
+    ``not_included`` are the columns of ``always_include`` that could not be on the list.
+    """
+    limits = getattr(classifier, "limits", None)
+    if limits is None:
+        return {}
+    found: dict[str, Any] = limits.as_dict(names)
+    lost = getattr(classifier, "not_included_", ())
+    if len(lost):
+        found["not_included"] = [str(names[j]) for j in lost]
+    return found
 
 
 def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:

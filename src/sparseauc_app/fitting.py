@@ -2,21 +2,22 @@
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
+from sparseauc._text import quoted
 from sparseauc.curves import fit_calibration
 from sparseauc.estimators import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
 from sparseauc.path.rules import ChanceWarning
 from sparseauc.selection.confidence import PermutationResult, fit_rows, permutation_test
 from sparseauc.selection.points import point_score
-from sparseauc.selection.stability import StabilityResult, limits_of, stability_selection
+from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
 from sparseauc.strata import StrataWarning
 
@@ -42,21 +43,10 @@ class FitSettings:
         Ridge; chosen by cross-validation if not given.
     rule : {"best", "1se"}
         See :class:`~sparseauc.SparseAUCClassifierCV`.
-    always_include : sequence of str
-        Columns that must be on the list; a text column stands for all its levels.
-    signs : mapping of str to int
-        1, −1 or 0 by column, as for :class:`~sparseauc.SparseAUCClassifier`.
-    costs : mapping of str to float
-        Prices by column, of all columns if of any; a column of text is paid once.
-    bundles : mapping of str to str
-        Columns with the same text are bought together and paid once.
-    budget : float, optional
-        What the columns may cost together; cross-validation tries less, unless ``k`` or ``max_k``
-        is given.
-    families : mapping of str to str
-        Columns with the same text are of one family, of which a list has few.
-    max_per_family : int
-        Columns of a family that a list may have.
+    limits : Limits
+        Limits on the list, with columns by name; a text column stands for all its levels, and is
+        paid for once. Cross-validation tries smaller budgets too, unless ``k`` or ``max_k`` is
+        given.
     clip : "auto", float or None
         See :class:`~sparseauc.SparseAUCClassifierCV`.
     points : int, optional
@@ -76,13 +66,7 @@ class FitSettings:
     max_k: int | None = None
     alpha: float | None = None
     rule: Literal["best", "1se"] = "best"
-    always_include: Sequence[str] = ()
-    signs: Mapping[str, int] = field(default_factory=dict)
-    costs: Mapping[str, float] = field(default_factory=dict)
-    bundles: Mapping[str, str] = field(default_factory=dict)
-    budget: float | None = None
-    families: Mapping[str, str] = field(default_factory=dict)
-    max_per_family: int = 1
+    limits: Limits = field(default_factory=Limits)
     clip: Literal["auto"] | float | None = "auto"
     points: int | None = None
     folds: int = 5
@@ -90,6 +74,10 @@ class FitSettings:
     permutations: int = 0
     seed: int = 0
     jobs: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings for JSON."""
+        return {**vars(self), "limits": self.limits.as_dict()}
 
     @property
     def tuned(self) -> bool:
@@ -184,6 +172,7 @@ def fit_table(
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     # The first is that of all rows; folds say so of their own.
     alone = [str(one.message) for one in caught if one.category is StrataWarning][:1]
+    alone += _describe_left_out(classifier, table)
     # As if it were fitted to a data frame, which is slow to make of a wide table.
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     first.feature_names_in_ = table.columns.astype(object)
@@ -199,7 +188,7 @@ def fit_table(
     summary = FitSummary(
         model=model,
         table=table,
-        settings=asdict(settings),
+        settings=settings.as_dict(),
         columns=columns,
         training_scores=scores,
         nested=nested,
@@ -217,28 +206,43 @@ def fit_table(
     return summary
 
 
+def _describe_left_out(classifier: Any, table: Table) -> list[str]:
+    """Say which required columns are not on the list, by name."""
+    names = table.columns[classifier.not_included_].tolist()
+    if not names:
+        return []
+    return [
+        f"always_include: {quoted(names)} cannot be on the list: constant, made redundant by other "
+        "columns, or with a sign that the data contradict"
+    ]
+
+
 def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
-    limits = limits_for(table, settings) | {"points": settings.points}
+    limits, clip = limits_for(table, settings.limits), settings.clip
+    if settings.points is not None:
+        if clip not in ("auto", None):
+            raise DataError("--points are added up by hand: leave --clip out, or use --clip none")
+        clip = None
     classifier: Any
     if not settings.tuned:
         assert settings.k is not None
         assert settings.alpha is not None
-        classifier = SparseAUCClassifier(settings.k, settings.alpha, **limits)
+        classifier = SparseAUCClassifier(settings.k, settings.alpha, limits=limits)
     else:
         ks = None if settings.k is None else [settings.k]
         if ks is None and settings.max_k is not None:
-            least = max(1, len(limits["always_include"] or ()))
+            least = max(1, len(limits.always_include))
             ks = list(range(least, min(max(settings.max_k, least), len(table.inputs)) + 1))
         classifier = SparseAUCClassifierCV(
             ks=ks,
             alphas=None if settings.alpha is None else [settings.alpha],
             cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
             rule=settings.rule,
-            clip=settings.clip,
+            clip=clip,
+            limits=limits,
             random_state=settings.seed,
             n_jobs=settings.jobs,
-            **limits,
         )
     if table.imputation is None:
         return classifier
@@ -254,7 +258,19 @@ def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> Any:
         fit_rows(model, table.X, table.y, rows, **known)
     except ColumnError as bad:
         raise DataError(bad.named(str(table.columns[bad.column]))) from None
+    if settings.points is not None:
+        _give_points(model, table, rows, settings.points)
     return model
+
+
+def _give_points(model: Any, table: Table, rows: Rows, largest: int) -> None:
+    """Put whole points in place of the coefficients of a model fitted to some rows."""
+    _, classifier = steps_of(model)
+    strata = None if table.strata is None else table.strata[rows]
+    score = point_score(
+        classifier, as_fitted(model, table.X[rows]), table.y[rows], largest=largest, strata=strata
+    )
+    classifier.__dict__.update(vars(score.model))
 
 
 def _test_permutations(table: Table, settings: FitSettings, report: Progress) -> PermutationResult:
@@ -279,10 +295,9 @@ def _test_permutations(table: Table, settings: FitSettings, report: Progress) ->
 
 def refit_halves(classifier: Any, X: Any, y: Any, **how: Any) -> StabilityResult | None:
     """Stability selection with the settings of a fitted classifier; None if nothing is chosen."""
-    k, fixed = np.count_nonzero(classifier.coef_), classifier.always_include
-    if k <= len(() if fixed is None else fixed) or k >= classifier.n_features_in_:
+    k = np.count_nonzero(classifier.coef_)
+    limits = Limits() if classifier.limits is None else classifier.limits
+    if k <= len(limits.always_include) or k >= classifier.n_features_in_:
         return None
-    return stability_selection(
-        X, y, int(k), alpha=ridge_of(classifier), always_include=fixed, exclude=classifier.exclude,
-        **limits_of(classifier), **how,
-    )  # fmt: skip
+    limits = replace(limits, budget=getattr(classifier, "budget_", limits.budget))
+    return stability_selection(X, y, int(k), alpha=ridge_of(classifier), limits=limits, **how)

@@ -57,7 +57,7 @@ TRUSTED_TYPES = frozenset(
 CLASSES = {
     **dict.fromkeys(
         (
-            "MeanDifferenceClassifier", "SHTAUCClassifier", "SharedListClassifier",
+            "Limits", "MeanDifferenceClassifier", "SHTAUCClassifier", "SharedListClassifier",
             "SparseAUCClassifier", "SparseAUCClassifierCV", "SparseAUCPath",
         ),
         "sparseauc",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from sparseauc._files import write_whole
-from sparseauc.estimators import SparseAUCClassifier
+from sparseauc.estimators import ExchangeClassifier
 from sparseauc.selection.confidence import nested_scores
 from sparseauc.selection.table import column_table
 
@@ -170,7 +170,7 @@ def report_model(
     folds = min(folds, int(min(positive.sum(), (~positive).sum())))
     if folds > 1:
         nested = nested_scores(model, X, labels, cv=folds, strata=of_row, random_state=seed)
-    if stability_pairs and isinstance(model, SparseAUCClassifier):
+    if stability_pairs and isinstance(model, ExchangeClassifier):
         stability = refit_halves(
             model, X, positive, n_pairs=stability_pairs, strata=of_row, random_state=seed
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sparseauc._types import Floats
-from sparseauc.estimators import SparseAUCClassifier, SparseLinearClassifier
+from sparseauc.estimators import ExchangeClassifier, SparseLinearClassifier
 from sparseauc.metrics import AUCInterval, auc_by_k, auc_confidence_interval
 from sparseauc.operating_points import OperatingPoint, operating_points
 from sparseauc.selection.confidence import NestedScores, PermutationResult, auc_within
@@ -18,7 +18,7 @@ from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import near_copies
 
 from .alternatives import Alternatives, find_alternatives
-from .card_making import as_fitted, make_card, steps_of
+from .card_making import as_fitted, limits_on_card, make_card, steps_of
 from .cautions import find_cautions
 from .reading import Table
 from .reading.columns import dense_column
@@ -158,7 +158,7 @@ class FitSummary:
     @cached_property
     def alternatives(self) -> Alternatives | None:
         """What could take the place of columns, and of the list; None without nested folds."""
-        if self.nested is None or not isinstance(self.classifier, SparseAUCClassifier):
+        if self.nested is None or not isinstance(self.classifier, ExchangeClassifier):
             return None
         X = as_fitted(self.model, self.table.X)
         return find_alternatives(self.classifier, X, self.table, self.nested.folds)
@@ -173,7 +173,7 @@ class FitSummary:
         return {**self._describe(), "warnings": self.cautions}
 
     def _describe(self) -> dict[str, Any]:
-        table = self.table
+        table, limits = self.table, limits_on_card(self.classifier, self.table.columns)
         return {
             "source": table.source,
             "target": table.target,
@@ -190,7 +190,8 @@ class FitSummary:
             "coefficients": getattr(self.classifier, "coefficients_", None),
             "clip": self.clip_limits,
             "cost": getattr(self.classifier, "cost_", None),
-            "budget": self.settings.get("budget"),
+            "budget": limits.get("budget"),
+            "limits": limits,
             "auc": self._describe_auc(),
             "training_auc": self.training_auc.auc,
             "operating_points": [point.as_dict() for point in self.operating_points],

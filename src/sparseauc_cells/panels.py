@@ -21,6 +21,7 @@ from scipy.stats import mannwhitneyu
 from sparseauc._text import quoted
 from sparseauc._types import Array, Indices
 from sparseauc.estimators import SharedListClassifier
+from sparseauc.limits import Limits
 from sparseauc.metrics import fast_auc
 from sparseauc.moments import class_moments
 from sparseauc.moments.chunked import GatheredMoments, Partition
@@ -239,7 +240,7 @@ def shared_panel(
     groupby: str,
     k: int = 20,
     *,
-    always_include: Iterable[str] = (),
+    limits: Limits | None = None,
     layer: str | None = None,
     use_raw: bool | None = None,
     alpha: float = 5.0,
@@ -254,8 +255,8 @@ def shared_panel(
         As of :func:`marker_panel`.
     k : int, default=20
         Genes of the panel, those always included among them.
-    always_include : iterable of str
-        Genes that are on the panel: one that exists and is to be extended.
+    limits : Limits, optional
+        With ``always_include``, a panel that is to be extended, and ``exclude``.
     alpha : float, default=5.0
         As of :class:`sparseauc.SharedListClassifier`, which finds the panel.
     min_cells : int, default=3
@@ -299,8 +300,7 @@ def shared_panel(
     kept = find_targets(types, counts, "all", min_cells, groupby)
     label = np.where(np.isin(label, kept), label, -1)
     reader = CellReader(table, genes, np.asarray(adata.obs_names))
-    given = [str(gene) for gene in always_include]
-    model = SharedListClassifier(k=int(k), alpha=alpha, always_include=given)
+    model = SharedListClassifier(k=int(k), alpha=alpha, limits=limits)
     # Cells without a type weigh nothing.
     model.fit(reader, np.maximum(label, kept[0]), sample_weight=(label >= 0).astype(np.float64))
     cells = np.flatnonzero(label >= 0)
@@ -315,7 +315,7 @@ def shared_panel(
     adata.uns[key_added] = {
         "params": {
             "groupby": groupby, "use_raw": use_raw, "layer": layer, "k": int(k),
-            "always_include": given, "alpha": float(alpha),
+            "limits": {} if limits is None else limits.as_dict(genes), "alpha": float(alpha),
         },
     }  # fmt: skip
     import pandas as pd
@@ -326,7 +326,7 @@ def shared_panel(
             "group": pd.Categorical([types[kept[b]] for b in best], [types[t] for t in kept]),
             "auc": np.maximum(auc, 1.0 - auc),
             "direction": np.where(auc >= 0.5, "+", "-"),
-            "given": np.isin(names, given),
+            "given": np.isin(names, () if limits is None else limits.always_include),
         }
     )
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 
-from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc
 from sparseauc_app import fitting
@@ -156,11 +156,11 @@ def test_always_include_by_name_and_by_column():
     levels = (*table().inputs[:13], Input("c", "u"), Input("c", "v"))
     summary = fit_table(
         Table(X, levels, Y, "ill", "no", "yes"),
-        FitSettings(k=4, alpha=1.0, always_include=("c", "x5"), stability_pairs=2),
+        FitSettings(k=4, alpha=1.0, limits=Limits(always_include=("c", "x5")), stability_pairs=2),
     )
     assert {"c=u", "c=v", "x5"} < set(summary.columns["column"])
-    with pytest.raises(DataError, match="--always-include: there is no column 'x99'"):
-        fit_table(table(), FitSettings(always_include=("x99",)))
+    with pytest.raises(DataError, match="always_include: there is no column 'x99'"):
+        fit_table(table(), FitSettings(limits=Limits(always_include=("x99",))))
 
 
 def test_a_warning_of_the_estimator_is_said_once():

@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import sparseauc
+from sparseauc import Limits
 from sparseauc.datasets import make_outbreak
 from sparseauc_app.model_files import (
     CARD,
@@ -81,7 +82,7 @@ def changed_card(content, **changes):
     "make",
     [
         lambda: sparseauc.SparseAUCClassifier(k=3),
-        lambda: sparseauc.SparseAUCClassifier(k=3, certify=True, always_include=[1]),
+        lambda: sparseauc.SparseAUCClassifier(k=3, certify=True, limits=Limits(always_include=[1])),
         lambda: sparseauc.SparseAUCClassifierCV(ks=range(1, 4), alphas=np.array([1.0, 10.0])),
         lambda: sparseauc.SparseAUCClassifierCV(ks=[2], cv=StratifiedGroupKFold(3)),
         lambda: sparseauc.SHTAUCClassifier(k=3, random_state=0),

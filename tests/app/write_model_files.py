@@ -24,7 +24,7 @@ X, y = make_outbreak(n=60, d=8, k=3, mu=1.0, r=0.3, random_state=0)
 NAMES = [f"gene{j}" for j in range(8)]
 MODELS = {
     "sparse_auc": sparseauc.SparseAUCClassifier(k=3),
-    "sparse_auc_certified": sparseauc.SparseAUCClassifier(k=2, certify=True),
+    "sparse_auc_certified": sparseauc.SparseAUCClassifier(k=2),
     "sparse_auc_cv": sparseauc.SparseAUCClassifierCV(random_state=0),
     "sht_auc": sparseauc.SHTAUCClassifier(k=3, random_state=0),
     "sto_iht": baselines.StoIHTClassifier(k=3, random_state=0),

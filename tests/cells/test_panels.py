@@ -15,7 +15,7 @@ pytest.importorskip("anndata")
 import anndata
 import pandas as pd
 
-from sparseauc import SharedListClassifier, SparseAUCClassifier, sparse_auc_path
+from sparseauc import Limits, SharedListClassifier, SparseAUCClassifier, sparse_auc_path
 from sparseauc.metrics import fast_auc
 from sparseauc_cells import marker_panel, panels, reading, shared_panel
 from sparseauc_cells.reading import folds_of
@@ -69,7 +69,7 @@ def candidates(X, positive, direction, k):
     t /= np.sqrt(type_.var(axis=0) + rest.var(axis=0)) + 1e-300
     kept = np.lexsort((-t, -aucs))[: max(10, 2 * k)]
     kept = kept[aucs[kept] >= 0]
-    return {"always_include": kept[:1], "exclude": np.setdiff1d(np.arange(aucs.size), kept)}
+    return Limits(always_include=kept[:1], exclude=np.setdiff1d(np.arange(aucs.size), kept))
 
 
 def coefficients(panels, adata, group):
@@ -698,7 +698,7 @@ def with_more_types(kind=np.asarray):
 def test_one_panel_for_all_types(kind):
     adata = with_more_types(kind)
     with pytest.warns(UserWarning, match="no value"), pytest.warns(UserWarning, match="'rare'"):
-        panel = shared_panel(adata, "kind", k=6, always_include=["g20"])
+        panel = shared_panel(adata, "kind", k=6, limits=Limits(always_include=["g20"]))
     assert len(panel) == 6
     assert panel["given"].sum() == 1
     markers = panel[~panel["given"]]
@@ -707,7 +707,7 @@ def test_one_panel_for_all_types(kind):
     assert numbers.max() <= 9
     assert set(markers["group"]) == set(TYPES)
     assert set(adata.var_names[adata.var["shared_panel"]]) == set(panel["gene"])
-    assert adata.uns["shared_panel"]["params"]["always_include"] == ["g20"]
+    assert adata.uns["shared_panel"]["params"]["limits"] == {"always_include": ["g20"]}
 
 
 def test_a_shared_panel_is_that_of_the_classifier(tmp_path):
@@ -723,4 +723,4 @@ def test_a_shared_panel_is_that_of_the_classifier(tmp_path):
 
 def test_genes_of_a_shared_panel_must_exist():
     with pytest.raises(ValueError, match="always_include names 'g99', which is no column"):
-        shared_panel(made(), "type", k=3, always_include=["g99"])
+        shared_panel(made(), "type", k=3, limits=Limits(always_include=["g99"]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sparseauc import SparseAUCClassifier
+from sparseauc import Limits, SparseAUCClassifier
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.moments import class_moments
 
@@ -145,10 +145,11 @@ def draw(kind, seed):
 def judge(kind, seed):
     """Check a certificate; return its status."""
     X, y, weight, k, alpha, fixed, excluded = draw(kind, seed)
-    options = {"k": k, "alpha": alpha, "always_include": fixed, "exclude": excluded}
+    options = {"k": k, "alpha": alpha, "limits": Limits(always_include=fixed, exclude=excluded)}
     home = HOMES[seed % len(HOMES)]
     plain = SparseAUCClassifier(**options).fit(home(X), y, weight)
-    model = SparseAUCClassifier(**options, certify=True, time_limit=60.0).fit(home(X), y, weight)
+    model = SparseAUCClassifier(**options).fit(home(X), y, weight)
+    model.certify(home(X), y, weight, time_limit=60.0)
     moments = exact_moments(X, y, weight)
     optimum = exact_optimum(moments, k, alpha, fixed, excluded)
     value = exact_objective(moments, alpha, model.coef_[0])
@@ -198,7 +199,7 @@ def test_rounding_of_moments_stays_within_what_they_say(kind):
 @pytest.mark.parametrize("value", [0.0, 7.0])
 def test_nothing_to_choose_from_is_proved_to_be_nothing(alpha, value):
     X, y = np.full((12, 3), value), np.arange(12) % 2
-    model = SparseAUCClassifier(k=1, alpha=alpha, certify=True).fit(X, y)
+    model = SparseAUCClassifier(k=1, alpha=alpha).fit(X, y).certify(X, y)
     assert model.certificate_status_ == "optimal"
     assert not model.coef_.any()
     assert model.lower_bound_ == pytest.approx(1.0, abs=2e-6)

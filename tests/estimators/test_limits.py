@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV, sparse_auc_path
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, sparse_auc_path
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
+from sparseauc.estimators import RequiredColumnWarning
+from sparseauc.limits import budgets_to_try
 from sparseauc.metrics import auc_by_k
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.gram import StandardisedGram
-from sparseauc.path.limits import budgets_to_try, with_limits
 from sparseauc.path.rules import best
 from sparseauc.plotting import AUCPathDisplay, CoefficientPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements
@@ -59,13 +60,13 @@ def objective_of(model, X, alpha):
 def test_signs_by_name_by_number_and_as_an_array():
     X, y = table()
     array = np.array([SIGNS.get(name, 0) for name in NAMES])
-    model = SparseAUCClassifier(k=4, alpha=0.1, signs=SIGNS).fit(X, y)
+    model = SparseAUCClassifier(k=4, alpha=0.1, limits=Limits(signs=SIGNS)).fit(X, y)
     assert (array * model.coef_[0] >= 0).all()
     assert objective_of(model, X, 0.1) == pytest.approx(least_objective(X.values, y, 4, 0.1, array))
     for signs in (array, list(array), pd.Series(SIGNS), dict(enumerate(array.tolist()))):
-        other = clone(model).set_params(signs=signs).fit(X, y)
+        other = clone(model).set_params(limits=Limits(signs=signs)).fit(X, y)
         np.testing.assert_array_equal(other.coef_, model.coef_)
-    anything = SparseAUCClassifier(k=4, alpha=0.1, signs=np.zeros(10)).fit(X, y)
+    anything = SparseAUCClassifier(k=4, alpha=0.1, limits=Limits(signs=np.zeros(10))).fit(X, y)
     free = SparseAUCClassifier(k=4, alpha=0.1).fit(X, y)
     np.testing.assert_allclose(anything.coef_, free.coef_, rtol=1e-9)
 
@@ -74,30 +75,51 @@ def test_a_list_may_be_shorter_than_k():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     X = rng.normal(size=(300, 4)) + np.outer(y, [1.0, -1.0, -1.0, 0.5])
-    model = SparseAUCClassifier(k=4, signs=[1, 1, 1, 1]).fit(X, y)
+    model = SparseAUCClassifier(k=4, limits=Limits(signs=[1, 1, 1, 1])).fit(X, y)
     assert model.get_support().tolist() == [True, False, False, True]
-    # What must be in the list is held at 0 all the same.
-    model.set_params(always_include=[1]).fit(X, y)
-    assert model.get_support().tolist() == [True, False, False, True]
+    # A required column whose sign sets it to 0 is left out, and says so.
+    model.set_params(k=2, limits=Limits(signs=[1, 1, 1, 1], always_include=[1], budget=2))
+    with pytest.warns(RequiredColumnWarning, match="always_include: 1 cannot be on the list"):
+        model.fit(X, y)
+    assert model.not_included_.tolist() == [1]
+    assert model.get_support().tolist() == [True, False, False, True]  # its place is refunded
+    assert model.cost_ == 2
+    assert model.certify(X, y).certificate_status_ == "optimal"
+
+
+def test_a_constant_column_that_is_required_is_left_out():
+    X, y = table(0)
+    X["marker 9"] = 3.0
+    limits = Limits(always_include=["marker 9"], costs=dict.fromkeys(NAMES, 2), budget=6)
+    for model in (
+        SparseAUCClassifier(3, limits=limits),
+        SparseAUCClassifierCV([3], [1.0], cv=3, coefficients="auc", limits=limits),
+    ):
+        with pytest.warns(RequiredColumnWarning, match="'marker 9' cannot be on the list"):
+            model.fit(X, y)
+        assert model.not_included_.tolist() == [9]
+        assert model.get_support().sum() == 3
+        assert model.cost_ == 6
+        free = clone(model).set_params(limits=Limits(exclude=[9])).fit(X, y)
+        assert not free.not_included_.size
+        np.testing.assert_allclose(model.coef_, free.coef_, rtol=1e-9)
 
 
 def test_costs_and_a_budget():
     X, y = table(1)
-    prices = with_limits(
-        Restrictions(), 10, np.array(NAMES), signs=None, budgets=None, **MONEY
-    ).prices
+    prices = Limits(**MONEY).restrict(10, np.array(NAMES)).prices
     assert prices.total(np.array([0, 1, 5])) == 6.5
     for budget, k in ((3.0, 10), (5.0, 10), (9.0, 10), (9.0, 2), (100.0, 3)):
-        model = SparseAUCClassifier(k, 0.1, budget=budget, **MONEY).fit(X, y)
+        model = SparseAUCClassifier(k, 0.1, limits=Limits(budget=budget, **MONEY)).fit(X, y)
         assert model.cost_ == prices.total(model.get_support(indices=True)) <= budget
         least = least_objective(X.values, y, k, 0.1, None, prices, budget)
         assert objective_of(model, X, 0.1) == pytest.approx(least)
     # By default every column costs 1.
-    by_budget = SparseAUCClassifier(10, 0.1, budget=3).fit(X, y)
+    by_budget = SparseAUCClassifier(10, 0.1, limits=Limits(budget=3)).fit(X, y)
     by_number = SparseAUCClassifier(3, 0.1).fit(X, y)
     np.testing.assert_allclose(by_budget.coef_, by_number.coef_, rtol=1e-9)
     assert by_budget.cost_ == 3
-    told = SparseAUCClassifier(3, 0.1, **MONEY).fit(X, y)
+    told = SparseAUCClassifier(3, 0.1, limits=Limits(**MONEY)).fit(X, y)
     np.testing.assert_array_equal(told.coef_, by_number.coef_)
     assert told.cost_ == prices.total(told.get_support(indices=True))
     assert not hasattr(by_number, "cost_")
@@ -118,7 +140,7 @@ def test_every_home_gives_the_same(limit):
     X, y = table(2)
     X, limits = X.to_numpy(), BY_NUMBER[limit]
     weight = np.random.default_rng(0).uniform(0.5, 2, y.size)
-    model = SparseAUCClassifier(4, 0.1, **limits)
+    model = SparseAUCClassifier(4, 0.1, limits=Limits(**limits))
     expected = clone(model).fit(X, y, weight).coef_
     in_chunks = clone(model).fit(chunks_in_memory(X), y, weight).coef_
     np.testing.assert_allclose(in_chunks, expected, rtol=1e-6, atol=1e-12)
@@ -131,7 +153,7 @@ def test_every_home_gives_the_same(limit):
     parts = (dask.from_array(one, chunks=100) for one in (X, y, weight))
     on_workers = clone(model).fit(*parts).coef_
     np.testing.assert_allclose(on_workers, expected, rtol=1e-6, atol=1e-12)
-    tuned = SparseAUCClassifierCV([2, 4], [0.1], cv=3, **limits)
+    tuned = SparseAUCClassifierCV([2, 4], [0.1], cv=3, limits=Limits(**limits))
     expected = clone(tuned).fit(X, y, weight).coef_
     in_chunks = clone(tuned).fit(chunks_in_memory(X), y, weight).coef_
     np.testing.assert_allclose(in_chunks, expected, rtol=1e-6, atol=1e-12)
@@ -149,9 +171,9 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
     rng = np.random.default_rng(0)
     signs, costs = rng.integers(-1, 2, d), rng.integers(1, 9, d)
     limits = {"signs": {"signs": signs}, "budget": {"costs": costs, "budget": 20}}[limit]
-    expected = SparseAUCClassifier(6, 0.1, **limits).fit(X, y).coef_
+    expected = SparseAUCClassifier(6, 0.1, limits=Limits(**limits)).fit(X, y).coef_
     chunks = chunks_in_memory(X)
-    model = SparseAUCClassifier(6, 0.1, **limits).fit(chunks, y)
+    model = SparseAUCClassifier(6, 0.1, limits=Limits(**limits)).fit(chunks, y)
     assert model.n_passes_ > 2
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-12)
     # No single exchange improves it, of any column.
@@ -177,7 +199,9 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
 def test_cross_validation_keeps_to_signs(coefficients):
     X, y = table(3)
     signs = dict.fromkeys(NAMES, 1)
-    model = SparseAUCClassifierCV(cv=3, signs=signs, coefficients=coefficients).fit(X, y)
+    model = SparseAUCClassifierCV(cv=3, limits=Limits(signs=signs), coefficients=coefficients).fit(
+        X, y
+    )
     assert model.coefficients_ == coefficients
     assert (model.coef_ >= 0).all()
     assert (model.coef_ > 0).any()
@@ -185,7 +209,7 @@ def test_cross_validation_keeps_to_signs(coefficients):
 
 def test_cross_validation_over_budgets():
     X, y = table(4)
-    model = SparseAUCClassifierCV(cv=3, budget=20.0, signs=SIGNS, **MONEY).fit(X, y)
+    model = SparseAUCClassifierCV(cv=3, limits=Limits(budget=20.0, signs=SIGNS, **MONEY)).fit(X, y)
     tried = model.cv_results_["param_budget"]
     assert np.unique(tried).size > 3
     assert tried.max() == 20
@@ -199,14 +223,17 @@ def test_cross_validation_over_budgets():
     )
     assert model.budget_ == tried[close].min()
     assert model.cv_results_["params"][0]["budget"] == 2.5
-    some = SparseAUCClassifierCV([1, 2], cv=3, budget=[5.0, 10.0], **MONEY).fit(X, y)
+    some = SparseAUCClassifierCV([1, 2], cv=3, limits=Limits(budget=[5.0, 10.0], **MONEY)).fit(X, y)
     assert np.unique(some.cv_results_["param_budget"]).tolist() == [5.0, 10.0]
     assert np.unique(some.cv_results_["param_k"]).tolist() == [2]
-    by_k = SparseAUCClassifierCV([1, 2, 3], cv=3, budget=5.0, **MONEY).fit(X, y)
+    by_k = SparseAUCClassifierCV([1, 2, 3], cv=3, limits=Limits(budget=5.0, **MONEY)).fit(X, y)
     assert np.unique(by_k.cv_results_["param_k"]).tolist() == [1, 2, 3]
     assert by_k.cost_ <= by_k.budget_ == 5.0
     grouped = SparseAUCClassifierCV(
-        cv=3, groups=list("aaabbcdefg"), costs=[3] * 3 + [2] * 2 + [1] * 5, budget=6
+        cv=3,
+        limits=Limits(
+            column_groups=list("aaabbcdefg"), costs=[3] * 3 + [2] * 2 + [1] * 5, budget=6
+        ),
     ).fit(X, y)
     whole = [grouped.get_support()[part].all() or not grouped.get_support()[part].any()
              for part in (slice(0, 3), slice(3, 5))]  # fmt: skip
@@ -230,10 +257,10 @@ def test_budgets_that_are_tried():
 def test_path():
     X, y = table(5)
     signs, costs = np.ones(10), np.arange(1, 11.0)
-    path = sparse_auc_path(X.values, y, [1, 2, 3], [0.1, 1.0], signs=signs)
+    path = sparse_auc_path(X.values, y, [1, 2, 3], [0.1, 1.0], limits=Limits(signs=signs))
     assert all((s.coef >= 0).all() for row in path.solutions for s in row)
     assert path.budgets is None
-    path = sparse_auc_path(X.values, y, range(1, 5), costs=costs, budget=[3, 6, 12])
+    path = sparse_auc_path(X.values, y, range(1, 5), limits=Limits(costs=costs, budget=[3, 6, 12]))
     assert path.ks.tolist() == [4, 4, 4]
     for budget in path.budgets:
         assert costs[path.support(4, 1.0, budget)].sum() <= budget
@@ -251,9 +278,8 @@ def test_bounds_are_never_above_the_least_objective():
         signs = rng.integers(-1, 2, 10) if seed % 2 else None
         amounts, budget = rng.integers(1, 9, 10) * 1.0, [None, 9.0][seed // 2 % 2]
         families = rng.integers(0, 6, 10) if seed % 3 == 0 else None
-        model = SparseAUCClassifier(
-            3, 0.1, signs=signs, costs=amounts, budget=budget, families=families, certify=True
-        ).fit(X, y)  # fmt: skip
+        limits = Limits(signs=signs, costs=amounts, budget=budget, families=families)
+        model = SparseAUCClassifier(3, 0.1, limits=limits).fit(X, y).certify(X, y)
         prices = None if budget is None else Prices(amounts, np.arange(10))
         least = least_objective(X.values, y, 3, 0.1, signs, prices, budget or np.inf, families)
         found = objective_of(model, X, 0.1)
@@ -290,40 +316,36 @@ def test_refusals():
         for given, message in (
             ({"signs": {"marker 11": 1}}, "signs names 'marker 11', .* did you mean 'marker 1'"),
             ({"signs": {10: 1}}, "signs names column 10; there are 10"),
-            ({"signs": {"marker 1": 2}}, "signs: column 'marker 1' has 2; a sign is 1"),
-            ({"signs": {"marker 1": "+"}}, r"column 'marker 1' has '\+'; a sign is 1"),
-            ({"signs": {"marker 1": np.nan}}, "column 'marker 1' has nan"),
-            ({"signs": [1, 1]}, r"each of the 10 columns; got shape \(2,\)"),
-            ({"signs": SIGNS, "groups": NAMES}, "signs and groups do not go together"),
-            ({"costs": dict.fromkeys(NAMES[1:], 1)}, "no price for column 'marker 0'"),
-            ({"costs": [1] * 9 + [-2]}, "price of column 'marker 9' is -2; a price is a finite"),
-            ({"costs": [1] * 9 + [np.nan]}, "price of column 'marker 9' is nan"),
-            ({"costs": [1] * 9 + [None]}, "price of column 'marker 9' is None"),
+            ({"signs": [1, 1]}, "each of the 10 columns; got 2 values"),
+            ({"costs": dict.fromkeys(NAMES[2:], 1)},
+             "no cost for column 'marker 0', column 'marker 1'"),
             ({**MONEY, "costs": {**COSTS, "marker 1": 1}},
-             "'marker 0' costs 4 and column 'marker 1' 1, but they are bought together"),
-            ({**MONEY, "groups": NAMES}, "groups are paid once, so they and bundles do not go"),
-            ({"bundles": {"marker 0": "a"}}, "bundles are about money"),
+             "'marker 0' costs 4 and column 'marker 1' 1, but they are paid for once"),
             ({"costs": {"weight": 1}}, "costs names 'weight', which is no column of X"),
             ({"costs": [2.5] * 10, "budget": 2}, "the cheapest, column 'marker 0', costs 2.5"),
             ({"budget": 1, "always_include": NAMES[:2]},
              r"\(column 'marker 0', column 'marker 1'\) costs 2"),
-            ({"costs": range(10), "budget": 9, "groups": list("aabbccddee")},
-             "'marker 0' costs 0 and column 'marker 1' 1, but they are bought together"),
-            ({"budget": -1}, "budget"),
-            ({"budget": np.nan}, "budget"),
-            ({"budget": np.inf}, "budget"),
+            ({"costs": range(10), "budget": 9, "column_groups": list("aabbccddee")},
+             "'marker 0' costs 0 and column 'marker 1' 1, but they are paid for once"),
+            ({"always_include": [0], "exclude": ["marker 0"]},
+             "column 'marker 0' is in both always_include and exclude"),
+            ({"exclude": NAMES}, "exclude names every column"),
         ):  # fmt: skip
             with pytest.raises(ValueError, match=message):
-                kind(**given).fit(X, y)
-    with pytest.raises(ValueError, match="signs holds names, but X has no column names"):
-        SparseAUCClassifier(signs=SIGNS).fit(X.values, y)
+                kind(limits=Limits(**given)).fit(X, y)
+    with pytest.raises(ValueError, match="signs names 'marker 0', but X has no column names"):
+        SparseAUCClassifier(limits=Limits(signs=SIGNS)).fit(X.values, y)
+    with pytest.raises(ValueError, match="SparseAUCClassifierCV chooses among several"):
+        SparseAUCClassifier(limits=Limits(budget=[2, 3])).fit(X, y)
 
 
 def test_questions_about_a_list_obey():
     X, y = table(7)
     signs = np.array([SIGNS.get(name, 1) for name in NAMES])
     amounts = np.arange(1.0, 11)
-    model = SparseAUCClassifier(3, 0.1, signs=signs, costs=amounts, budget=18).fit(X.values, y)
+    model = SparseAUCClassifier(3, 0.1, limits=Limits(signs=signs, costs=amounts, budget=18)).fit(
+        X.values, y
+    )
     chosen = model.get_support(indices=True)
     assert chosen.size == 3
     gram = StandardisedGram(class_moments(X.values, y))
@@ -355,16 +377,18 @@ def test_stability_keeps_to_limits():
     signs = np.where(class_moments(X.values, y).delta < 0, -1, 1)
     # Each column alone would have the other sign, so few can be chosen at all.
     free = stability_selection(X, y, 3, n_pairs=5, random_state=0)
-    held = stability_selection(X, y, 3, n_pairs=5, random_state=0, signs=signs)
+    held = stability_selection(X, y, 3, n_pairs=5, random_state=0, limits=Limits(signs=signs))
     assert held.frequency.sum() < free.frequency.sum() == pytest.approx(3)
-    cheap = stability_selection(X, y, 3, n_pairs=5, random_state=0, costs=range(10), budget=3)
+    cheap = stability_selection(
+        X, y, 3, n_pairs=5, random_state=0, limits=Limits(costs=range(10), budget=3)
+    )
     assert not cheap.frequency[4:].any()
     assert cheap.frequency[:4].any()
 
 
 def test_plots_against_money():
     X, y = table(9)
-    model = SparseAUCClassifierCV(cv=3, alphas=[0.1], budget=9, **MONEY).fit(X, y)
+    model = SparseAUCClassifierCV(cv=3, alphas=[0.1], limits=Limits(budget=9, **MONEY)).fit(X, y)
     display = AUCPathDisplay.from_estimator(model)
     budgets = np.unique(model.cv_results_["param_budget"])
     np.testing.assert_array_equal(display.line_.get_xdata(), budgets)

@@ -1,7 +1,5 @@
 """Fits of rows that are read in chunks equal those in memory; moments accumulate and travel."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
@@ -25,6 +22,7 @@ from sklearn.utils import resample
 
 from sparseauc import (
     ClassMoments,
+    Limits,
     MeanDifferenceClassifier,
     SHTAUCClassifier,
     SparseAUCClassifier,
@@ -106,9 +104,9 @@ def test_fit_equals_that_in_memory(outbreak, readings, chunks, weighted):
 
 def test_restrictions_hold_on_chunks(outbreak, readings):
     X, y = outbreak
-    model = SparseAUCClassifier(k=6, always_include=[20, 29], exclude=[0, 1])
+    model = SparseAUCClassifier(k=6, limits=Limits(always_include=[20, 29], exclude=[0, 1]))
     assert_same_fit(clone(model).fit(dense_chunks(X), y), clone(model).fit(X, y))
-    grouped = SparseAUCClassifier(k=6, groups=np.arange(30) // 2)
+    grouped = SparseAUCClassifier(k=6, limits=Limits(column_groups=np.arange(30) // 2))
     actual = clone(grouped).fit(dense_chunks(X), y)
     assert_same_fit(actual, clone(grouped).fit(X, y))
     assert actual.n_passes_ == (1 if readings == "one reading" else 2)
@@ -119,7 +117,7 @@ def test_groups_of_too_many_columns(outbreak, monkeypatch):
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     monkeypatch.setattr(chunked, "_MOST_BYTES", 1000)
     with pytest.raises(ValueError, match="products of 30 of 30 columns in 1 parts"):
-        SparseAUCClassifier(groups=np.arange(30) // 2).fit(dense_chunks(X), y)
+        SparseAUCClassifier(limits=Limits(column_groups=np.arange(30) // 2)).fit(dense_chunks(X), y)
 
 
 def test_float32_stays_float32_and_is_computed_in_double(outbreak):
@@ -149,7 +147,7 @@ def test_tables_with_their_labels(outbreak, tmp_path):
     labels = np.where(y > 0, "ill", "healthy")
     frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(30)])
     pq.write_table(pa.table(frame.assign(state=labels)), tmp_path / "t.parquet", row_group_size=200)
-    model = SparseAUCClassifierCV(**GRID, always_include=["gene3"])
+    model = SparseAUCClassifierCV(**GRID, limits=Limits(always_include=["gene3"]))
     expected = clone(model).fit(frame, labels)
     table = open_table(tmp_path / "t.parquet", target="state", chunk_bytes=10_000)
     actual = clone(model).fit(table)
@@ -166,13 +164,14 @@ def test_tables_with_their_labels(outbreak, tmp_path):
 
 def test_certificate_where_all_columns_are_at_hand(outbreak, monkeypatch):
     X, y = outbreak
-    model = SparseAUCClassifier(k=3, certify=True)
-    expected, actual = clone(model).fit(X, y), clone(model).fit(dense_chunks(X), y)
+    model = SparseAUCClassifier(k=3)
+    expected = clone(model).fit(X, y).certify(X, y)
+    actual = clone(model).fit(dense_chunks(X), y).certify(dense_chunks(X), y)
     assert actual.certificate_status_ == "optimal"
     assert actual.lower_bound_ == pytest.approx(expected.lower_bound_, rel=1e-9)
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     with pytest.raises(ValueError, match="certify needs all columns of H"):
-        clone(model).fit(dense_chunks(X), y)
+        clone(model).fit(dense_chunks(X), y).certify(dense_chunks(X), y)
 
 
 # -------------------------------------------------------------------------------- bad input
@@ -186,7 +185,7 @@ def test_entries_that_are_no_numbers_are_named(outbreak):
             model.fit(dense_chunks(X), y)
         with pytest.raises(ValueError, match="first at row 456, column 7"):
             model.fit(sparse_chunks(X), y)
-    fitted = SparseAUCClassifier(k=2, always_include=[7]).fit(outbreak.X, y)
+    fitted = SparseAUCClassifier(k=2, limits=Limits(always_include=[7])).fit(outbreak.X, y)
     with pytest.raises(ValueError, match="first at row 456, column 7"):
         fitted.predict(dense_chunks(X))
 
@@ -416,81 +415,6 @@ def test_plan_of_splits():
     assert SplitPlan.from_splits(folds[:1], 4, None).everything == [1]
 
 
-# ----------------------------------------------------------------------------------- partial_fit
-
-
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_parts_give_what_the_whole_gives(outbreak, storage, weighted):
-    X, y = outbreak
-    order = np.argsort(y, kind="stable")  # first parts of one class
-    X, y = X[order], y[order]
-    weight = np.random.default_rng(0).random(y.size) if weighted else None
-    model = SparseAUCClassifier(k=6, alpha=0.1)
-    for low in range(0, 900, 250):
-        part = slice(low, low + 250)
-        w = None if weight is None else weight[part]
-        model.partial_fit(storage(X[part]), y[part], classes=[-1, 1], sample_weight=w)
-    assert "coef_" not in vars(model)  # nothing is chosen before it is asked for
-    assert_same_fit(model, SparseAUCClassifier(k=6, alpha=0.1).fit(X, y, weight))
-    assert "coef_" in vars(model)
-
-
-def test_more_rows_after_choosing(outbreak):
-    X, y = outbreak
-    model = SparseAUCClassifier(k=4).partial_fit(X[:300], y[:300])
-    first = model.coef_.copy()
-    model.partial_fit(X[300:], y[300:])
-    assert_same_fit(model, SparseAUCClassifier(k=4).fit(X, y))
-    assert not np.array_equal(first, model.coef_)
-    # A later fit begins afresh, and so does what follows it.
-    model.fit(X[:500], y[:500])
-    assert not hasattr(model, "moments_")
-    model.partial_fit(X[500:], y[500:])
-    assert_same_fit(model, SparseAUCClassifier(k=4).fit(X[500:], y[500:]))
-
-
-def test_parameters_may_change_between_parts_and_choosing(outbreak):
-    X, y = outbreak
-    model = SparseAUCClassifier(k=2).partial_fit(X, y).set_params(k=7)
-    assert model.get_support().sum() == 7
-
-
-def test_one_class_so_far_is_not_fitted(outbreak):
-    X, y = outbreak
-    model = SparseAUCClassifier().partial_fit(X[y < 0], y[y < 0], classes=[-1, 1])
-    with pytest.raises(NotFittedError, match="no positive rows"):
-        model.predict(X)
-    assert not hasattr(model, "coef_")
-    with pytest.raises(AttributeError, match="no attribute 'lower_bound_'"):
-        SparseAUCClassifier(k=2).partial_fit(X, y).lower_bound_  # noqa: B018
-
-
-def test_partial_fit_survives_pickling_and_cloning(outbreak):
-    X, y = outbreak
-    model = SparseAUCClassifier(k=4).partial_fit(X[:450], y[:450])
-    restored = pickle.loads(pickle.dumps(model)).partial_fit(X[450:], y[450:])
-    assert_same_fit(restored, SparseAUCClassifier(k=4).fit(X, y))
-    assert not hasattr(clone(model), "moments_")
-
-
-def test_partial_fit_refuses_what_does_not_belong(outbreak):
-    X, y = outbreak
-    with pytest.raises(ValueError, match="name both with partial_fit"):
-        SparseAUCClassifier().partial_fit(X[y < 0], y[y < 0])
-    model = SparseAUCClassifier().partial_fit(X, y)
-    with pytest.raises(ValueError, match="y holds 7"):
-        model.partial_fit(X[:3], [1, -1, 7])
-    with pytest.raises(ValueError, match="features"):
-        model.partial_fit(X[:, :4], y)
-    with pytest.raises(ValueError, match="at row 1; give 0 or more"):
-        model.partial_fit(X[:2], y[:2], sample_weight=[1, -1])
-    with pytest.raises(ValueError, match="5000 columns are too many for partial_fit"):
-        SparseAUCClassifier().partial_fit(np.ones((4, 5000)), [0, 1, 0, 1])
-    assert not hasattr(SparseAUCClassifierCV(), "partial_fit")
-    assert not hasattr(SparseAUCClassifierCV(), "fit_moments")
-
-
 # ----------------------------------------------------------------------------------- fit_moments
 
 
@@ -503,9 +427,11 @@ def test_hospitals_send_moments_and_no_rows(outbreak, tmp_path):
     assert_same_fit(model, SparseAUCClassifier(k=6).fit(X, y))
     assert_array_equal(model.predict(X), SparseAUCClassifier(k=6).fit(X, y).predict(X))
     # And go on with rows.
-    model.partial_fit(X[:50], y[:50])
+    more = class_moments(X[:50], y[:50]).summary(range(30))
+    model.fit_moments(model.moments_ + more, classes=(-1, 1))
     rows = np.r_[np.arange(900), np.arange(50)]
     assert_same_fit(model, SparseAUCClassifier(k=6).fit(X[rows], y[rows]))
+    assert not hasattr(SparseAUCClassifierCV(), "fit_moments")
 
 
 def test_moments_of_a_file_are_those_of_its_rows(outbreak, readings):
@@ -521,11 +447,11 @@ def test_only_columns_that_were_taken_along_are_chosen(outbreak):
     moments = class_moments(X, y).summary(taken)
     model = SparseAUCClassifier(k=3).fit_moments(moments, classes=(-1, 1))
     others = np.setdiff1d(np.arange(30), taken)
-    assert_same_fit(model, SparseAUCClassifier(k=3, exclude=others).fit(X, y))
+    assert_same_fit(model, SparseAUCClassifier(k=3, limits=Limits(exclude=others)).fit(X, y))
     with pytest.raises(ValueError, match="always_include names column 2"):
-        SparseAUCClassifier(k=3, always_include=[2]).fit_moments(moments)
+        SparseAUCClassifier(k=3, limits=Limits(always_include=[2])).fit_moments(moments)
     with pytest.raises(ValueError, match="groups need moments that carry all columns"):
-        SparseAUCClassifier(k=3, groups=np.arange(30)).fit_moments(moments)
+        SparseAUCClassifier(k=3, limits=Limits(column_groups=np.arange(30))).fit_moments(moments)
     with pytest.raises(ValueError, match="carry no column of H"):
         SparseAUCClassifier(k=3).fit_moments(class_moments(X, y).summary())
     with pytest.warns(UserWarning, match="k=10 is greater than n_features=6"):
@@ -536,7 +462,7 @@ def test_names_and_labels_of_moments(outbreak):
     X, y = outbreak
     moments = class_moments(X, y).summary(range(30))
     names = [f"gene{j}" for j in range(30)]
-    model = SparseAUCClassifier(k=3, always_include=["gene7"])
+    model = SparseAUCClassifier(k=3, limits=Limits(always_include=["gene7"]))
     model.fit_moments(moments, classes=("well", "ill"), feature_names=names)
     assert "gene7" in model.get_feature_names_out()
     assert set(model.predict(pd.DataFrame(X, columns=names))) == {"well", "ill"}

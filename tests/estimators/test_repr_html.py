@@ -99,13 +99,6 @@ def test_mime_bundle_is_the_same(monkeypatch):
         assert set(model._repr_mimebundle_()) == {"text/plain"}
 
 
-def test_before_both_classes_have_come_there_is_no_list():
-    model = SparseAUCClassifier(k=2).partial_fit(X[y > 0], y[y > 0], classes=[-1, 1])
-    assert LIST not in model._repr_html_()
-    model.partial_fit(X[y < 0], y[y < 0])
-    assert len(rows_of(model._repr_html_())) == 3
-
-
 def test_long_lists_are_cut_and_pipelines_stay_as_they_are():
     wide = np.random.default_rng(0).normal(size=(60, 80))
     model = SparseAUCClassifier(k=70).fit(wide, np.arange(60) % 2)

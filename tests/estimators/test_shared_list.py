@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparseauc import SharedListClassifier
+from sparseauc import Limits, SharedListClassifier
 from sparseauc.chunks import open_table
 
 pytestmark = pytest.mark.slow
@@ -55,7 +55,7 @@ def test_a_panel_is_extended(digits):
     frame = pd.DataFrame(X, columns=[f"pixel {j}" for j in range(64)])
     # Pixel 0 is constant: it stays on the list, and takes a place.
     model = SharedListClassifier(
-        k=8, always_include=["pixel 0", "pixel 9"], exclude=["pixel 21"]
+        k=8, limits=Limits(always_include=["pixel 0", "pixel 9"], exclude=["pixel 21"])
     ).fit(frame, y)
     names = model.get_feature_names_out().tolist()
     assert {"pixel 0", "pixel 9"} < set(names)

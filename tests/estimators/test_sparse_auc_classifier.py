@@ -30,7 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
@@ -143,7 +143,7 @@ def test_more_columns_than_there_are_keeps_all_with_a_warning(outbreak):
         model = SparseAUCClassifier(k=99).fit(X, y)
     assert model.get_support().all()
     with pytest.warns(UserWarning, match="k=40 is greater than n_features=38"):
-        model = SparseAUCClassifier(k=40, exclude=[0, 39]).fit(X, y)
+        model = SparseAUCClassifier(k=40, limits=Limits(exclude=[0, 39])).fit(X, y)
     assert chosen(model) == list(range(1, 39))
 
 
@@ -198,7 +198,7 @@ def test_columns_are_checked(outbreak, frame, columns, match):
 
 def test_names_need_names(outbreak):
     with pytest.raises(ValueError, match="exclude holds names, but X has no column names"):
-        SparseAUCClassifier(k=3, exclude=["gene1"]).fit(*outbreak)
+        SparseAUCClassifier(k=3, limits=Limits(exclude=["gene1"])).fit(*outbreak)
 
 
 # ---------------------------------------------------------------------------- inside scikit-learn
@@ -643,7 +643,9 @@ def test_numbers_of_columns_that_do_not_fit_are_left_out(outbreak):
         model = SparseAUCClassifierCV(ks=[2, 41], alphas=[1.0], cv=3).fit(X, y)
     assert model.path_.ks.tolist() == [2]
     with pytest.warns(UserWarning, match="k=99 is greater than n_features=38"):
-        model = SparseAUCClassifierCV(ks=[99], alphas=[1.0], cv=3, exclude=[0, 1]).fit(X, y)
+        model = SparseAUCClassifierCV(
+            ks=[99], alphas=[1.0], cv=3, limits=Limits(exclude=[0, 1])
+        ).fit(X, y)
     assert model.path_.ks.tolist() == [38]
     assert chosen(model) == list(range(2, 40))
 
@@ -652,7 +654,9 @@ def test_default_numbers_of_columns():
     X, y = make_outbreak(60, 70, 3, mu=1.0, r=0.4, random_state=0)
     ks = SparseAUCClassifierCV(alphas=[1.0], cv=2).fit(X, y).path_.ks
     assert ks.tolist() == list(range(1, 25))
-    model = SparseAUCClassifierCV(alphas=[1.0], cv=2, always_include=[0, 1], exclude=[2])
+    model = SparseAUCClassifierCV(
+        alphas=[1.0], cv=2, limits=Limits(always_include=[0, 1], exclude=[2])
+    )
     assert model.fit(X[:, :6], y).path_.ks.tolist() == [2, 3, 4, 5]
 
 

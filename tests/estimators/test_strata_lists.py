@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, StratifiedKFold, cross_validate
 
 from sparseauc import (
+    Limits,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
     StratifiedMoments,
@@ -100,9 +101,9 @@ def test_brute_force_over_all_lists(seed, k, d, s, alpha, weighting, weighted):
     X, positive, strata = random_problem(rng, d=d, s=s)
     weight = rng.integers(1, 4, len(X)) * 1.0 if weighted else None
     least, scale = best_of_all_lists(X, positive, strata, weight, weighting, k, alpha)
-    model = SparseAUCClassifier(
-        k, alpha, stratum_weights=weighting, certify=True, time_limit=0.2
-    ).fit(X, positive, weight, strata=strata)
+    model = SparseAUCClassifier(k, alpha)
+    model.fit(X, positive, weight, strata=strata, stratum_weights=weighting)
+    model.certify(X, positive, weight, strata, time_limit=0.2)
     assert_allclose(model.scale_, scale, rtol=1e-9)
     assert np.count_nonzero(model.coef_) <= k
     w = model.coef_[0]
@@ -211,13 +212,15 @@ def test_validation_aucs_are_means_within_strata(weighting, weighted, luggage, m
     splits = list(StratifiedKFold(3).split(X, positive))
     monkeypatch.setattr("sparseauc.chunks._base.Chunks.max_payload_bytes", luggage)
     model = SparseAUCClassifierCV(
-        ks=[1, 2, 3], alphas=[0.1], cv=splits, stratum_weights=weighting, coefficients="auc"
-    ).fit(X, positive, weight if weighted else None, strata=strata)
+        ks=[1, 2, 3], alphas=[0.1], cv=splits, coefficients="auc"
+    ).fit(
+        X, positive, weight if weighted else None, strata=strata, stratum_weights=weighting
+    )  # fmt: skip
     for number, (train, test) in enumerate(splits):
         for at, k in enumerate([1, 2, 3]):
-            alone = SparseAUCClassifier(k, 0.1, stratum_weights=weighting).fit(
+            alone = SparseAUCClassifier(k, 0.1).fit(
                 X[train], positive[train], weight[train] if weighted else None,
-                strata=strata[train],
+                strata=strata[train], stratum_weights=weighting,
             )  # fmt: skip
             scores = alone.decision_function(X[test])
             naive = naive_stratified_auc(
@@ -331,8 +334,12 @@ def test_what_does_not_go_together_is_refused():
         SparseAUCClassifier(2).fit(X, positive, strata=one_class)
     parts = [class_moments(X[sites == s], positive[sites == s]).summary(range(4)) for s in range(3)]
     fitted = SparseAUCClassifier(2).fit_moments(StratifiedMoments(parts))
-    with pytest.raises(ValueError, match="within strata"):
-        fitted.partial_fit(X, positive)
+    assert fitted.n_strata_ == 3
+    for model in (SparseAUCClassifier(2), SparseAUCClassifierCV()):
+        with pytest.raises(ValueError, match="stratum_weights must be 'pairs' or 'equal'"):
+            model.fit(X, positive, strata=sites, stratum_weights="rows")
+        with pytest.raises(ValueError, match="'equal' has no effect without strata"):
+            model.fit(X, positive, stratum_weights="equal")
 
 
 def test_a_stratum_of_its_own_changes_nothing():
@@ -398,7 +405,7 @@ def test_questions_about_a_list_within_strata():
     first = table.iloc[0]
     columns = [j for j in np.flatnonzero(model.get_support()) if j != first["column"]]
     exchanged = SparseAUCClassifier(
-        3, 0.1, always_include=[*columns, int(first["replacement"])]
+        3, 0.1, limits=Limits(always_include=[*columns, int(first["replacement"])])
     ).fit(X, positive, strata=sites)
     ridged = [one.objective_ + 0.1 * np.sum((one.coef_ * one.scale_) ** 2)
               for one in (exchanged, model)]  # fmt: skip
@@ -433,9 +440,9 @@ def test_logistic_coefficients_have_an_intercept_for_each_stratum(weighting):
     rng = np.random.default_rng(17)
     X, positive, sites = random_problem(rng, n=240, d=5, s=4, shift=4.0)
     weight = rng.uniform(0.5, 2.0, 240)
-    model = SparseAUCClassifierCV(
-        [3], [0.1], cv=3, coefficients="logistic", stratum_weights=weighting
-    ).fit(X, positive, weight, strata=sites)
+    model = SparseAUCClassifierCV([3], [0.1], cv=3, coefficients="logistic").fit(
+        X, positive, weight, strata=sites, stratum_weights=weighting
+    )
     chosen = np.flatnonzero(model.coef_[0])
     counts = weight / (np.bincount(sites, weight)[sites] if weighting == "equal" else 1.0)
     counts /= counts.sum()
@@ -468,7 +475,7 @@ def all_limits(seed, d):
     return {key: limits[key] for key in limits if key not in left_out[seed % 5]}
 
 
-def least_of_all_lists(X, positive, strata, k, alpha, limits):
+def least_of_all_lists(X, positive, strata, k, alpha, limits, required):
     """Least objective over all lists that obey, and the coefficients that obey on each."""
     d = X.shape[1]
     scale = within_deviations(X, positive, strata, None, "pairs")
@@ -480,9 +487,7 @@ def least_of_all_lists(X, positive, strata, k, alpha, limits):
         for columns in combinations(range(d), size):
             at = list(columns)
             w = np.linalg.solve(H[np.ix_(at, at)], delta[at])
-            # A list of more columns whose signs hold the others at 0 is as good.
-            listed = sorted({*at, *limits.get("always_include", ())})
-            if len(listed) <= k and (signs[at] * w >= 0).all() and obeys(listed, limits):
+            if required <= set(at) and (signs[at] * w >= 0).all() and obeys(at, limits):
                 least = min(least, 1 - delta[at] @ w)
     return least
 
@@ -494,34 +499,43 @@ def obeys(listed, limits):
         if (counts > limits["max_per_family"]).any():
             return False
     if "costs" in limits:
-        paid = dict(zip(limits["bundles"][listed], limits["costs"][listed], strict=True))
-        return sum(paid.values()) <= limits["budget"]
+        return paid_for(listed, limits) <= limits["budget"]
     return True
 
 
+def paid_for(listed, limits):
+    return sum(dict(zip(limits["bundles"][listed], limits["costs"][listed], strict=True)).values())
+
+
+@pytest.mark.filterwarnings("ignore:always_include")
 def test_everything_combines():
     """Strata, signs, bundles and a budget, families, columns that must be there."""
-    best = []
+    best, n_lost = [], 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
         d, k, alpha = int(rng.integers(5, 9)), int(rng.integers(2, 5)), [0.1, 1.0][seed % 2]
         X, positive, strata = random_problem(rng, d=d, s=3)
         limits = all_limits(seed, d)
-        model = SparseAUCClassifier(k, alpha, certify=seed % 4 == 0, **limits)
+        model = SparseAUCClassifier(k, alpha, limits=Limits(**limits))
         model.fit(X, positive, strata=strata)
+        if seed % 4 == 0:
+            model.certify(X, positive, strata=strata)
         chosen, w = np.flatnonzero(model.coef_[0]), model.coef_[0]
-        listed = sorted({*chosen.tolist(), *limits.get("always_include", ())})
-        assert len(listed) <= k
-        assert obeys(listed, limits)
+        required = {*limits.get("always_include", ())} - set(model.not_included_.tolist())
+        n_lost += model.not_included_.size
+        assert required <= set(chosen.tolist())
+        assert chosen.size <= k
+        assert obeys(chosen, limits)
+        if "costs" in limits:
+            assert model.cost_ == paid_for(chosen, limits)
         assert (limits.get("signs", np.zeros(d)) * w >= 0).all()
-        least = least_of_all_lists(X, positive, strata, k, alpha, limits)
+        least = least_of_all_lists(X, positive, strata, k, alpha, limits, required)
         found = model.objective_ + alpha * np.sum((w * model.scale_) ** 2)
         assert found >= least - 1e-9
         best.append(found <= least + 1e-9)
-        if model.certify:
+        if seed % 4 == 0:
             assert model.lower_bound_ <= least + 1e-9
         if seed % 6 == 0:
-            model.set_params(certify=False)
             in_chunks = clone(model).fit(chunks_in_memory(X), positive, strata=strata)
             assert_allclose(in_chunks.coef_, model.coef_, rtol=1e-7, atol=1e-12)
             parts = [class_moments(X[strata == s], positive[strata == s]).summary(range(d))
@@ -529,3 +543,4 @@ def test_everything_combines():
             merged = clone(model).fit_moments(StratifiedMoments(parts))
             assert_allclose(merged.coef_, model.coef_, rtol=1e-7, atol=1e-12)
     assert np.mean(best) >= 0.97
+    assert n_lost > 3

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV, class_moments
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, class_moments
 from sparseauc.chunks import DeviceChunks, open_table
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments.chunked import chunked_moments
@@ -79,7 +79,9 @@ def test_classifiers_equal_those_in_memory(outbreak, dtype):
 
 def test_names_of_columns_are_kept(outbreak):
     X = pd.DataFrame(outbreak.X[:, :50], columns=[f"gene {j}" for j in range(50)])
-    model = SparseAUCClassifier(k=3, device="cpu", always_include=["gene 7"]).fit(X, outbreak.y)
+    model = SparseAUCClassifier(k=3, device="cpu", limits=Limits(always_include=["gene 7"])).fit(
+        X, outbreak.y
+    )
     assert "gene 7" in model.get_feature_names_out()
 
 

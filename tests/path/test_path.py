@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import sparse_auc_path
+from sparseauc import Limits, sparse_auc_path
 from sparseauc.datasets import make_outbreak
 
 # --------------------------------------------------------- the oracle: all supports, one by one
@@ -45,7 +45,9 @@ def table(seed, n=80, d=8, correlation=0.3):
 def test_equals_exhaustive_search(seed, d, fixed, excluded):
     X, y = make_outbreak(60, d, 2, mu=0.7, r=0.3, correlation=0.3, random_state=seed)
     alphas = (0.0, 0.5, 20.0)
-    path = sparse_auc_path(X, y, alphas=alphas, always_include=fixed, exclude=excluded)
+    path = sparse_auc_path(
+        X, y, alphas=alphas, limits=Limits(always_include=fixed, exclude=excluded)
+    )
     assert_array_equal(path.ks, np.arange(1, d - len(excluded) + 1))
     assert path.objectives.shape == (3, path.ks.size)
     for a, alpha in enumerate(alphas):
@@ -171,8 +173,14 @@ def test_sizes_are_sorted_and_come_once():
 def test_default_sizes():
     X, y = make_outbreak(40, 70, 3, random_state=0)
     assert sparse_auc_path(X, y).ks.tolist() == list(range(1, 51))
-    assert sparse_auc_path(X[:, :6], y, exclude=[2]).ks.tolist() == [1, 2, 3, 4, 5]
-    assert sparse_auc_path(X[:, :6], y, always_include=[4, 2]).ks.tolist() == [2, 3, 4, 5, 6]
+    assert sparse_auc_path(X[:, :6], y, limits=Limits(exclude=[2])).ks.tolist() == [1, 2, 3, 4, 5]
+    assert sparse_auc_path(X[:, :6], y, limits=Limits(always_include=[4, 2])).ks.tolist() == [
+        2,
+        3,
+        4,
+        5,
+        6,
+    ]
 
 
 def test_supports_end_where_everything_is_explained():
@@ -190,7 +198,11 @@ def test_columns_always_included_and_never(alpha):
     X[:, 0] = 3.0
     X[:, 1] = X[:, 2]
     path = sparse_auc_path(
-        X, y, ks=range(4, 9), alphas=(alpha,), always_include=[0, 1, 2], exclude=[5, 6]
+        X,
+        y,
+        ks=range(4, 9),
+        alphas=(alpha,),
+        limits=Limits(always_include=[0, 1, 2], exclude=[5, 6]),
     )
     for k in path.ks.tolist():
         support = set(path.support(k, alpha).tolist())

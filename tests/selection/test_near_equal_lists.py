@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
@@ -46,7 +46,9 @@ def test_all_lists_as_by_brute_force(seed, d, data):
     fixed, excluded = [((), ()), ([0], [1]), ((), [2])][
         data.draw(st.integers(0, 2 if k < d - 1 else 0))
     ]
-    model = SparseAUCClassifier(k, alpha, always_include=fixed, exclude=excluded).fit(X, y)
+    model = SparseAUCClassifier(
+        k, alpha, limits=Limits(always_include=fixed, exclude=excluded)
+    ).fit(X, y)
     found = near_equal_lists(model, X, y, within=within)
     expected = naive_lists(X, y, k, alpha, within, fixed, excluded)
     assert found.complete

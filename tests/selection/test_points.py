@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
-from sparseauc.chunks import chunks_in_memory
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import stratified_auc
 from sparseauc.moments import class_moments
@@ -80,7 +79,9 @@ def table():
 
 def test_points_of_a_model(table):
     X, y, support = table
-    model = SparseAUCClassifier(k=4, alpha=0.1, always_include=[support[0]]).fit(X, y)
+    model = SparseAUCClassifier(k=4, alpha=0.1, limits=Limits(always_include=[support[0]])).fit(
+        X, y
+    )
     score = point_score(model, X, y)
     chosen = model.get_support(indices=True)
     assert score.columns["column"].tolist() == model.get_feature_names_out().tolist()
@@ -209,10 +210,6 @@ def test_refusals(table):
     for bad in (0, (1, 5), (0, 0), (5, -5), (-1.5, 2), (1, 2, 3)):
         with pytest.raises(ValueError, match="points are whole numbers from"):
             point_score(model, X, y, largest=bad)
-    with pytest.raises(ValueError, match="points are whole numbers from"):
-        SparseAUCClassifier(points=(2, 3)).fit(X, y)
-    with pytest.raises(ValueError, match="moments hold none"):
-        SparseAUCClassifier(points=5).fit_moments(class_moments(X.to_numpy(), y).summary(range(8)))
     with pytest.raises(ValueError, match="per must be"):
         point_score(model, X, y, per="inch")
     score = point_score(model, X, y)
@@ -226,40 +223,18 @@ def test_refusals(table):
 @pytest.mark.parametrize("given", [5, (-2, 4), (0, 3)])
 def test_points_of_an_estimator(table, given):
     X, y, _ = table
-    model = SparseAUCClassifier(k=4, alpha=0.1, points=given).fit(X, y)
-    low, high = points_range(given)
-    assert ((model.points_ >= low) & (model.points_ <= high)).all()
     plain = SparseAUCClassifier(k=4, alpha=0.1).fit(X, y)
     score = point_score(plain, X, y, largest=given)
-    np.testing.assert_array_equal(model.coef_, score.model.coef_)
-    np.testing.assert_array_equal(model.intercept_, score.model.intercept_)
+    model = score.model
+    low, high = points_range(given)
+    assert ((model.points_ >= low) & (model.points_ <= high)).all()
     of_points = point_score(model, X, y)
     # But for what coefficients of the columns with points alone come to.
     assert str(of_points).splitlines()[:-1] == str(score).splitlines()[:-1]
     np.testing.assert_allclose(
         model.decision_function(X), of_points.totals(X) - of_points.threshold, atol=1e-8
     )
-    for other in (sp.csr_array(X.to_numpy()), chunks_in_memory(X.to_numpy())):
-        again = clone(model).fit(other, y)
-        np.testing.assert_array_equal(again.points_, model.points_)
-        np.testing.assert_array_equal(again.coef_, model.coef_)
-    refitted = model.set_params(points=None).fit(X, y)
-    assert not hasattr(refitted, "points_")
-
-
-def test_constant_columns_get_no_points():
-    y = np.arange(20) % 2
-    model = SparseAUCClassifier(k=2, points=5).fit(np.ones((20, 3)), y)
-    assert model.points_.tolist() == [0, 0, 0]
-    assert not model.coef_.any()
-
-
-def test_points_of_a_tuned_estimator(table):
-    X, y, _ = table
-    model = SparseAUCClassifierCV(ks=[3, 4], points=3).fit(X, y)
-    score = point_score(SparseAUCClassifierCV(ks=[3, 4]).fit(X, y), X, y, largest=3)
-    np.testing.assert_array_equal(model.points_, score.model.points_)
-    np.testing.assert_allclose(model.predict_proba(X), score.model.predict_proba(X))
+    assert not hasattr(clone(model).fit(X, y), "points_")
 
 
 def test_points_within_strata():
@@ -268,9 +243,10 @@ def test_points_within_strata():
     y = rng.random(400) < np.array([0.1, 0.3, 0.5, 0.8])[site]
     X = rng.normal(size=(400, 6)) + np.outer(y, [0.9, 0.7, 0.5, 0, 0, 0])
     X[:, 4] += 5 * site  # tells sites apart, and nothing within them
-    model = SparseAUCClassifier(k=3, points=5).fit(X, y, strata=site)
+    plain = SparseAUCClassifier(k=3).fit(X, y, strata=site)
+    score = point_score(plain, X, y, strata=site)
+    model = score.model
     assert model.get_support(indices=True).tolist() == [0, 1, 2]
-    score = point_score(model, X, y, strata=site)
     totals = score.totals(X)
     assert score.auc == pytest.approx(stratified_auc(y, totals, site).auc)
     assert score.auc > score.model_auc - 0.01

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc import Limits, MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import fold_standard_error
 from sparseauc.selection import replacements
@@ -104,7 +104,7 @@ def test_names_sparse_tables_and_cross_validated_models(outbreak):
     X, y = outbreak
     names = [f"gene {j}" for j in range(9)]
     frame = pd.DataFrame(X, columns=names)
-    model = SparseAUCClassifierCV(ks=[3], exclude=["gene 8"]).fit(frame, y)
+    model = SparseAUCClassifierCV(ks=[3], limits=Limits(exclude=["gene 8"])).fit(frame, y)
     table = replacements(model, frame, y)
     assert set(table["column"]) == set(model.get_feature_names_out())
     assert "gene 8" not in set(table["replacement"])
@@ -130,7 +130,9 @@ def test_refusals(outbreak):
     with pytest.raises(ValueError, match="SparseAUCClassifierCV, got MeanDifferenceClassifier"):
         replacements(MeanDifferenceClassifier(k=3).fit(X, y), X, y)
     with pytest.raises(ValueError, match="without groups"):
-        replacements(SparseAUCClassifier(k=3, groups=range(9)).fit(X, y), X, y)
+        replacements(
+            SparseAUCClassifier(k=3, limits=Limits(column_groups=range(9))).fit(X, y), X, y
+        )
     with pytest.raises(ValueError, match="n_best == 0"):
         replacements(model, X, y, n_best=0)
     with pytest.raises(ValueError, match="8 features"):

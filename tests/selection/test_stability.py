@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from sparseauc import Limits
 from sparseauc.datasets import make_outbreak
 from sparseauc.selection.stability import (
     StabilityResult,
@@ -128,7 +129,9 @@ def test_any_table_and_any_labels(small):
     for table, labels in ((sp.csr_array(X), y), (np.asfortranarray(X), y > 0), (frame, named)):
         found = stability_selection(table, labels, 2, n_pairs=4, random_state=0)
         np.testing.assert_array_equal(found.frequency, expected)
-    by_name = stability_selection(frame, y, 2, n_pairs=4, exclude=["b"], random_state=0)
+    by_name = stability_selection(
+        frame, y, 2, n_pairs=4, limits=Limits(exclude=["b"]), random_state=0
+    )
     assert by_name.frequency[1] == 0
 
 
@@ -143,7 +146,7 @@ def test_rows_of_weight_zero_are_no_rows(small):
 
 def test_forced_and_excluded_columns_do_not_count(small):
     result = stability_selection(
-        *small, 4, n_pairs=3, always_include=[0, 6], exclude=[2], random_state=0
+        *small, 4, n_pairs=3, limits=Limits(always_include=[0, 6], exclude=[2]), random_state=0
     )
     np.testing.assert_array_equal(result.frequency[[0, 2, 6]], [1, 0, 1])
     assert result.ks.tolist() == [2, 3, 4]
@@ -274,7 +277,7 @@ def test_names_of_a_frame_are_kept():
     assert result.feature_names.tolist() == ["a", "b", "c", "d"]
     assert stability_selection(frame.to_numpy(), y, 2, n_pairs=5).feature_names is None
     with pytest.raises(ValueError, match=r"'bb'.*did you mean 'b'\?"):
-        stability_selection(frame, y, 2, always_include=["bb"])
+        stability_selection(frame, y, 2, limits=Limits(always_include=["bb"]))
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     from sparseauc.plotting import StabilityPathDisplay

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sparseauc import SparseAUCClassifier
+from sparseauc import Limits, SparseAUCClassifier
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
@@ -99,8 +99,8 @@ def test_dependent_columns_within_a_group():
 def test_classifier_takes_groups_by_name():
     X, y = make_outbreak(300, 12, 4, mu=0.6, r=0.3, random_state=0)
     names = np.array(list("abcdefg"))[LABELS]
-    model = SparseAUCClassifier(k=5, groups=names).fit(X, y)
+    model = SparseAUCClassifier(k=5, limits=Limits(column_groups=names)).fit(X, y)
     chosen = model.get_support(indices=True)
     np.testing.assert_array_equal(np.flatnonzero(np.isin(names, names[chosen])), chosen)
     with pytest.raises(ValueError, match="label each of the 12 columns"):
-        SparseAUCClassifier(k=5, groups=names[1:]).fit(X, y)
+        SparseAUCClassifier(k=5, limits=Limits(column_groups=names[1:])).fit(X, y)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
@@ -91,7 +91,7 @@ def test_both_classifiers():
     X, y, _ = problem(3, n=200)
     labels = ["a", "a", "a", "b", "b", "b", None, np.nan, "c", "c", "c", "c"]
     numbers = np.array([1, 1, 1, 2, 2, 2, 0, 0, 3, 3, 3, 3])
-    model = SparseAUCClassifier(k=4, families=labels).fit(X, y)
+    model = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit(X, y)
     gram = StandardisedGram(class_moments(X, y))
     chosen = model.get_support(indices=True)
     assert obeys(chosen, numbers, 1)
@@ -101,27 +101,29 @@ def test_both_classifiers():
     )
     series = pd.Series([None if label is np.nan else label for label in labels], dtype="string")
     by_number = {j: label for j, label in enumerate(labels) if isinstance(label, str)}
-    of_dict = SparseAUCClassifier(k=4, families=by_number).fit(X, y)
+    of_dict = SparseAUCClassifier(k=4, limits=Limits(families=by_number)).fit(X, y)
     np.testing.assert_array_equal(of_dict.coef_, model.coef_)
-    of_series = SparseAUCClassifier(k=4, families=series).fit(X, y)
+    of_series = SparseAUCClassifier(k=4, limits=Limits(families=series)).fit(X, y)
     np.testing.assert_array_equal(of_series.coef_, model.coef_)
     chunks = chunks_in_memory(X)
-    in_chunks = SparseAUCClassifier(k=4, families=labels).fit(chunks, y)
+    in_chunks = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit(chunks, y)
     np.testing.assert_array_equal(in_chunks.get_support(), model.get_support())
-    tuned = SparseAUCClassifierCV(ks=[2, 4], families=labels, max_per_family=2).fit(X, y)
+    tuned = SparseAUCClassifierCV(ks=[2, 4], limits=Limits(families=labels, max_per_family=2)).fit(
+        X, y
+    )
     assert obeys(tuned.get_support(indices=True), numbers, 2)
-    with pytest.warns(UserWarning, match="k=6 is greater than n_features=5"):
-        all_there_are = SparseAUCClassifier(k=6, families=labels).fit(X, y)
+    with pytest.warns(UserWarning, match="k=6 is greater than the 5 that the limits allow"):
+        all_there_are = SparseAUCClassifier(k=6, limits=Limits(families=labels)).fit(X, y)
     assert all_there_are.get_support().sum() == 5
     summary = class_moments(X, y).summary(range(12))
-    without_rows = SparseAUCClassifier(k=4, families=labels).fit_moments(summary)
+    without_rows = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit_moments(summary)
     np.testing.assert_array_equal(without_rows.get_support(), model.get_support())
 
 
 def test_replacements_and_near_equal_lists_obey():
     X, y, families = problem(4, n=200)
     labels = np.where(families > 0, families, np.nan)
-    model = SparseAUCClassifier(k=3, families=labels).fit(X, y)
+    model = SparseAUCClassifier(k=3, limits=Limits(families=labels)).fit(X, y)
     chosen = model.get_support(indices=True)
     table = replacements(model, X, y, n_best=12)
     expected = {
@@ -141,13 +143,8 @@ def test_refusals():
     frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(12)])
     labels = ["a"] * 6 + ["b"] * 6
     for kind in (SparseAUCClassifier, SparseAUCClassifierCV):
-        with pytest.raises(ValueError, match="groups and families do not go together"):
-            kind(groups=labels, families=labels).fit(X, y)
-        with pytest.raises(ValueError, match=r"each of the 12 columns; got shape \(11,\)"):
-            kind(families=labels[1:]).fit(X, y)
-        with pytest.raises(ValueError, match=r"each of the 12 columns; got shape \(12, 1\)"):
-            kind(families=[[label] for label in labels]).fit(X, y)
+        with pytest.raises(ValueError, match="each of the 12 columns; got 11 values"):
+            kind(limits=Limits(families=labels[1:])).fit(X, y)
+        two = Limits(families=labels, always_include=["gene 7", "gene 8"])
         with pytest.raises(ValueError, match="names 2 columns of family 'b', more than max_per"):
-            kind(families=labels, always_include=["gene 7", "gene 8"]).fit(frame, y)
-        with pytest.raises(ValueError, match="max_per_family"):
-            kind(families=labels, max_per_family=0).fit(X, y)
+            kind(limits=two).fit(frame, y)

@@ -1,6 +1,7 @@
 """Classifiers: thin scikit-learn classes over the solvers."""
 
 from ._base import SparseLinearClassifier
+from ._exchange import ExchangeClassifier, RequiredColumnWarning
 from ._mean_difference import MeanDifferenceClassifier
 from ._shared_list import SharedListClassifier
 from ._sht_auc import SHTAUCClassifier
@@ -8,7 +9,9 @@ from ._sparse_auc import SparseAUCClassifier
 from ._sparse_auc_cv import SparseAUCClassifierCV
 
 __all__ = [
+    "ExchangeClassifier",
     "MeanDifferenceClassifier",
+    "RequiredColumnWarning",
     "SHTAUCClassifier",
     "SharedListClassifier",
     "SparseAUCClassifier",

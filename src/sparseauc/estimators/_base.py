@@ -41,8 +41,7 @@ from ..chunks import (
     score_chunks,
 )
 from ..moments import ColumnError, scale_weights
-from ..objective import Array, Floats, Indices, Mask
-from ..path.limits import column_indices
+from ..objective import Array, Floats, Mask
 from ._short_list import short_list_html
 
 P = ParamSpec("P")
@@ -107,7 +106,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
     @names_columns
     def decision_function(self, X: Any) -> Floats:
         """Score rows. Rows with a score above 0 are predicted positive."""
-        self._check_is_fitted()
+        check_is_fitted(self, "coef_")
         chunks = self._as_chunks(X)
         if chunks is not None:
             self._check_chunk_columns(chunks)
@@ -143,7 +142,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         super().__setstate__({name: one.default for name, one in later.items()} | state)
 
     def _get_support_mask(self) -> Mask:
-        self._check_is_fitted()
+        check_is_fitted(self, "coef_")
         mask: Mask = self.coef_[0] != 0
         return mask
 
@@ -202,15 +201,6 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         if (bad := first_not_finite(X)) is not None:
             raise NotFiniteError(*bad)
         return X, *labels
-
-    def _check_is_fitted(self) -> None:
-        """Raise NotFittedError without coefficients; an error that says why is kept."""
-        try:
-            _ = self.coef_
-        except NotFittedError:
-            raise
-        except AttributeError:
-            check_is_fitted(self, "coef_")
 
     def _forget_fit(self) -> None:
         """Remove everything that a fit has set."""
@@ -309,30 +299,13 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
                 f"{names[column]!r} when the model was fitted"
             )
 
-    def _named_columns(self, parameter: str) -> Indices:
-        """Column indices for a parameter that names columns."""
-        given = getattr(self, parameter)
-        names = getattr(self, "feature_names_in_", None)
-        given = [] if given is None else np.asarray(list(given), dtype=object).tolist()
-        columns = column_indices(given, parameter, self.n_features_in_, names)
-        return np.unique(np.array(columns, np.int64))
-
-    def _check_lists(self, fixed: npt.NDArray[Any], excluded: npt.NDArray[Any]) -> None:
-        """Refuse columns to include and exclude that leave no list of k."""
-        for column in np.intersect1d(fixed, excluded)[:1]:
-            raise ValueError(f"column {column} is in both always_include and exclude")
-        if fixed.size > self.k:
-            raise ValueError(f"always_include names {fixed.size} columns, more than k={self.k}")
-        if excluded.size == self.n_features_in_:
-            raise ValueError("exclude names every column: none is left to choose")
-
     def _columns_to_keep(self, k: int, n_features: int) -> int:
         """``k``, or all columns, with a warning, when there are fewer."""
         if k > n_features:
             warnings.warn(
                 f"k={k} is greater than n_features={n_features}. All the features will be kept.",
                 UserWarning,
-                stacklevel=_frames_of_ours(),
+                stacklevel=frames_of_ours(),
             )
         return min(k, n_features)
 
@@ -346,7 +319,7 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         return self
 
 
-def _frames_of_ours() -> int:
+def frames_of_ours() -> int:
     """Count the calls between a warning and the line outside sparseauc and scikit-learn."""
     frame, count = sys._getframe(1), 1
     ours = ("sparseauc", "sklearn")

@@ -55,7 +55,8 @@ def give_points(
     whole = bool(np.all(totals == np.rint(totals)))
     threshold = np.floor(middle) + 0.5 if whole else round(middle, 1)
     model.intercept_ = np.array([-threshold])
-    model._set_cost(model.coef_[0], restrictions)
+    if restrictions.prices is not None:
+        model.cost_ = restrictions.prices.total(np.flatnonzero(model.coef_[0]))
     model.objective_ = moments.loss(model.coef_[0])
     for proof in ("optimality_gap_", "lower_bound_", "certificate_status_"):
         vars(model).pop(proof, None)

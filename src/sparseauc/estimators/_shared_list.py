@@ -12,12 +12,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from .._moved import moved_parameters
 from ..chunks import Chunks, chunks_in_memory
+from ..limits import MOVED, Limits
 from ..moments.many_classes import ManyClasses
 from ..objective import Array, Floats, Indices, Mask
-from ..solvers.restrictions import Restrictions
 from ..solvers.shared import shared_list
 from ._base import SparseLinearClassifier, check_weights, names_columns
+from ._exchange import with_limits_of_0_2
 
 
 class SharedListClassifier(SparseLinearClassifier):
@@ -34,10 +36,9 @@ class SharedListClassifier(SparseLinearClassifier):
         Length of the list.
     alpha : float, default=5.0
         Ridge on the standardised scale. The larger, the less it counts that columns are correlated.
-    always_include : array-like of int or str, optional
-        Columns that are on the list, by number or name: a panel to be extended. They count in k.
-    exclude : array-like of int or str, optional
-        Columns that may not be.
+    limits : Limits, optional
+        With ``always_include``, a panel to be extended, whose columns count in k, and ``exclude``.
+        A list of several classes keeps to no other limits.
 
     Attributes
     ----------
@@ -70,23 +71,18 @@ class SharedListClassifier(SparseLinearClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="neither")],
-        "always_include": ["array-like", None],
-        "exclude": ["array-like", None],
+        "limits": [Limits, None],
     }
     _reads_chunks = True
 
-    def __init__(
-        self,
-        k: int = 10,
-        alpha: float = 5.0,
-        *,
-        always_include: Any = None,
-        exclude: Any = None,
-    ) -> None:
+    @moved_parameters(**MOVED)
+    def __init__(self, k: int = 10, alpha: float = 5.0, *, limits: Limits | None = None) -> None:
         self.k = k
         self.alpha = alpha
-        self.always_include = always_include
-        self.exclude = exclude
+        self.limits = limits
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(with_limits_of_0_2(state))
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     @names_columns
@@ -110,11 +106,16 @@ class SharedListClassifier(SparseLinearClassifier):
         label = np.asarray(numbers, np.int64)
         chunks = X if isinstance(X, Chunks) else chunks_in_memory(X)
         d = self.n_features_in_
-        fixed, excluded = self._named_columns("always_include"), self._named_columns("exclude")
-        self._check_lists(fixed, excluded)
-        k = self._columns_to_keep(self.k, d - excluded.size)
+        limits = Limits() if self.limits is None else self.limits
+        limits.check_only("always_include", "exclude", by="SharedListClassifier")
+        restrictions = limits.restrict(d, getattr(self, "feature_names_in_", None))
+        if restrictions.fixed.size > self.k:
+            raise ValueError(
+                f"always_include names {restrictions.fixed.size} columns, more than k={self.k}"
+            )
+        k = self._columns_to_keep(self.k, d - restrictions.excluded.size)
         classes = ManyClasses(chunks, label, self.classes_.size, weight)
-        self.order_ = shared_list(classes, k, float(self.alpha), Restrictions(fixed, excluded))
+        self.order_ = shared_list(classes, k, float(self.alpha), restrictions)
         self.support_ = np.sort(self.order_)
         values = chunks.take(np.arange(label.size), self.support_)
         coef, self.intercept_ = _fit_logistic(values, label, weight)

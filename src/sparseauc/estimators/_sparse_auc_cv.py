@@ -11,21 +11,28 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._clipping import DEFAULT_CLIP, clip_columns, clip_limits
+from .._moved import moved_parameters
 from ..chunks import Chunks
 from ..curves import fit_calibration
+from ..limits import MOVED, Limits, budgets_to_try
 from ..metrics import fold_standard_error
 from ..moments import Moments
 from ..objective import Array, Floats, Indices
 from ..path.cross_validation import CrossValidation
 from ..path.folds import SplitPlan, check_splits, make_splits
-from ..path.limits import budgets_to_try
-from ..path.path import DEFAULT_ALPHAS, WIDE_ALPHAS, check_sizes, whole_numbers
+from ..path.path import (
+    DEFAULT_ALPHAS,
+    WIDE_ALPHAS,
+    SparseAUCPath,
+    check_lengths,
+    whole_numbers,
+)
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others
 from ..path.targets import ClassTarget
 from ..solvers.restrictions import Restrictions
 from ..strata import Weighting
 from ._base import names_columns
-from ._sparse_auc import SparseAUCClassifier
+from ._exchange import ExchangeClassifier
 
 # Values of k tried by default, and the rows that lists so long must have.
 _SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100])
@@ -43,7 +50,7 @@ class _Choice(NamedTuple):
     attributes: dict[str, Any]  # fitted attributes that say so
 
 
-class SparseAUCClassifierCV(SparseAUCClassifier):
+class SparseAUCClassifierCV(ExchangeClassifier):
     """Rank positives above negatives with few columns, their number chosen by cross-validation.
 
     For every training fold the whole path over k and ridges is computed from class moments, and
@@ -79,25 +86,13 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         extreme values and wrong ones have little influence. "auto": 0.05 for columns with heavy
         tails (a range of more than three times that between these quantiles), if that raises the
         mean validation AUC by more than one standard error; it is tried on arrays with more rows
-        than columns and at most four million values, and not with ``points``. Quantiles are those
-        of all rows passed to ``fit``.
-    always_include, exclude : array-like of column names or indices, optional
-        Columns that must, or must not, be on the list.
-    groups : array-like of shape (n_features_in_,), optional
-        A label for each column; columns with the same label are chosen together. (Groups of *rows*
-        are given to ``fit``.)
-    families, max_per_family
-        As for :class:`SparseAUCClassifier`.
-    signs, costs, bundles
-        As for :class:`SparseAUCClassifier`. Signs hold for logistic coefficients too.
-    budget : float or array-like of float, optional
-        Largest total cost of the chosen columns. Cross-validation chooses among the budgets given,
-        or among up to 20 budgets below a single one. Lists have at most ``max(ks)`` columns. With a
-        single budget and ``ks``, it chooses k, and every list keeps to the budget.
-    stratum_weights : {"pairs", "equal"}, default="pairs"
-        Weight of each stratum passed to ``fit``: its number of pairs, or the same for all.
-    points : int or (int, int), optional
-        As for :class:`SparseAUCClassifier`. Cross-validation compares coefficients, not points.
+        than columns and at most four million values. Quantiles are those of all rows passed to
+        ``fit``.
+    limits : Limits, optional
+        Limits on the list, as for :class:`SparseAUCClassifier`; signs hold for logistic
+        coefficients too. Among several budgets, or among up to 20 up to a single one,
+        cross-validation chooses; lists then have at most ``max(ks)`` columns. With a single budget
+        and ``ks``, it chooses k, and every list keeps to the budget.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     n_jobs : int, optional
@@ -112,9 +107,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     k_, alpha_, coefficients_ : int, float, str
         The chosen values. With budgets, ``k_`` is the length of the list.
     budget_ : float
-        With ``budget``: the chosen one.
-    cost_ : float
-        With ``costs`` or ``budget``: total cost of the chosen columns.
+        With a budget: the chosen one.
     best_score_ : float
         Mean validation AUC of the chosen model. It is optimistic, as the best of many: use nested
         cross-validation (:func:`sparseauc.selection.nested_scores`) for an unbiased estimate.
@@ -142,7 +135,9 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     auc_error_ : float
         Bound on the error of validation AUCs, if rows were read in chunks; 0 unless the rarer class
         has very many rows.
-    coef_, intercept_, classes_, objective_, scale_, points_, units_, n_strata_, n_passes_
+    coef_, intercept_, classes_, objective_, scale_, cost_, not_included_
+        As for :class:`SparseAUCClassifier`.
+    n_strata_, stratum_weights_, n_passes_
         As for :class:`SparseAUCClassifier`.
     n_features_in_, feature_names_in_
         As for :class:`SparseAUCClassifier`.
@@ -157,30 +152,29 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
     True
     """
 
-    _needs_rows = True
     _calibrates = True
     k_: int
     alpha_: float
     coefficients_: str
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: constraints
-            for name, constraints in SparseAUCClassifier._parameter_constraints.items()
-            if name not in ("k", "alpha", "certify", "time_limit")
-        },
+        **ExchangeClassifier._parameter_constraints,
         "ks": ["array-like", None],
         "alphas": ["array-like", None],
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "1se"}), callable],
         "coefficients": [StrOptions({"auto", "auc", "logistic"})],
         "clip": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="neither"), None],
-        "budget": [Interval(Real, 0, None, closed="left"), "array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "verbose": ["verbose"],
     }
 
+    @moved_parameters(
+        **MOVED,
+        stratum_weights="fit(..., strata=..., stratum_weights=...)",
+        points="sparseauc.selection.point_score(model, X, y)",
+    )
     def __init__(
         self,
         ks: Any = None,
@@ -190,17 +184,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         rule: Literal["best", "1se"] | Rule = "best",
         coefficients: Literal["auto", "auc", "logistic"] = "auto",
         clip: Literal["auto"] | float | None = "auto",
-        always_include: Any = None,
-        exclude: Any = None,
-        groups: Any = None,
-        families: Any = None,
-        max_per_family: int = 1,
-        signs: Any = None,
-        costs: Any = None,
-        bundles: Any = None,
-        budget: Any = None,
-        stratum_weights: Weighting = "pairs",
-        points: Any = None,
+        limits: Limits | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -212,17 +196,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self.rule = rule
         self.coefficients = coefficients
         self.clip = clip
-        self.always_include = always_include
-        self.exclude = exclude
-        self.groups = groups
-        self.families = families
-        self.max_per_family = max_per_family
-        self.signs = signs
-        self.costs = costs
-        self.bundles = bundles
-        self.budget = budget
-        self.stratum_weights = stratum_weights
-        self.points = points
+        self.limits = limits
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
@@ -237,6 +211,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         sample_weight: Any = None,
         groups: Any = None,
         strata: Any = None,
+        stratum_weights: Weighting = "pairs",
     ) -> Self:
         """Choose k and the ridge, then columns and coefficients on all rows.
 
@@ -256,13 +231,15 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             folds hold rows of every stratum; where most strata are too small for that, they keep
             strata whole, as splitters that keep groups together do (``LeaveOneGroupOut`` for sites
             that are new).
+        stratum_weights : {"pairs", "equal"}, default="pairs"
+            Weight of each stratum: its number of pairs, or the same for all.
 
         Returns
         -------
         self
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
-        divided = self._check_strata(strata, X, positive, weight)
+        divided = self._check_strata(strata, stratum_weights, X, positive, weight)
         d = X.shape[1]
         given = self.alphas
         if given is None:
@@ -270,12 +247,10 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
-        ks, restrictions = self._points(X.shape[0], d)
+        ks, restrictions = self._path_points(X.shape[0], d)
         tries_logistic = self.coefficients == "logistic" or (
             self.coefficients == "auto" and d < X.shape[0] <= _SMALL // d
         )
-        if divided is not None:
-            self.n_strata_ = len(divided)
         chunked = isinstance(X, Chunks)
         # Splitters of rows that are read in chunks see labels and groups only.
         seen = positive if chunked else X
@@ -310,7 +285,12 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         logistic = self.coefficients_ == "logistic"
         self.out_of_fold_scores_ = found.out_of_fold(None if logistic else at_alpha, at)
         self.calibration_ = fit_calibration(self.out_of_fold_scores_, positive, weight)
-        self.path_ = found.path_at(at_alpha)
+
+        def search_all_rows(within: Restrictions) -> tuple[SparseAUCPath, Indices]:
+            path = found.path_at(at_alpha, within)
+            return path, path.solutions[0][at].support
+
+        self.path_, restrictions = self._search_required(restrictions, search_all_rows)
         (solutions,) = self.path_.solutions
         support = solutions[at].support
         coef = np.zeros(d)
@@ -323,7 +303,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
             self.budget_ = float(restrictions.budgets[at])
             if np.unique(restrictions.budgets).size > 1:
                 self.k_ = int(np.count_nonzero(coef))
-        self._set_cost(coef, restrictions)
+        self._set_list(coef, restrictions)
         coef = coef.astype(X.dtype, copy=False)
         self.scale_ = self.path_.scale
         if chunked:
@@ -332,9 +312,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         self._report_choice()
         moments = found.moments
         assert isinstance(moments, Moments)
-        self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in moments.means))
-        self._give_points(moments, X, positive, weight, divided, restrictions)
-        return self
+        return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in moments.means))
 
     def _report_choice(self) -> None:
         """Print the choice if verbose, and warn if it is not better than chance."""
@@ -369,7 +347,7 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
         dense = isinstance(X, np.ndarray)
         if self.clip == "auto":
             small = dense and X.shape[1] < X.shape[0] <= _SMALL // X.shape[1]
-            if not small or self.points is not None:
+            if not small:
                 return None
             return clip_limits(X, DEFAULT_CLIP, weight, heavy_only=True)
         if not dense:
@@ -377,21 +355,15 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
                 f"clip={self.clip} needs quantiles of whole columns: give X as an array or a data "
                 "frame, or clip it beforehand and set clip=None"
             )
-        if self.points is not None:
-            raise ValueError(
-                "points are added up by hand, and clip would change values first: set clip or "
-                "points to None"
-            )
         return clip_limits(X, float(self.clip), weight)
 
-    def _points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
+    def _path_points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
         """Values of k to try, and restrictions with a budget for each if there are any."""
-        if self.budget is None:
-            restrictions = self._obeyed(None)
-            return self._sizes_to_try(n, d, restrictions), restrictions
-        budgets = np.unique(np.asarray(self.budget, np.float64))
-        restrictions = self._obeyed(budgets)
+        budgets = self._given_limits.budgets
+        restrictions = self._restrict(budgets)
         ks = self._sizes_to_try(n, d, restrictions)
+        if budgets is None:
+            return ks, restrictions
         if budgets.size == 1 and self.ks is None:
             budgets = budgets_to_try(float(budgets[0]), restrictions, d)
         if budgets.size > 1:
@@ -401,27 +373,16 @@ class SparseAUCClassifierCV(SparseAUCClassifier):
 
     def _sizes_to_try(self, n: int, d: int, restrictions: Restrictions) -> Indices:
         """Numbers of columns, ascending, without those there are too few columns for."""
-        fixed, excluded = restrictions.fixed, restrictions.excluded
-        available = restrictions.most_columns(d)
-        if available == 0:
-            raise ValueError("exclude names every column: none is left to choose")
+        n_fixed, available = restrictions.fixed.size, restrictions.most_columns(d)
         if self.ks is None:
             tried = _SIZES[max(n, _ROWS[0]) >= _ROWS]
-            smallest = max(1, fixed.size)
-            ks = np.unique(np.clip(tried, smallest, max(smallest, available)))
-        else:
-            ks = whole_numbers(self.ks, "ks")
-        if ks.size and ks[-1] > available:
-            if self.budget is None:  # that money runs out first is what a budget is for
-                warnings.warn(
-                    f"k={ks[-1]} is greater than n_features={available}. No more columns than "
-                    "there are will be tried.",
-                    UserWarning,
-                    stacklevel=5,
-                )
+            smallest = max(1, n_fixed)
+            return np.unique(np.clip(tried, smallest, max(smallest, available)))
+        ks = whole_numbers(self.ks, "ks")
+        if ks.size and self._longest_list(int(ks[-1]), restrictions) < ks[-1]:
             few_enough = ks[ks <= available]
             ks = few_enough if few_enough.size else np.array([available])
-        check_sizes(ks, d, fixed, excluded)
+        check_lengths(ks, d, restrictions)
         return ks
 
     def _choose(

@@ -123,13 +123,13 @@ class CrossValidation:
         """A point among all rows where scores are 0."""
         return self._sets.centres[-1]
 
-    def path_at(self, at_alpha: int) -> SparseAUCPath:
-        """The path on all rows at one of the ridges, by its index."""
+    def path_at(self, at_alpha: int, restrictions: Restrictions) -> SparseAUCPath:
+        """The path on all rows at one of the ridges, by its index, within some restrictions."""
         alphas = self._alphas[[at_alpha]]
-        if self._path is not None:
+        if self._path is not None and restrictions is self._restrictions:
             return replace(self._path, alphas=alphas, solutions=[self._path.solutions[at_alpha]])
         return find_paths(
-            self._parallel, [self.moments], self._ks, alphas, self._restrictions,
+            self._parallel, [self.moments], self._ks, alphas, restrictions,
             one_thread=self._sets.gathered,
         )[0]  # fmt: skip
 

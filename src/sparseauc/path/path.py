@@ -1,12 +1,14 @@
 """All k in one go: the best columns of every number, for several ridges."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._moved import moved_parameters
 from .._types import Array, Indices
+from ..limits import MOVED, Limits
 from ..moments import class_moments
 from ..moments.base import NotGathered, Quadratic
 from ..moments.gram import StandardisedGram
@@ -15,7 +17,6 @@ from ..solvers.exchange_groups import exchange_groups
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import KnownH, exchange_path
 from ..strata import Weighting
-from .limits import with_limits
 
 # Ridges tried by default where there are more rows than columns, on the standardised scale, where
 # the diagonal of H is about 2: from next to none to so much that the largest differences of means
@@ -157,6 +158,7 @@ def path_of_moments(
     return PathSearch(moments, ks, restrictions, thorough=thorough).run(alphas)
 
 
+@moved_parameters(**MOVED)
 def sparse_auc_path(
     X: Any,
     y: npt.ArrayLike,
@@ -166,14 +168,7 @@ def sparse_auc_path(
     sample_weight: npt.ArrayLike | None = None,
     strata: npt.ArrayLike | None = None,
     stratum_weights: Weighting = "pairs",
-    always_include: npt.ArrayLike = (),
-    exclude: npt.ArrayLike = (),
-    families: Any = None,
-    max_per_family: int = 1,
-    signs: Any = None,
-    costs: Any = None,
-    bundles: Any = None,
-    budget: npt.ArrayLike | None = None,
+    limits: Limits | None = None,
     thorough: bool = True,
 ) -> SparseAUCPath:
     """Find the best k columns for AUC, for every k at once.
@@ -196,12 +191,8 @@ def sparse_auc_path(
         Site, batch, donor or matched set of each row: only pairs of one stratum count.
     stratum_weights : {"pairs", "equal"}, default="pairs"
         Whether strata count by their number of pairs, or all the same.
-    always_include, exclude : array-like of int
-        Columns in every support, and in none.
-    families, max_per_family, signs, costs, bundles
-        As for :class:`~sparseauc.SparseAUCClassifier`, by column number.
-    budget : float or array-like of float, optional
-        What the columns of a list may cost together. With several budgets the path runs over these,
+    limits : Limits, optional
+        Limits on the lists, with columns by index. With several budgets the path runs over these,
         and lists have at most the largest of ``ks`` columns.
     thorough : bool, default=True
         Whether to search on where single exchanges end, as
@@ -224,22 +215,21 @@ def sparse_auc_path(
     moments = class_moments(X, y, sample_weight, strata=strata, stratum_weights=stratum_weights)
     moments.check_both_classes()
     d = moments.n_features
-    fixed = whole_numbers(always_include, "always_include")
-    excluded = whole_numbers(exclude, "exclude")
+    limits = Limits() if limits is None else limits
+    budgets = limits.budgets
+    restrictions = limits.restrict(d, budgets=budgets)
+    if restrictions.groups is not None:
+        raise ValueError("sparse_auc_path chooses single columns: leave column_groups out")
     if ks is None:
-        ks = np.arange(max(1, fixed.size), min(50, d - excluded.size) + 1)
+        least, most = restrictions.fixed.size, d - restrictions.excluded.size
+        ks = np.arange(max(1, least), min(50, most) + 1)
     sizes = whole_numbers(ks, "ks")
-    check_sizes(sizes, d, fixed, excluded)
-    budgets = None
-    if budget is not None:
-        budgets = np.unique(np.asarray(budget, np.float64))
+    check_lengths(sizes, d, restrictions)
+    if budgets is not None:
         if budgets.size > 1:
             sizes = sizes[-1:]
         sizes, budgets = np.broadcast_arrays(sizes, budgets)
-    restrictions = with_limits(
-        Restrictions(fixed, excluded), d, None, families=families, max_per_family=max_per_family,
-        signs=signs, costs=costs, bundles=bundles, budgets=budgets,
-    )  # fmt: skip
+        restrictions = replace(restrictions, budgets=budgets)
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))
     if ridges.size == 0:
         raise ValueError("alphas is empty: give at least one ridge")
@@ -262,16 +252,12 @@ def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:
     return np.unique(numbers.astype(np.int64))
 
 
-def check_sizes(ks: Indices, d: int, fixed: Indices, excluded: Indices) -> None:
-    """Refuse numbers of columns that contradict the columns there are."""
-    for columns in (fixed, excluded):
-        for column in columns[(columns < 0) | (columns >= d)][:1]:
-            raise ValueError(f"column {column} does not exist: there are {d}")
-    for column in np.intersect1d(fixed, excluded)[:1]:
-        raise ValueError(f"column {column} is both always included and excluded")
+def check_lengths(ks: Indices, d: int, restrictions: Restrictions) -> None:
+    """Refuse lengths of lists that contradict the columns there are."""
+    n_fixed, available = restrictions.fixed.size, d - restrictions.excluded.size
     if ks.size == 0 or ks[0] < 1:
         raise ValueError(f"ks must be numbers of 1 or more, got {ks.tolist()}")
-    if ks[0] < fixed.size:
-        raise ValueError(f"k={ks[0]} is less than the {fixed.size} columns always included")
-    if ks[-1] > d - excluded.size:
-        raise ValueError(f"k={ks[-1]} is more than the {d - excluded.size} columns there are")
+    if ks[0] < n_fixed:
+        raise ValueError(f"k={ks[0]} is less than the {n_fixed} columns always included")
+    if ks[-1] > available:
+        raise ValueError(f"k={ks[-1]} is more than the {available} columns there are")

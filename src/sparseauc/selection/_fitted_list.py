@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .._clipping import clip_columns
-from ..estimators import SparseAUCClassifier
+from ..estimators import ExchangeClassifier
 from ..metrics import fast_auc_within
 from ..moments import class_moments
 from ..moments.gram import StandardisedGram
@@ -36,7 +36,7 @@ class FittedList(NamedTuple):
         cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False, strata: Any = None
     ) -> Self:
         """Check a classifier and rows against each other; ``groups``: it may have chosen such."""
-        if not isinstance(model, SparseAUCClassifier):
+        if not isinstance(model, ExchangeClassifier):
             raise ValueError(
                 "model must be a SparseAUCClassifier or SparseAUCClassifierCV, got "
                 f"{type(model).__name__}"
@@ -45,10 +45,10 @@ class FittedList(NamedTuple):
         support = np.flatnonzero(model.coef_[0])
         if support.size == 0:
             raise ValueError("the model chose no column: all that it could choose are constant")
-        if model.groups is not None and not groups:
+        if model.limits is not None and model.limits.column_groups is not None and not groups:
             raise ValueError(
                 "this model chose groups of columns, which no single column can stand in for: "
-                "fit one without groups"
+                "fit one without column_groups"
             )
         (X,) = model._check_table(X, reset=False)
         X = clip_columns(X, model.clip_limits_)
@@ -57,14 +57,14 @@ class FittedList(NamedTuple):
             raise ValueError("this model compares rows within strata: give those of the fit too")
         divided = None
         if strata is not None:
-            divided = Strata.from_labels(strata, positive, weighting=model.stratum_weights)
+            divided = Strata.from_labels(strata, positive, weighting=model.stratum_weights_)
         return cls(
             X,
             positive,
             StandardisedGram(class_moments(X, positive, strata=divided)),
             support,
             model._chosen_alpha,
-            model._list_restrictions(),
+            model._fitted_restrictions(),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
             divided,
         )

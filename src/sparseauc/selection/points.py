@@ -133,7 +133,7 @@ def point_score(
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted. A column that is not worth a point is left out. A model with ``points`` keeps those.
+        Fitted. A column that is not worth a point is left out. A model of whole points keeps those.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit. Each counts once.
     y : array-like of shape (n,)

@@ -12,13 +12,15 @@ from scipy.optimize import brentq, minimize_scalar
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._moved import moved_parameters
 from ..estimators import SparseAUCClassifier
+from ..limits import MOVED, Limits
 from ..moments import class_moments
 from ..objective import Array, Indices, Mask
 from ..path.folds import rows_by_number
-from ..path.path import check_sizes, path_of_moments
+from ..path.path import check_lengths, path_of_moments
 from ..solvers.restrictions import Restrictions
-from ..strata import Strata
+from ..strata import Strata, Weighting
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +119,7 @@ class StabilityResult:
         return bound
 
 
+@moved_parameters(**MOVED)
 def stability_selection(
     X: Any,
     y: npt.ArrayLike,
@@ -124,13 +127,12 @@ def stability_selection(
     *,
     alpha: float = 1.0,
     n_pairs: int = 50,
-    always_include: Any = None,
-    exclude: Any = None,
+    limits: Limits | None = None,
     sample_weight: npt.ArrayLike | None = None,
     strata: npt.ArrayLike | None = None,
+    stratum_weights: Weighting = "pairs",
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
-    **limits: Any,
 ) -> StabilityResult:
     """Count how often each column is among the best k of half of the rows.
 
@@ -151,20 +153,19 @@ def stability_selection(
         Ridge, on the standardised scale.
     n_pairs : int, default=50
         Pairs of halves.
-    always_include, exclude : array-like of column names or indices, optional
-        Columns in every support, and in none.
+    limits : Limits, optional
+        Limits on the lists, as for :class:`~sparseauc.SparseAUCClassifier`.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows. Rows of weight zero are left out before the rest is split.
     strata : array-like of shape (n,), optional
         Site, batch, donor or matched set of each row: only pairs of one stratum count. Strata are
         halved; where most have a single row of a class, as matched sets do, they stay whole.
+    stratum_weights : {"pairs", "equal"}, default="pairs"
+        Weight of each stratum: its number of pairs, or the same for all.
     random_state : int, RandomState or None
         For the splits.
     n_jobs : int, optional
         Number of pairs in parallel, in threads. The result does not depend on it.
-    **limits
-        Restrictions of :class:`~sparseauc.SparseAUCClassifier`: ``families``, ``max_per_family``,
-        ``signs``, ``costs``, ``bundles`` and ``budget``.
 
     Returns
     -------
@@ -188,14 +189,14 @@ def stability_selection(
     (0.83, 0.13)
     """
     # The checks of data and parameters, and the errors, are those of the estimator.
-    model = SparseAUCClassifier(k, alpha, always_include=always_include, exclude=exclude, **limits)
+    model = SparseAUCClassifier(k, alpha, limits=limits)
     model._validate_params()
     check_scalar(n_pairs, "n_pairs", Integral, min_val=1)
     X, positive, weight = model._check_training_data(X, y, sample_weight)
-    restrictions = model._list_restrictions()
+    restrictions = model._fitted_restrictions()
     fixed, excluded = restrictions.fixed, restrictions.excluded
     d = X.shape[1]
-    check_sizes(np.array([k]), d, fixed, excluded)
+    check_lengths(np.array([k]), d, restrictions)
     if fixed.size == k:
         raise ValueError(f"always_include names {k} columns, which leaves none of k={k} to choose")
     counted = np.ones(positive.size, np.bool_) if weight is None else weight > 0
@@ -203,7 +204,7 @@ def stability_selection(
     for label, rows in zip(model.classes_.tolist(), cells, strict=True):
         if rows.size < 2:
             raise ValueError(f"class {label!r} has a single row: each half needs one of its own")
-    divided = model._check_strata(strata, X, positive, weight)
+    divided = model._check_strata(strata, stratum_weights, X, positive, weight)
     units = np.arange(positive.size)
     if divided is not None:
         large = np.min(divided.totals(positive, counted.astype(np.float64)), axis=0) > 1
@@ -246,13 +247,6 @@ def stability_selection(
         path=counts / (2 * n_pairs),
         feature_names=getattr(model, "feature_names_in_", None),
     )
-
-
-def limits_of(model: Any) -> dict[str, Any]:
-    """The limits that :func:`stability_selection` takes, of a fitted ``SparseAUCClassifier``."""
-    names = ("families", "max_per_family", "signs", "costs", "bundles")
-    budget = getattr(model, "budget_", model.budget)
-    return {name: getattr(model, name) for name in names} | {"budget": budget}
 
 
 def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._clipping import clip_columns
+from ..limits import Limits
 from ..metrics import fast_auc
 from ..objective import Array, Mask
-from ..path.limits import column_labels
 from .confidence import auc_within
 from .stability import StabilityResult
 
@@ -56,9 +56,9 @@ def column_table(
         - ``standardised``: per standard deviation of the column;
         - ``auc``: of the column alone, in its better direction, so at least 0.5;
         - ``direction``: "+" if positives have larger values, "-" if smaller, "" if neither;
-        - ``price``: of a model with ``costs`` or a ``budget``; of columns that are paid for
+        - ``price``: of a model with costs or a budget; of columns that are paid for
           together, that of the first;
-        - ``sign`` and ``family``: of a model with ``signs`` or ``families``, "" for none;
+        - ``sign`` and ``family``: of a model with limits on signs or families, "" for none;
         - ``points`` and ``unit``: of a model of :func:`~sparseauc.selection.point_score`;
         - ``frequency``: if ``stability`` is given, share of the halves that chose it.
 
@@ -116,15 +116,16 @@ def column_table(
     if stability is not None:
         table["frequency"] = stability.frequency[chosen]
     order = np.argsort(-np.abs(standardised), kind="stable")
-    if getattr(model, "signs", None) is not None:
-        given = model._list_restrictions().signs_of(chosen)
-        table["sign"] = np.select([given > 0, given < 0], ["+", "-"], "")
-    if getattr(model, "families", None) is not None:
-        named = getattr(model, "feature_names_in_", None)
-        labels = column_labels(model.families, "families", coef.size, named)
-        table["family"] = [labels[j] or "" for j in chosen.tolist()]
+    limits = getattr(model, "limits", None) or Limits()
+    known = getattr(model, "feature_names_in_", None)
+    if limits.signs is not None:
+        signs = limits.labels("signs", coef.size, known)
+        table["sign"] = [{1: "+", -1: "-"}.get(signs[j], "") for j in chosen.tolist()]
+    if limits.families is not None:
+        labels = limits.labels("families", coef.size, known)
+        table["family"] = ["" if labels[j] is None else labels[j] for j in chosen.tolist()]
     if hasattr(model, "cost_"):
-        prices = model._list_restrictions().prices
+        prices = model._fitted_restrictions().prices
         table["price"] = 0.0
         for place, column in enumerate(chosen[order].tolist()):
             (table.loc[order[place], "price"],) = prices.extra(chosen[order[:place]], [column])

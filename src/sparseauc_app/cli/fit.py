@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -45,30 +45,17 @@ class Fitting:
         list[str] | None,
         fitting(metavar="NAME", help="Column that must be on the list. Can be repeated."),
     ] = None
-    signs: Annotated[
-        list[str] | None,
-        fitting(metavar="NAME=+,…|FILE.csv", help="Signs that coefficients must have: +, - or 0 "
-            "for any; or a CSV file with columns name and sign. Can be repeated."),
-    ] = None  # fmt: skip
-    costs: Annotated[
-        list[str] | None,
-        fitting(metavar="FILE.csv|NAME=X,…", help="Costs of the columns: a CSV file with columns "
-            "name and cost. Columns with the same text in an optional column bundle are paid for "
-            "once."),
-    ] = None  # fmt: skip
     budget: Annotated[
         float | None,
-        fitting(min=0.0, metavar="X", help="Largest total cost of the list; without --costs each "
+        fitting(min=0.0, metavar="X", help="Largest total cost of the list; without costs each "
             "column costs 1. Cross-validation tries smaller budgets too."),
     ] = None  # fmt: skip
-    families: Annotated[
-        list[str] | None,
-        fitting(metavar="FILE.csv|NAME=F,…", help="Families of columns, such as the gene of a "
-            "probe: a CSV file with columns name and family. A list has few columns of a family."),
+    limits: Annotated[
+        list[Path] | None,
+        fitting(metavar="FILE", help="Limits on the list: a CSV file with a column name and any of "
+            "sign, cost, bundle, family, column_group and include; or a TOML file. Can be "
+            "repeated."),
     ] = None  # fmt: skip
-    max_per_family: Annotated[
-        int, fitting(min=1, metavar="N", help="Largest number of columns of a family on the list.")
-    ] = 1
     clip: Annotated[
         str,
         fitting(metavar="auto|none|X", help="Share of values clipped at each end of a column, such "
@@ -94,22 +81,21 @@ class Fitting:
         fitting(metavar="N", help="Number of parallel jobs. The result does not depend on it."),
     ] = None
 
-    def settings(self) -> FitSettings:
+    def settings(self, exclude: Sequence[str] | None = None) -> FitSettings:
         """Return the settings, with the files that they name read."""
         from ..fitting import FitSettings
-        from ..limits import read_costs, read_families, read_signs
+        from ..limits import read_limits
 
-        costs, bundles = read_costs(self.costs or ())
-        settings = options.given(self) | {
-            "signs": read_signs(self.signs or ()),
-            "costs": costs,
-            "bundles": bundles,
-            "families": read_families(self.families or ()),
-            "clip": _read_clip(self.clip),
-        }
-        if settings.pop("quick"):
-            settings |= {"folds": 0, "stability_pairs": 0}
-        return FitSettings(**settings)
+        given = options.given(self)
+        singles = {name: given.pop(name, None) for name in ("always_include", "budget")}
+        files = given.pop("limits", ())
+        limits = read_limits(files, **singles, exclude=exclude)
+        # Columns excluded by the option are not read at all.
+        kept = [name for name in limits.exclude if name not in (exclude or ())]
+        limits = replace(limits, exclude=kept)
+        if given.pop("quick"):
+            given |= {"folds": 0, "stability_pairs": 0}
+        return FitSettings(**(given | {"limits": limits, "clip": _read_clip(self.clip)}))
 
 
 def _read_clip(given: str) -> Any:
@@ -168,7 +154,7 @@ def fit_command(
         from ..reading.training import cut_numbers
         from ._reading import made_by, read_table
 
-        settings = how.settings()
+        settings = how.settings(training.exclude)
         ready = read_table(table, training, text_file)
         summary = fit_table(cut_numbers(ready) if cut else ready, settings, advance)
         card = summary.card()

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from sparseauc._clipping import DEFAULT_CLIP
-from sparseauc.estimators import SparseAUCClassifier
+from sparseauc.estimators import ExchangeClassifier
+from sparseauc.limits import Limits
 
 from ..formatting import count
 from ..reading import Table
@@ -53,7 +54,7 @@ def _describe_data(summary: FitSummary) -> str:
 
 
 def _describe_score(summary: FitSummary) -> str:
-    if not isinstance(summary.classifier, SparseAUCClassifier):
+    if not isinstance(summary.classifier, ExchangeClassifier):
         return f"The score is a weighted sum of columns, fitted by {summary.classifier}."
     text = (
         "The score is a weighted sum of a few columns. Columns and weights were chosen together to "
@@ -89,14 +90,9 @@ def _describe_score(summary: FitSummary) -> str:
             f"validation: {strata} strata, each weighted by its number of pairs. Differences "
             "between strata have no effect."
         )
-    if included := summary.settings.get("always_include"):
-        text += f" Included by request: {', '.join(map(str, included))}."
-    if getattr(classifier, "families", None) is not None:
-        most = classifier.max_per_family
-        text += f" No list has more than {most} column{'' if most == 1 else 's'} of a family."
-    if getattr(classifier, "signs", None) is not None:
-        text += " The signs of some coefficients were given."
-    if (budget := getattr(classifier, "budget_", getattr(classifier, "budget", None))) is not None:
+    on_list: Limits = getattr(classifier, "limits", None) or Limits()
+    text += "".join(f" {one}" for one in on_list.describe(summary.table.columns))
+    if (budget := getattr(classifier, "budget_", on_list.budget)) is not None:
         text += f" A list could cost at most {budget:g}; this one costs {classifier.cost_:g}."
     return text
 

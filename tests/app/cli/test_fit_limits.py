@@ -1,4 +1,4 @@
-"""``fit`` with --signs, --costs, --budget and --families."""
+"""``fit`` with --limits, --budget, --always-include and --exclude."""
 
 import json
 
@@ -43,7 +43,7 @@ def run(table, *arguments):
 def test_a_budget(table, tmp_path):
     out, report, prices = (tmp_path / n for n in ("m.skops", "r.html", "prices.csv"))
     result = run(
-        table, "--costs", prices, "--budget", 14, "--alpha", 1, "-o", out, "--report", report
+        table, "--limits", prices, "--budget", 14, "--alpha", 1, "-o", out, "--report", report
     )
     assert result.exit_code == 0, result.output
     model, summary = load_model(out).estimator, load_model(out).card.summary
@@ -62,74 +62,101 @@ def test_a_budget(table, tmp_path):
     assert f"cost {model.cost_:g} of 14" in shown.stdout
 
 
-def test_signs_in_words_and_in_a_file(table, tmp_path):
-    file = tmp_path / "signs.csv"
-    file.write_text("name,sign\ncrp,+\nage,-\nwbc,0\n")
+def limited(table, content, *arguments, name="limits.toml"):
+    path = table.parent / name
+    path.write_text(content)
+    return run(table, "--limits", path, *arguments)
+
+
+QUICK = ("-k", 3, "--alpha", 1, "--quick", "--json")
+
+
+def test_signs(table):
+    files = {"a.csv": "name,sign\ncrp,+\nage,-\nwbc,0\n",
+             "a.toml": '[signs]\ncrp = "+"\nage = "-"\nwbc = 0\n'}  # fmt: skip
     found = []
-    for given in (("crp=+,age=-", "wbc=0"), (file,)):
-        options = [part for one in given for part in ("--signs", one)]
-        result = run(table, *options, "-k", 3, "--alpha", 1, "--quick", "--json")
+    for name, content in files.items():
+        result = limited(table, content, *QUICK, name=name)
         assert result.exit_code == 0, result.output
         found.append(json.loads(result.stdout))
     assert found[0]["chosen"] == found[1]["chosen"]
-    assert found[0]["settings"]["signs"] == {"crp": 1, "age": -1, "wbc": 0}
+    assert found[0]["settings"]["limits"] == {"signs": {"crp": 1, "age": -1, "wbc": 0}}
+    assert found[0]["limits"] == {"signs": {"age": -1, "crp": 1, "wbc": 0}}
     coefficients = {line["column"]: line["coefficient"] for line in found[0]["chosen"]}
     assert "age" not in coefficients  # its sign would be the other one
     assert coefficients.get("crp", 0) >= 0
-    free = json.loads(run(table, "-k", 3, "--alpha", 1, "--quick", "--json").stdout)
+    free = json.loads(run(table, *QUICK).stdout)
     assert "age" in {line["column"] for line in free["chosen"]}
     assert free["cost"] is None
+    assert free["limits"] == {}
     assert "price" not in free["chosen"][0]
 
 
-def test_families_in_words_and_in_a_file(table, tmp_path):
-    file, report = tmp_path / "families.csv", tmp_path / "r.html"
-    file.write_text("name,family\nage,person\nsex,person\ncrp,blood\nhb,blood\nwbc,blood\nx,y\n")
-    words = "age=person,sex=person,crp=blood,hb=blood,wbc=blood"
-    found = []
-    for given in (words, file):
-        result = run(table, "--families", given, "-k", 3, "--alpha", 1, "--quick", "--json",
-                     "--report", report, "--force")  # fmt: skip
-        assert result.exit_code == 0, result.output
-        found.append(json.loads(result.stdout))
-    assert found[0]["chosen"] == found[1]["chosen"]
-    families = [line["family"] for line in found[0]["chosen"]]
+def test_families(table, tmp_path):
+    report = tmp_path / "r.html"
+    content = "name,family\nage,person\nsex,person\ncrp,blood\nhb,blood\nwbc,blood\nx,y\n"
+    result = limited(table, content, *QUICK, "--report", report, name="f.csv")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    families = [line["family"] for line in found["chosen"]]
     assert sorted(families) == ["", "blood", "person"]
     assert "No list has more than 1 column of a family" in report.read_text()
-    two = run(table, "--families", words, "--max-per-family", 2, "-k", 3, "--alpha", 1, "--quick")
+    (tmp_path / "most.toml").write_text("max_per_family = 2\n[families]\nhb = 'b'\nwbc = 'b'\n")
+    two = run(table, "--limits", tmp_path / "most.toml", "-k", 3, "--alpha", 1, "--quick")
     assert two.exit_code == 0
     assert "family" in two.stdout
-    free = json.loads(run(table, "-k", 3, "--alpha", 1, "--quick", "--json").stdout)
+    free = json.loads(run(table, *QUICK).stdout)
     assert "family" not in free["chosen"][0]
 
 
+def test_a_required_column_that_is_left_out(table):
+    content = 'always_include = ["age"]\nbudget = 3\n[signs]\nage = "-"\n'
+    result = limited(table, content, "-k", 3, "--alpha", 1, "--json", "--quick")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert len(found["chosen"]) == 3
+    assert found["cost"] == 3
+    assert found["limits"]["not_included"] == ["age"]
+    assert any("'age' cannot be on the list" in one for one in found["warnings"])
+
+
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("content", "arguments", "says"),
     [
-        (["--families", "agee=person"], "--families: there is no column 'agee'; did you mean"),
-        (["--families", "age=p,crp=p", "--always-include", "age", "--always-include", "crp"],
-         "always_include names 2 columns of family 'p', more than max_per_family=1"),
-        (["--signs", "agee=+"], "--signs: there is no column 'agee'; did you mean 'age'?"),
-        (["--signs", "age=up"], "--signs: 'age' has 'up'; a sign is +, - or 0"),
-        (["--signs", "age=+,age=-"], "--signs: 'age' is there twice"),
-        (["--signs", "age"], "'age' is neither NAME=VALUE nor a file that ends in .csv"),
-        (["--costs", "none.csv"], "--costs: cannot read none.csv: No such file"),
-        (["--costs", "age=1,crp=2"], "--costs: there is no price for column 'hb'"),
-        (["--costs", "age=dear"], "the price of 'age' is 'dear', not a number"),
-        (["--costs", "age=-1,crp=2,hb=1,wbc=1,bnp=1,sex=1"], "price of column 'age' is -1.0"),
-        (["--costs", "age=nan,crp=2,hb=1,wbc=1,bnp=1,sex=1"], "price of column 'age' is nan"),
-        (["--budget", "0.5"], "budget is 0.5, but the cheapest, column 'age', costs 1"),
-        (["--budget", "1", "--always-include", "age", "--always-include", "bnp"],
+        ("[families]\nagee = 'p'", [], "families: there is no column 'agee'; did you mean"),
+        ("[families]\nage = 'p'\ncrp = 'p'", ["--always-include", "age", "--always-include",
+         "crp"], "always_include names 2 columns of family 'p', more than max_per_family=1"),
+        ("max_per_family = 2", [], "max_per_family=2 has no effect without families"),
+        ("[signs]\nagee = '+'", [], "signs: there is no column 'agee'; did you mean 'age'?"),
+        ("[signs]\nage = 'up'", [], "signs: column 'age' has 'up'; a sign is"),
+        ("[costs]\nage = 1\ncrp = 2", [], "costs: there is no cost for 'hb', 'wbc', 'bnp', 'sex'"),
+        ("[costs]\nage = -1", [], "the cost of column 'age' is -1"),
+        ("[costs]\nage = nan", [], "the cost of column 'age' is nan"),
+        ("budget = 0.5", [], "budget is 0.5, but the cheapest, column 'age', costs 1"),
+        ("budget = 5", ["--budget", "3"], "budget is given twice"),
+        ("", ["--budget", "1", "--always-include", "age", "--always-include", "bnp"],
          "(column 'age', column 'bnp') costs 2"),
+        ("", ["--always-include", "age", "--exclude", "age"],
+         "column 'age' is in both always_include and exclude"),
+        ("", ["--limits", "none.csv"], "--limits: cannot read none.csv: No such file"),
+        ("", ["--limits", "none.txt"], "none.txt is neither a .toml nor a .csv file"),
     ],
 )  # fmt: skip
-def test_refusals(table, arguments, says):
-    result = run(table, *arguments, "--quick")
+def test_refusals(table, content, arguments, says):
+    result = limited(table, content, *arguments, "--quick")
     assert result.exit_code == 3
     assert says in " ".join(result.output.split())
 
 
 def test_a_price_list_without_its_heading(table, tmp_path):
     (tmp_path / "bare.csv").write_text("age,5\ncrp,6\n")
-    result = run(table, "--costs", tmp_path / "bare.csv", "--quick")
-    assert "needs the columns name and cost" in " ".join(result.output.split())
+    result = run(table, "--limits", tmp_path / "bare.csv", "--quick")
+    assert "needs a column name and one or more of" in " ".join(result.output.split())
+
+
+def test_the_command_has_few_options():
+    import typer
+
+    command = typer.main.get_command(app).commands["fit"]
+    options = [one for one in command.params if one.param_type_name == "option"]
+    assert len(options) <= 33

@@ -1,0 +1,154 @@
+"""Base of the classifiers that choose columns by exchanges, from class moments."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .._text import listed
+from ..chunks import Chunks, mapped_chunks
+from ..limits import Limits
+from ..objective import Indices, Mask
+from ..solvers.restrictions import Restrictions
+from ..strata import Strata, Weighting
+from ._base import SparseLinearClassifier, frames_of_ours
+
+Found = TypeVar("Found")
+
+_NONE: Indices = np.empty(0, np.int64)
+
+
+class RequiredColumnWarning(UserWarning):
+    """A column that must be on the list can have no coefficient, and is left out."""
+
+
+class ExchangeClassifier(SparseLinearClassifier):
+    """Base of :class:`SparseAUCClassifier` and :class:`SparseAUCClassifierCV`.
+
+    A subclass has the parameter ``limits``, and ``alpha`` or a fitted ``alpha_``.
+    """
+
+    limits: Limits | None
+    stratum_weights_: Weighting
+    not_included_: Indices
+    cost_: float
+
+    _reads_chunks = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "limits": [Limits, None],
+        "device": [str, None],
+    }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(with_limits_of_0_2(state))
+
+    @property
+    def _chosen_alpha(self) -> float:
+        return float(getattr(self, "alpha_", getattr(self, "alpha", 0.0)))
+
+    @property
+    def _given_limits(self) -> Limits:
+        return Limits() if self.limits is None else self.limits
+
+    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
+        chunks = super()._as_chunks(X, y, sample_weight)
+        return mapped_chunks(X) if chunks is None else chunks
+
+    def _check_strata(
+        self, strata: Any, weighting: Weighting, X: Any, positive: Mask, weight: Any
+    ) -> Strata | None:
+        """Number the strata of the rows, and set what is known of them."""
+        if weighting not in ("pairs", "equal"):
+            raise ValueError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
+        if strata is None:
+            if weighting != "pairs":
+                raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
+            return None
+        if isinstance(X, Chunks):
+            strata = X.labels(strata, "strata")
+        found = Strata.from_labels(strata, positive, weight, weighting)
+        self.n_strata_, self.stratum_weights_ = len(found), weighting
+        return found
+
+    def _restrict(self, budgets: Any = None, missing: Indices = _NONE) -> Restrictions:
+        """Bring the limits to the columns, with a budget for each list of a path."""
+        names = getattr(self, "feature_names_in_", None)
+        return self._given_limits.restrict(
+            self.n_features_in_, names, budgets=budgets, missing=missing
+        )
+
+    def _fitted_restrictions(self) -> Restrictions:
+        """Return the limits of the fitted list, as solvers take them."""
+        budget = getattr(self, "budget_", self._given_limits.budget)
+        found = self._restrict(None if budget is None else np.atleast_1d(budget))
+        lost = getattr(self, "not_included_", _NONE)
+        return replace(found, fixed=np.setdiff1d(found.fixed, lost))
+
+    def _longest_list(self, k: int, restrictions: Restrictions) -> int:
+        """Return k, or the most columns that a list can have, with a warning, if that is less."""
+        d = self.n_features_in_
+        most = restrictions.most_columns(d)
+        # That the budget ends a list before k does is its purpose.
+        if k > most and restrictions.budgets is None:
+            few = f"n_features={d}" if most == d else f"the {most} that the limits allow"
+            warnings.warn(
+                f"k={k} is greater than {few}. Lists have {most} columns at most.",
+                UserWarning,
+                stacklevel=frames_of_ours(),
+            )
+        return min(k, most)
+
+    def _search_required(
+        self, restrictions: Restrictions, search: Callable[[Restrictions], tuple[Found, Indices]]
+    ) -> tuple[Found, Restrictions]:
+        """Search, again without the required columns that have no coefficient in what is found.
+
+        ``search`` returns what it finds and the columns of the list. Required columns without a
+        coefficient, constant ones or those whose sign sets it to 0, then leave their places and
+        costs to others.
+        """
+        while True:
+            found, support = search(restrictions)
+            lost = np.setdiff1d(restrictions.fixed, support)
+            if lost.size == 0:
+                return found, restrictions
+            restrictions = replace(restrictions, fixed=np.setdiff1d(restrictions.fixed, lost))
+
+    def _set_list(self, coef: npt.NDArray[Any], restrictions: Restrictions) -> None:
+        """Set what the list costs, and which required columns are not on it."""
+        chosen = np.flatnonzero(coef)
+        if restrictions.prices is not None:
+            self.cost_ = restrictions.prices.total(chosen)
+        known = getattr(self, "not_included_", _NONE)
+        self.not_included_ = np.setdiff1d(self._restrict().fixed, chosen)
+        if np.isin(self.not_included_, known).all():
+            return
+        names = getattr(self, "feature_names_in_", np.arange(coef.size))
+        shown = listed([repr(name) for name in names[self.not_included_].tolist()])
+        warnings.warn(
+            f"always_include: {shown} cannot be on the list, as no coefficient but 0 is possible "
+            "(a constant column, one that others make redundant, or a sign that the data "
+            "contradict); other columns take the place",
+            RequiredColumnWarning,
+            stacklevel=frames_of_ours(),
+        )
+
+
+def with_limits_of_0_2(state: dict[str, Any]) -> dict[str, Any]:
+    """State of a model, of version 0.2 or later, with the parameters of this version."""
+    if "limits" in state:
+        return state
+    old = {"groups": "column_groups"} | {one.name: one.name for one in fields(Limits)}
+    given = {new: state[name] for name, new in old.items() if state.get(name) is not None}
+    if given.get("families") is None:  # without them its default was given
+        given = {name: value for name, value in given.items() if not name.startswith("max_per")}
+    gone = {*old, "points", "certify", "time_limit", "stratum_weights"}
+    kept = {name: value for name, value in state.items() if name not in gone}
+    kept["limits"] = Limits(**given) if given else None
+    if "n_strata_" in state:
+        kept["stratum_weights_"] = state.get("stratum_weights", "pairs")
+    return kept

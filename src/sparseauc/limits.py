@@ -1,0 +1,607 @@
+"""Limits on the list: signs, costs, families, groups, columns that must or must not be chosen."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ._text import did_you_mean, either, listed
+from ._types import Array, Indices
+from .solvers.restrictions import Prices, Restrictions
+from .strata import is_missing
+
+__all__ = ["Limits"]
+
+# Number of budgets that cross-validation tries, up to the one given.
+_N_BUDGETS = 20
+_SIGNS = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1, "−": -1, "−1": -1, "0": 0}
+# Fields with a value for each column, and the heading of each in a CSV file.
+_HEADINGS = {
+    "signs": "sign",
+    "costs": "cost",
+    "families": "family",
+    "bundles": "bundle",
+    "column_groups": "column_group",
+}
+_LISTS = ("always_include", "exclude")
+_NONE: Indices = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, repr=False)
+class Limits:
+    """Limits on the columns of a list, besides their number.
+
+    Columns are given by name or by index; names are looked up when X is seen.
+
+    Parameters
+    ----------
+    signs : dict or array-like of shape (n_features,), optional
+        1 or "+" for columns whose coefficient must not be negative, −1 or "-" for those whose
+        coefficient must not be positive, 0 for any sign. A dict may leave columns out. A column
+        whose sign sets its coefficient to 0 is not on the list, which may then be shorter than k.
+        Cannot be combined with ``column_groups``.
+    costs : dict or array-like of shape (n_features,), optional
+        Cost of each column, 0 or more; 1 by default. A dict must name all columns.
+    budget : float or array-like of float, optional
+        Largest total cost of the list. Cross-validation chooses among several.
+    families : dict or array-like of shape (n_features,), optional
+        A label for each column, such as the gene of a probe; None or NaN for columns without a
+        family. A dict may leave columns out. Cannot be combined with ``column_groups``.
+    max_per_family : int, default=1
+        Largest number of columns of a family.
+    bundles : dict or array-like of shape (n_features,), optional
+        A label for each column; None or NaN for columns without one. Columns with the same label,
+        such as the values of one blood test, are paid for once, whichever of them are chosen.
+        Needs ``costs`` or ``budget``.
+    column_groups : dict or array-like of shape (n_features,), optional
+        A label for each column; None or NaN for columns without a group. Columns with the same
+        label, such as the levels of one category, are chosen together or not at all, and paid for
+        once. k still counts columns.
+    always_include : array-like of column names or indices, optional
+        Columns that must be on the list. One that cannot have a coefficient, because it is constant
+        or its sign sets it to 0, is left out with a warning.
+    exclude : array-like of column names or indices, optional
+        Columns that must not be on the list.
+
+    See Also
+    --------
+    SparseAUCClassifier : Takes limits, as do the other classifiers and functions that choose lists.
+
+    Examples
+    --------
+    >>> from sparseauc import Limits, SparseAUCClassifier
+    >>> from sparseauc.datasets import make_outbreak
+    >>> X, y = make_outbreak(n=500, d=20, k=5, mu=1.0, random_state=0)
+    >>> limits = Limits(signs={3: "+"}, always_include=[3], costs=range(20), budget=30)
+    >>> model = SparseAUCClassifier(k=5, limits=limits).fit(X, y)
+    >>> bool(model.coef_[0, 3] > 0), model.cost_ <= 30
+    (True, True)
+    """
+
+    signs: Any = None
+    costs: Any = None
+    budget: Any = None
+    families: Any = None
+    max_per_family: int | None = None
+    bundles: Any = None
+    column_groups: Any = None
+    always_include: Any = ()
+    exclude: Any = ()
+
+    def __post_init__(self) -> None:
+        for name in _HEADINGS:
+            object.__setattr__(self, name, _plain_values(getattr(self, name), name))
+        for name in _LISTS:
+            object.__setattr__(self, name, _plain_list(getattr(self, name), name))
+        object.__setattr__(self, "signs", _read_signs(self.signs))
+        object.__setattr__(self, "budget", _read_budget(self.budget))
+        _check_costs(self.costs)
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+        """Refuse limits that cannot hold together, whatever the columns are."""
+        most = self.max_per_family
+        if most is not None:
+            if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
+                raise ValueError(f"max_per_family must be a whole number of 1 or more, got {most}")
+            if self.families is None:
+                raise ValueError(
+                    f"max_per_family={most} has no effect without families: say with families "
+                    "which columns belong together"
+                )
+        if self.column_groups is not None:
+            if self.families is not None:
+                raise ValueError(
+                    "column_groups cannot be combined with families: columns of a group are chosen "
+                    "together, columns of a family compete"
+                )
+            if self.signs is not None:
+                raise ValueError(
+                    "column_groups cannot be combined with signs: columns of a group are chosen "
+                    "together, and a sign may set the coefficient of one to 0"
+                )
+            if self.bundles is not None:
+                raise ValueError(
+                    "column_groups cannot be combined with bundles: columns of a group are already "
+                    "paid for once"
+                )
+        if self.bundles is not None and self.costs is None and self.budget is None:
+            raise ValueError("bundles have no effect without costs or a budget: give one of them")
+        both = [name for name in self.always_include if name in set(self.exclude)]
+        if both:
+            raise ValueError(
+                f"column {both[0]!r} is in both always_include and exclude: remove it from one"
+            )
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read limits from a TOML file, whose keys are the parameters.
+
+        Parameters
+        ----------
+        path : path or str
+            For example::
+
+                budget = 100
+                always_include = ["age"]
+
+                [costs]
+                age = 0
+                crp = 12.5
+
+                [signs]
+                crp = "+"
+        """
+        return cls.from_files([path])
+
+    @classmethod
+    def from_csv(cls, path: str | Path) -> Self:
+        """Read limits by column from a CSV file.
+
+        Parameters
+        ----------
+        path : path or str
+            With a column ``name`` and one or more of ``sign`` (+, - or 0), ``cost``, ``family``,
+            ``bundle``, ``column_group`` and ``include`` (always, never or nothing). Other columns
+            are ignored, and so are empty cells.
+        """
+        return cls.from_files([path])
+
+    @classmethod
+    def from_files(cls, paths: Iterable[str | Path], **given: Any) -> Self:
+        """Read limits from TOML and CSV files, and add those given.
+
+        Parameters
+        ----------
+        paths : iterable of path or str
+            Files as :meth:`from_toml` and :meth:`from_csv` read them. What is in one must not be in
+            another.
+        **given
+            Parameters of :class:`Limits`.
+        """
+        parts: list[tuple[str, Mapping[str, Any]]] = []
+        for path in map(Path, paths):
+            readers = {".toml": _read_toml, ".csv": _read_csv}
+            if path.suffix.lower() not in readers:
+                raise ValueError(f"{path} is neither a .toml nor a .csv file")
+            parts.append((str(path), readers[path.suffix.lower()](path)))
+        content = {name: value for name, value in given.items() if value is not None}
+        for source, part in parts:
+            content = _combine(content, part, source)
+        try:
+            return cls(**content)
+        except ValueError as error:
+            where = ", ".join(source for source, _ in parts)
+            raise ValueError(f"{where}: {error}" if where else str(error)) from None
+
+    def given(self) -> dict[str, Any]:
+        """Return the limits that are set, by name."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in values.items() if value is not None and value != ()}
+
+    def __repr__(self) -> str:
+        return f"Limits({', '.join(f'{name}={value!r}' for name, value in self.given().items())})"
+
+    def as_dict(self, names: Any = None) -> dict[str, Any]:
+        """Return what JSON can hold: the limits that are set, by column name.
+
+        Parameters
+        ----------
+        names : array-like, optional
+            Names of all columns, which take the place of indices.
+        """
+
+        def named(column: Any) -> str:
+            by_index = isinstance(column, int) and names is not None
+            return str(names[column] if by_index else column)
+
+        found: dict[str, Any] = {}
+        for name, value in self.given().items():
+            if name in _LISTS:
+                value = [named(column) for column in value]
+            elif name in _HEADINGS:
+                pairs = value.items() if isinstance(value, dict) else enumerate(value)
+                value = {named(column): one for column, one in pairs if not is_missing(one)}
+            found[name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    def describe(self, names: Any = None) -> list[str]:
+        """Return the limits in sentences, for reports; ``names`` are those of all columns."""
+        said = []
+        if self.always_include:
+            said.append(f"Included by request: {', '.join(self.as_dict(names)['always_include'])}.")
+        if self.families is not None:
+            most = self.max_per_family or 1
+            said.append(
+                f"No list has more than {most} column{'' if most == 1 else 's'} of a family."
+            )
+        if self.signs is not None:
+            said.append("The signs of some coefficients were given.")
+        if self.column_groups is not None:
+            said.append("Columns of a group were chosen together or not at all.")
+        return said
+
+    def check_only(self, *names: str, by: str) -> None:
+        """Refuse limits other than some, which are all that ``by`` can keep to."""
+        for name in self.given():
+            if name not in names:
+                raise ValueError(f"{by} keeps to {either(names)} only: leave {name} out of limits")
+
+    @property
+    def budgets(self) -> Array | None:
+        """The budgets given, ascending, or None."""
+        return None if self.budget is None else np.unique(np.asarray(self.budget, np.float64))
+
+    def labels(self, field: str, n_features: int, names: Any = None) -> list[Any]:
+        """Return the value of each column in a field such as ``families``; None for none."""
+        return _Columns(n_features, names).labels(getattr(self, field), field)
+
+    def restrict(
+        self,
+        n_features: int,
+        names: Any = None,
+        *,
+        budgets: Any = None,
+        missing: Indices = _NONE,
+    ) -> Restrictions:
+        """Bring the limits to the columns of a table, as solvers take them.
+
+        ``names`` are those of its columns, if it has any; ``budgets`` that of each list on a path;
+        ``missing`` columns cannot be chosen.
+        """
+        columns = _Columns(n_features, names)
+        fixed = columns.indices(self.always_include, "always_include")
+        excluded = columns.indices(self.exclude, "exclude")
+        for column in np.intersect1d(fixed, excluded)[:1].tolist():
+            raise ValueError(f"{columns.label(column)} is in both always_include and exclude")
+        for column in np.intersect1d(fixed, missing)[:1].tolist():
+            raise ValueError(
+                f"always_include names {columns.label(column)}, whose column of H the moments do "
+                "not carry"
+            )
+        if excluded.size == n_features:
+            raise ValueError("exclude names every column: none is left to choose")
+        found = Restrictions(fixed, np.union1d(excluded, missing))
+        if self.column_groups is not None:
+            if missing.size:
+                raise ValueError("column_groups need moments that carry all columns of H")
+            found = replace(found, groups=columns.numbers(self.column_groups, "column_groups"))
+        if self.families is not None:
+            found = self._with_families(found, columns)
+        if self.signs is not None:
+            signs = np.zeros(n_features, np.int64)
+            for column, sign in columns.values(self.signs, "signs"):
+                signs[column] = sign
+            found = replace(found, signs=signs)
+        if self.costs is not None or self.budget is not None:
+            paid = found.groups
+            if self.bundles is not None:
+                paid = columns.numbers(self.bundles, "bundles")
+            found = replace(found, prices=_read_prices(self.costs, columns, paid))
+        if budgets is not None:
+            found = replace(found, budgets=np.asarray(budgets, np.float64))
+            _check_budgets(found, columns)
+        return found
+
+    def _with_families(self, found: Restrictions, columns: _Columns) -> Restrictions:
+        most = int(self.max_per_family or 1)
+        labels = columns.labels(self.families, "families")
+        fixed = Counter(labels[column] for column in found.fixed.tolist())
+        for label in [one for one in fixed if one is not None and fixed[one] > most]:
+            raise ValueError(
+                f"always_include names {fixed[label]} columns of family {label!r}, more than "
+                f"max_per_family={most}"
+            )
+        number: dict[Any, int] = {None: 0}
+        families = np.array([number.setdefault(one, len(number)) for one in labels], np.int64)
+        return replace(found, families=families, max_per_family=most)
+
+
+# What to write instead of the parameters of version 0.2 that became limits.
+MOVED = {one.name: f"limits=Limits({one.name}=...)" for one in fields(Limits)} | {
+    "groups": "limits=Limits(column_groups=...)"
+}
+
+
+class _Columns(NamedTuple):
+    """The columns of a table, by which limits are read."""
+
+    n_features: int
+    names: npt.NDArray[Any] | None = None
+
+    def label(self, column: int) -> str:
+        """The column as messages name it."""
+        return f"column {column}" if self.names is None else f"column {str(self.names[column])!r}"
+
+    def indices(self, given: Iterable[Any], parameter: str) -> Indices:
+        """Indices of columns given by name or index, ascending."""
+        return np.unique(np.array(self.places(given, parameter), np.int64))
+
+    def places(self, given: Iterable[Any], parameter: str) -> list[int]:
+        """Index of each column given by name or index."""
+        names = self.names
+        known = {} if names is None else {name: column for column, name in enumerate(names)}
+        columns = []
+        for name in given:
+            if isinstance(name, int) and not isinstance(name, bool):
+                if not 0 <= name < self.n_features:
+                    raise ValueError(
+                        f"{parameter} names column {name}; there are {self.n_features}"
+                    )
+                columns.append(name)
+            elif name in known:
+                columns.append(known[name])
+            elif names is None:
+                raise ValueError(
+                    f"{parameter} names {name!r}, but X has no column names: give indices"
+                )
+            else:
+                hint = did_you_mean(str(name), [str(other) for other in names])
+                raise ValueError(f"{parameter} names {name!r}, which is no column of X; {hint}")
+        return columns
+
+    def values(self, given: Any, parameter: str) -> Iterable[tuple[int, Any]]:
+        """Columns and their values, of a dict by name or index or of a value for each column."""
+        if isinstance(given, dict):
+            return zip(self.places(given, parameter), given.values(), strict=True)
+        if len(given) != self.n_features:
+            raise ValueError(
+                f"{parameter} must be a dict by column name, or have a value for each of the "
+                f"{self.n_features} columns; got {len(given)} values"
+            )
+        return enumerate(given)
+
+    def labels(self, given: Any, parameter: str) -> list[Any]:
+        """Label of each column, None for columns without one."""
+        labels: list[Any] = [None] * self.n_features
+        for column, value in () if given is None else self.values(given, parameter):
+            labels[column] = None if is_missing(value) else value
+        return labels
+
+    def numbers(self, given: Any, parameter: str) -> Indices:
+        """Number of each column's label, from 0; columns without one have a number of their own."""
+        labels = enumerate(self.labels(given, parameter))
+        number: dict[Any, int] = {}
+        own = ((column,) if label is None else label for column, label in labels)
+        return np.array([number.setdefault(label, len(number)) for label in own], np.int64)
+
+
+def budgets_to_try(most: float, restrictions: Restrictions, n_features: int) -> Array:
+    """Budgets up to the one given, from the smallest that pays for a list."""
+    prices = restrictions.prices
+    assert prices is not None
+    amounts = prices.amounts
+    least = max(prices.total(restrictions.fixed), _cheapest(restrictions, n_features)[1])
+    budgets = np.linspace(min(least, most), most, _N_BUDGETS)
+    # Where all costs are whole cents, no list costs anything between their sums.
+    cents = np.round(100 * amounts)
+    if np.abs(cents - 100 * amounts).max() <= 1e-6 and 0 < cents.max() < 2**53:
+        step = int(np.gcd.reduce(cents.astype(np.int64))) / 100
+        budgets = step * np.floor(budgets / step * (1 + 1e-12))
+    return np.unique(np.append(budgets[budgets >= least], most))
+
+
+def _cheapest(restrictions: Restrictions, n_features: int) -> tuple[int, float]:
+    """The column of least cost, of those not excluded, and its cost with the required ones."""
+    prices = restrictions.prices
+    assert prices is not None
+    extra = prices.extra(restrictions.fixed, np.arange(n_features))
+    extra[restrictions.excluded] = np.inf
+    column = int(np.argmin(extra))
+    return column, float(prices.total(restrictions.fixed) + extra[column])
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    """Read parameters of Limits from a TOML file."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from None
+    known = [one.name for one in fields(Limits)]
+    for name in content:
+        if name not in known:
+            raise ValueError(f"{path}: {name!r} is not a limit; {did_you_mean(name, known)}")
+    return content
+
+
+def _read_csv(path: Path) -> dict[str, Any]:
+    """Read parameters of Limits from a CSV file."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path} is not a CSV file: {error}") from None
+    headings = {*_HEADINGS.values(), "include"}
+    given = headings & set(rows[0] if rows else ())
+    if not given or "name" not in rows[0]:
+        raise ValueError(
+            f"{path} needs a column name and one or more of {', '.join(sorted(headings))}, "
+            "and at least one row"
+        )
+    names = [(row["name"] or "").strip() for row in rows]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"{path}: {name!r} occurs {count} times")
+    content: dict[str, Any] = {}
+    for field, heading in _HEADINGS.items():
+        values = zip(names, [(row.get(heading) or "").strip() for row in rows], strict=True)
+        content[field] = {name: value for name, value in values if value}
+    for name, cost in content["costs"].items():
+        content["costs"][name] = _number(cost)
+        if np.isnan(content["costs"][name]):
+            raise ValueError(f"{path}: the cost of {name!r} is {cost!r}, not a number")
+    include = [(row.get("include") or "").strip().lower() for row in rows]
+    for name, word in zip(names, include, strict=True):
+        if word not in ("", "always", "never"):
+            raise ValueError(f"{path}: include of {name!r} is {word!r}, not always or never")
+    for field, word in zip(_LISTS, ("always", "never"), strict=True):
+        content[field] = [name for name, one in zip(names, include, strict=True) if one == word]
+    return content
+
+
+def _combine(one: Mapping[str, Any], other: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Bring together parameters of Limits; what both give is refused."""
+    both = dict(one)
+    for name, value in other.items():
+        if name in _LISTS:
+            both[name] = tuple(dict.fromkeys((*one.get(name, ()), *value)))
+        elif not one.get(name) or not value:
+            both[name] = value or one.get(name)
+        elif isinstance(value, dict) and isinstance(one[name], Mapping):
+            for column in value.keys() & one[name].keys():
+                raise ValueError(f"{source}: {name} of {column!r} is given twice")
+            both[name] = {**one[name], **value}
+        else:
+            raise ValueError(f"{source}: {name} is given twice")
+    return both
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy number or text as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain_values(given: Any, parameter: str) -> Any:
+    """A value for each column: a dict, a tuple, or None where nothing is given."""
+    if given is None:
+        return None
+    if hasattr(given, "keys"):  # a pandas Series too
+        return {_plain(key): _plain(given[key]) for key in list(given.keys())} or None
+    if isinstance(given, str):
+        raise ValueError(f"{parameter} must be a dict or a list, got the text {given!r}")
+    try:
+        values = np.asarray(given if hasattr(given, "__array__") else list(given), dtype=object)
+    except TypeError:
+        raise ValueError(f"{parameter} must be a dict or a list, got {given!r}") from None
+    if values.ndim != 1:
+        raise ValueError(
+            f"{parameter} must be a dict by column name or a value for each column; got shape "
+            f"{values.shape}"
+        )
+    return tuple(_plain(value) for value in values)
+
+
+def _plain_list(given: Any, parameter: str) -> tuple[Any, ...]:
+    """Columns given by name or index, as a tuple."""
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        if given is None:
+            return ()
+        raise ValueError(f"{parameter} must be a list of columns, got {given!r}")
+    return tuple(_plain(column) for column in given)
+
+
+def _read_signs(given: Any) -> Any:
+    """Signs as 1, −1 and 0."""
+
+    def read(column: Any, value: Any) -> int:
+        number = _SIGNS.get(value) if isinstance(value, str) else _number(value)
+        if number not in (-1, 0, 1):
+            raise ValueError(
+                f"signs: column {column!r} has {value!r}; a sign is 1 or '+' (no negative "
+                "coefficient), -1 or '-' (no positive one), or 0 (any)"
+            )
+        return int(number)
+
+    if given is None:
+        return None
+    if isinstance(given, dict):
+        return {column: read(column, value) for column, value in given.items()}
+    return tuple(read(column, value) for column, value in enumerate(given))
+
+
+def _read_budget(given: Any) -> Any:
+    """One budget as a float, several as a tuple."""
+    if given is None:
+        return None
+    values = [_number(value) for value in np.atleast_1d(np.asarray(given, dtype=object)).ravel()]
+    for value in values:
+        if not 0 <= value < np.inf:
+            raise ValueError(f"budget is {given!r}: a budget is a finite number of 0 or more")
+    if not values:
+        raise ValueError("budget is empty: give a number")
+    return values[0] if np.ndim(given) == 0 else tuple(values)
+
+
+def _check_costs(given: Any) -> None:
+    pairs = given.items() if isinstance(given, dict) else enumerate(given or ())
+    for column, value in pairs:
+        if not 0 <= _number(value) < np.inf:
+            raise ValueError(
+                f"costs: the cost of column {column!r} is {value!r}; a cost is a finite number of "
+                "0 or more"
+            )
+
+
+def _read_prices(given: Any, columns: _Columns, paid: Indices | None) -> Prices:
+    """Costs of the columns; those with the same number in ``paid`` are paid for once."""
+    each = np.full(columns.n_features, 1.0 if given is None else np.nan)
+    for column, value in () if given is None else columns.values(given, "costs"):
+        each[column] = float(value)
+    unknown = [columns.label(column) for column in np.flatnonzero(np.isnan(each)).tolist()]
+    if unknown:
+        raise ValueError(f"costs: there is no cost for {listed(unknown, 20)}")
+    if paid is None:
+        return Prices(each, np.arange(columns.n_features))
+    first = np.unique(paid, return_index=True)[1]
+    for column in np.flatnonzero(each != each[first][paid])[:1].tolist():
+        other = int(first[paid[column]])
+        raise ValueError(
+            f"costs: {columns.label(other)} costs {each[other]:g} and {columns.label(column)} "
+            f"{each[column]:g}, but they are paid for once: give both the same cost"
+        )
+    return Prices(each[first], paid)
+
+
+def _check_budgets(restrictions: Restrictions, columns: _Columns) -> None:
+    """Refuse budgets that pay for no list, or for less than the required columns."""
+    prices, budgets = restrictions.prices, restrictions.budgets
+    assert prices is not None
+    assert budgets is not None
+    least = float(budgets.min())
+    required = prices.total(restrictions.fixed)
+    if required > least * (1 + 1e-9):
+        labels = ", ".join(columns.label(column) for column in restrictions.fixed.tolist())
+        raise ValueError(
+            f"budget is {least:g}, but what is always included ({labels}) costs {required:g}"
+        )
+    column, cost = _cheapest(restrictions, columns.n_features)
+    if restrictions.fixed.size == 0 and cost > least * (1 + 1e-9):
+        raise ValueError(
+            f"budget is {least:g}, but the cheapest, {columns.label(column)}, costs {cost:g}"
+        )
+
+
+def _number(value: Any) -> float:
+    """The number that a value is; NaN for others."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan

@@ -1,0 +1,210 @@
+"""Limits: what they refuse, read from files, carry through models, and say of themselves."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from sparseauc import (
+    Limits,
+    SharedListClassifier,
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+    load_model,
+    save_model,
+    sparse_auc_path,
+)
+from sparseauc.datasets import make_outbreak
+from sparseauc.selection import stability_selection
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"signs": {"a": 2}}, "signs: column 'a' has 2; a sign is 1 or"),
+        ({"signs": {"a": "up"}}, "signs: column 'a' has 'up'; a sign is 1 or"),
+        ({"signs": [0, np.nan]}, "signs: column 1 has nan"),
+        ({"signs": "+"}, r"signs must be a dict or a list, got the text '\+'"),
+        ({"signs": 1}, "signs must be a dict or a list, got 1"),
+        ({"costs": {"a": -1}}, "cost of column 'a' is -1; a cost is a finite number"),
+        ({"costs": [1, np.nan]}, "cost of column 1 is nan"),
+        ({"costs": [1, None]}, "cost of column 1 is None"),
+        ({"budget": -1}, "budget is -1: a budget is a finite number of 0 or more"),
+        ({"budget": np.nan}, "budget is nan"),
+        ({"budget": np.inf}, "budget is inf"),
+        ({"budget": "much"}, "budget is 'much'"),
+        ({"budget": []}, "budget is empty"),
+        ({"families": [["a"], ["b"]]}, r"got shape \(2, 1\)"),
+        ({"families": list("ab"), "max_per_family": 0}, "max_per_family must be a whole number"),
+        ({"families": list("ab"), "max_per_family": True}, "max_per_family must be"),
+        ({"max_per_family": 2}, "max_per_family=2 has no effect without families"),
+        ({"bundles": {"a": "x"}}, "bundles have no effect without costs or a budget"),
+        ({"column_groups": list("ab"), "families": list("ab")}, "cannot be combined with families"),
+        ({"column_groups": list("ab"), "signs": [1, 1]}, "cannot be combined with signs"),
+        ({"column_groups": list("ab"), "bundles": [1, 1], "budget": 1}, "combined with bundles"),
+        ({"always_include": "age"}, "always_include must be a list of columns, got 'age'"),
+        ({"always_include": ["x"], "exclude": ["x", "y"]}, "column 'x' is in both"),
+    ],
+)
+def test_what_cannot_hold_is_refused_at_once(given, message):
+    with pytest.raises(ValueError, match=message):
+        Limits(**given)
+
+
+def test_values_are_plain_and_comparable():
+    frozen = Limits(signs=np.array([1, 0, -1]), always_include=np.array(["a", "b"]))
+    assert frozen == Limits(signs=[1, 0, -1], always_include=["a", "b"])
+    assert frozen == pickle.loads(pickle.dumps(frozen))
+    assert frozen == Limits(signs=["+", 0, "-"], always_include=("a", "b"))
+    assert Limits(signs=pd.Series({"a": 1})) == Limits(signs={"a": "+"})
+    assert Limits(signs={}) == Limits() == Limits(always_include=[])
+    assert repr(frozen) == "Limits(signs=(1, 0, -1), always_include=('a', 'b'))"
+    with pytest.raises(AttributeError, match="cannot assign"):
+        frozen.signs = None
+
+
+TOML = """
+budget = 14
+max_per_family = 2
+always_include = ["age"]
+
+[signs]
+crp = "+"
+age = -1
+
+[costs]
+age = 0
+crp = 5.5
+
+[families]
+crp = "blood"
+"""
+
+
+def test_files(tmp_path):
+    path = tmp_path / "limits.toml"
+    path.write_text(TOML)
+    expected = Limits(
+        budget=14, max_per_family=2, always_include=["age"], signs={"crp": 1, "age": -1},
+        costs={"age": 0, "crp": 5.5}, families={"crp": "blood"},
+    )  # fmt: skip
+    assert Limits.from_toml(path) == expected
+    table = tmp_path / "limits.csv"
+    table.write_text(
+        "name,cost,sign,family,include,remark\nage,0,-,,always,x\ncrp,5.5,+,blood,,y\n"
+    )
+    rest = tmp_path / "rest.toml"
+    rest.write_text("max_per_family = 2")
+    assert Limits.from_files([table, rest], budget=14) == expected
+    table.write_text("name,bundle,cost,include\na,x,2,never\nb,x,2,\n")
+    assert Limits.from_csv(table) == Limits(
+        bundles={"a": "x", "b": "x"}, costs={"a": 2.0, "b": 2.0}, exclude=["a"]
+    )
+    with pytest.raises(ValueError, match="costs of 'a' is given twice"):
+        Limits.from_files([table], costs={"a": 1})
+    with pytest.raises(ValueError, match="budget is given twice"):
+        Limits.from_files([path], budget=3)
+    with pytest.raises(ValueError, match=r"neither a \.toml nor a \.csv"):
+        Limits.from_files([tmp_path / "limits.txt"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.toml", "budgets = 3", "'budgets' is not a limit; did you mean 'budget'"),
+        ("a.toml", "budget = ", "is not a TOML file"),
+        ("a.toml", "budget = -3", "a.toml: budget is -3"),
+        ("a.csv", "name,price\nage,3\n", "needs a column name and one or more of bundle"),
+        ("a.csv", "", "needs a column name"),
+        ("a.csv", "name,cost\nage,dear\n", "the cost of 'age' is 'dear', not a number"),
+        ("a.csv", "name,cost\nage,1\nage,2\n", "'age' occurs 2 times"),
+        ("a.csv", "name,include\nage,yes\n", "include of 'age' is 'yes', not always or never"),
+        ("a.csv", "name,sign\nage,up\n", "a.csv: signs: column 'age' has 'up'"),
+    ],
+)
+def test_files_that_are_refused(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    read = Limits.from_toml if name.endswith("toml") else Limits.from_csv
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / name)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y = make_outbreak(n=200, d=6, k=3, mu=1.0, r=0.3, random_state=0)
+    return pd.DataFrame(X, columns=list("abcdef")), y
+
+
+def test_old_spellings_say_where_they_went(rows):
+    X, y = rows
+    for make in (
+        SparseAUCClassifier, SparseAUCClassifierCV, SharedListClassifier,
+        lambda **old: sparse_auc_path(X.values, y, **old),
+        lambda **old: stability_selection(X, y, 2, **old),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=r"write limits=Limits\(families=\.\.\.\) instead"):
+            make(families=[1] * 6)
+        with pytest.raises(TypeError, match=r"limits=Limits\(column_groups=\.\.\.\)"):
+            make(groups=[1] * 6)
+    with pytest.raises(TypeError, match=r"model\.fit\(X, y\)\.certify\(X, y\)"):
+        SparseAUCClassifier(certify=True)
+    for kind in (SparseAUCClassifier, SparseAUCClassifierCV):
+        with pytest.raises(TypeError, match="point_score"):
+            kind(points=5)
+        with pytest.raises(TypeError, match=r"fit\(\.\.\., strata=\.\.\., stratum_weights"):
+            kind(stratum_weights="equal")
+        with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+            kind(colour="red")
+        assert "limits" in kind().get_params()
+        assert "families" not in kind().get_params()
+
+
+def test_groups_of_columns(rows):
+    X, y = rows
+    alone = SparseAUCClassifier(3).fit(X, y)
+    every = SparseAUCClassifier(3, limits=Limits(column_groups=[None] * 6)).fit(X, y)
+    np.testing.assert_allclose(every.coef_, alone.coef_, rtol=1e-9)
+    some = SparseAUCClassifier(3, limits=Limits(column_groups={"a": 1, "f": 1})).fit(X, y)
+    chosen = set(some.get_feature_names_out())
+    assert len(chosen & {"a", "f"}) != 1
+
+
+def test_a_list_shorter_than_k_says_why(rows):
+    X, y = rows
+    model = SparseAUCClassifier(5, limits=Limits(families=list("aaabbb")))
+    with pytest.warns(UserWarning, match="k=5 is greater than the 2 that the limits allow"):
+        model.fit(X, y)
+    with pytest.warns(UserWarning, match="k=7 is greater than n_features=6"):
+        SparseAUCClassifier(7).fit(X, y)
+
+
+def test_limits_go_into_the_model_file(rows, tmp_path):
+    X, y = rows
+    limits = Limits(
+        signs={"a": "-"}, costs=[1, 2, 3, 1, 2, 3], budget=9, families={0: "p", "b": "p"},
+        bundles={"c": "x", "f": "x"}, always_include=["a"], exclude=[4],
+    )  # fmt: skip
+    model = SparseAUCClassifier(3, limits=limits).fit(X, y)
+    card = save_model(tmp_path / "m.skops", model)
+    expected = {
+        "signs": {"a": -1}, "costs": dict(zip("abcdef", [1, 2, 3, 1, 2, 3], strict=True)),
+        "budget": 9.0, "families": {"a": "p", "b": "p"}, "bundles": {"c": "x", "f": "x"},
+        "always_include": ["a"], "exclude": ["e"],
+    }  # fmt: skip
+    assert card.summary["limits"] == expected
+    assert json.loads(json.dumps(card.summary["limits"])) == expected
+    loaded = load_model(tmp_path / "m.skops").estimator
+    assert loaded.limits == limits
+    np.testing.assert_array_equal(clone(loaded).fit(X, y).coef_, model.coef_)
+
+
+def test_several_classes_keep_to_some_limits_only(rows):
+    X, y = rows
+    model = SharedListClassifier(3, limits=Limits(always_include=["e"], exclude=["a"])).fit(X, y)
+    assert "e" in model.get_feature_names_out()
+    assert "a" not in model.get_feature_names_out()
+    with pytest.raises(ValueError, match="keeps to always_include or exclude only: leave signs"):
+        SharedListClassifier(3, limits=Limits(signs={"a": 1})).fit(X, y)
