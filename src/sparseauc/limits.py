@@ -515,7 +515,10 @@ def _plain_list(given: Any, parameter: str) -> tuple[Any, ...]:
         if given is None:
             return ()
         raise ValueError(f"{parameter} must be a list of columns, got {given!r}")
-    return tuple(_plain(column) for column in given)
+    columns = tuple(_plain(column) for column in given)
+    if any(isinstance(column, bool) for column in columns):
+        raise ValueError(f"{parameter} must hold column names or indices, not True and False")
+    return columns
 
 
 def _read_signs(given: Any) -> Any:

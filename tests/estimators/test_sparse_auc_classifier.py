@@ -142,7 +142,7 @@ def test_more_columns_than_there_are_keeps_all_with_a_warning(outbreak):
     with pytest.warns(UserWarning, match="k=99 is greater than n_features=40"):
         model = SparseAUCClassifier(k=99).fit(X, y)
     assert model.get_support().all()
-    with pytest.warns(UserWarning, match="k=40 is greater than n_features=38"):
+    with pytest.warns(UserWarning, match="k=40 is greater than the 38 that the limits allow"):
         model = SparseAUCClassifier(k=40, limits=Limits(exclude=[0, 39])).fit(X, y)
     assert chosen(model) == list(range(1, 39))
 
@@ -153,9 +153,10 @@ def test_more_columns_than_there_are_keeps_all_with_a_warning(outbreak):
 @pytest.mark.parametrize("cross_validated", [False, True])
 def test_columns_by_name_and_by_number(outbreak, frame, cross_validated):
     def fit(table, **columns):
+        limits = Limits(**columns)
         if cross_validated:
-            return SparseAUCClassifierCV(ks=[3, 5], cv=3, **columns).fit(table, outbreak.y)
-        return SparseAUCClassifier(k=5, **columns).fit(table, outbreak.y)
+            return SparseAUCClassifierCV(ks=[3, 5], cv=3, limits=limits).fit(table, outbreak.y)
+        return SparseAUCClassifier(k=5, limits=limits).fit(table, outbreak.y)
 
     useless = sorted(set(range(40)) - set(outbreak.support))[:2]
     best = int(outbreak.support[0])
@@ -182,22 +183,25 @@ def test_columns_by_name_and_by_number(outbreak, frame, cross_validated):
         ({"exclude": ["gene1", "weight"]}, "exclude names 'weight', which is no column of X"),
         ({"always_include": [40]}, "always_include names column 40; there are 40"),
         ({"exclude": [-1]}, "exclude names column -1; there are 40"),
-        ({"always_include": "gene1"}, "'always_include' parameter"),
-        ({"exclude": 3}, "'exclude' parameter"),
-        ({"always_include": [1, 2], "exclude": [2]}, "column 2 is (in both|both always included)"),
+        ({"always_include": "gene1"}, "always_include must be a list of columns, got 'gene1'"),
+        ({"exclude": 3}, "exclude must be a list of columns, got 3"),
+        (
+            {"always_include": [1, 2], "exclude": [2]},
+            "column 2 is in both always_include and exclude",
+        ),
         ({"always_include": [1, 2, 3, 4]}, "more than k=3|less than the 4 columns"),
         ({"exclude": range(40)}, "exclude names every column"),
-        ({"exclude": [True] * 40}, "exclude"),
+        ({"exclude": [True] * 40}, "exclude must hold column names or indices, not True"),
     ],
 )
 def test_columns_are_checked(outbreak, frame, columns, match):
     for model in (SparseAUCClassifier(k=3), SparseAUCClassifierCV(ks=[3], cv=3)):
         with pytest.raises(ValueError, match=match):
-            model.set_params(**columns).fit(frame, outbreak.y)
+            model.set_params(limits=Limits(**columns)).fit(frame, outbreak.y)
 
 
 def test_names_need_names(outbreak):
-    with pytest.raises(ValueError, match="exclude holds names, but X has no column names"):
+    with pytest.raises(ValueError, match="exclude names 'gene1', but X has no column names"):
         SparseAUCClassifier(k=3, limits=Limits(exclude=["gene1"])).fit(*outbreak)
 
 
@@ -642,7 +646,7 @@ def test_numbers_of_columns_that_do_not_fit_are_left_out(outbreak):
     with pytest.warns(UserWarning, match="k=41 is greater than n_features=40"):
         model = SparseAUCClassifierCV(ks=[2, 41], alphas=[1.0], cv=3).fit(X, y)
     assert model.path_.ks.tolist() == [2]
-    with pytest.warns(UserWarning, match="k=99 is greater than n_features=38"):
+    with pytest.warns(UserWarning, match="k=99 is greater than the 38 that the limits allow"):
         model = SparseAUCClassifierCV(
             ks=[99], alphas=[1.0], cv=3, limits=Limits(exclude=[0, 1])
         ).fit(X, y)

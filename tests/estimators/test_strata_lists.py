@@ -471,7 +471,13 @@ def all_limits(seed, d):
         "max_per_family": 2,
         "always_include": [int(rng.integers(d))],
     }
-    left_out = [("signs",), ("families",), ("costs", "bundles", "budget"), ("always_include",), ()]
+    left_out = [
+        ("signs",),
+        ("families", "max_per_family"),
+        ("costs", "bundles", "budget"),
+        ("always_include",),
+        (),
+    ]
     return {key: limits[key] for key in limits if key not in left_out[seed % 5]}
 
 

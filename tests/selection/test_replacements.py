@@ -129,7 +129,7 @@ def test_refusals(outbreak):
     model = SparseAUCClassifier(k=3).fit(X, y)
     with pytest.raises(ValueError, match="SparseAUCClassifierCV, got MeanDifferenceClassifier"):
         replacements(MeanDifferenceClassifier(k=3).fit(X, y), X, y)
-    with pytest.raises(ValueError, match="without groups"):
+    with pytest.raises(ValueError, match="without column_groups"):
         replacements(
             SparseAUCClassifier(k=3, limits=Limits(column_groups=range(9))).fit(X, y), X, y
         )

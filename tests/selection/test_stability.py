@@ -227,10 +227,9 @@ def test_bounds_hold_on_noise():
         ({"k": 8}, "k=8 is more than the 7 columns"),
         ({"alpha": -1.0}, "'alpha' parameter"),
         ({"n_pairs": 0}, "n_pairs"),
-        ({"always_include": [0, 1, 2]}, "leaves none of k=3"),
-        ({"always_include": [7]}, "always_include names column 7"),
-        ({"always_include": [1], "exclude": [1]}, "column 1 is both"),
-        ({"always_include": ["age"]}, "no column names"),
+        ({"limits": Limits(always_include=[0, 1, 2])}, "leaves none of k=3"),
+        ({"limits": Limits(always_include=[7])}, "always_include names column 7"),
+        ({"limits": Limits(always_include=["age"])}, "no column names"),
     ],
 )
 def test_options_are_checked(small, options, match):
