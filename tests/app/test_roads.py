@@ -47,12 +47,12 @@ LEVELS = [
     ("f", "m"),
 ]
 # Options of ``fit``, and those of them that leave the roads as they are.
-DRAWN = {"clip", "cut", "missing", "text", "points", "numeric", "signs", "quick", "k", "alpha",
+DRAWN = {"clip", "cut", "missing", "text", "points", "numeric", "limits", "quick", "k", "alpha",
          "always_include", "ids", "target"}  # fmt: skip
 ELSEWHERE = {
-    "table", "positive", "negative", "decimal", "exclude", "groups", "strata", "max_levels", "target_file", "delimiter",
-    "encoding", "max_gib", "max_k", "rule", "costs", "budget", "families", "max_per_family",
-    "permutations", "seed", "jobs", "out", "report", "force", "quiet", "as_json",
+    "table", "positive", "negative", "decimal", "exclude", "groups", "strata", "max_levels",
+    "target_file", "delimiter", "encoding", "max_gib", "max_k", "rule", "budget", "permutations",
+    "seed", "jobs", "out", "report", "force", "quiet", "as_json",
 }  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
 N = 80
@@ -62,7 +62,7 @@ class Drawn(dict):
     """What was drawn; shown in a line, without the rows."""
 
     def __repr__(self):
-        return repr({name: self[name] for name in ("seed", "comma", "date", "options")})
+        return repr({name: self[name] for name in ("seed", "comma", "date", "signed", "options")})
 
 
 @st.composite
@@ -121,6 +121,7 @@ def tables(draw):
     include = None if include in ("lab", "the dose") and cut else include
     return Drawn({
         "seed": seed,
+        "signed": signed,
         "rows": rows,
         "new": new,
         "kinds": {name: kind for name, (_, kind) in columns.items()},
@@ -134,7 +135,6 @@ def tables(draw):
             *(["--alpha", alpha] if alpha else []),
             *(["--cut"] if cut else []),
             *(["--quick"] if draw(st.sampled_from([True, True, False])) else []),
-            *(["--signs", "count=+,the dose=-"] if signed else []),
             *(["--always-include", include] if include and not signed else []),
             # Text without a digit is missing.
             "--missing", draw(st.sampled_from(["median", "mean"])),
@@ -391,9 +391,11 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     table, new, model = folder / "table.csv", folder / "new.csv", folder / "model.skops"
     write_csv(table, drawn, drawn["rows"], drawn["labels"])
     write_csv(new, drawn, drawn["new"])
+    signs = folder / "signs.csv"
+    signs.write_text("name,sign\ncount,+\nthe dose,-\n")
     run(
         "fit", table, "--target", "state", "--ids", "id", "--numeric", "lab", "--out", model,
-        *drawn["options"],
+        *drawn["options"], *(["--limits", signs] if drawn["signed"] else []),
     )  # fmt: skip
     card = json.loads(run("export", model, "--to", "json"))
     if not card["terms"]:
