@@ -67,13 +67,14 @@ MODULES = {name: title for section in SECTIONS.values() for name, title in secti
 # What users need first, on the first page of the reference; other names follow by alphabet.
 FIRST = (
     "SparseAUCClassifierCV", "SparseAUCClassifier", "report", "save_model", "load_model",
-    "SharedListClassifier", "sparse_auc_path", "SparseAUCPath", "MeanDifferenceClassifier",
+    "Limits", "SharedListClassifier", "sparse_auc_path", "SparseAUCPath", "MeanDifferenceClassifier",
     "SHTAUCClassifier",
 )  # fmt: skip
 # Modules that serve others of this package; their names may change without notice.
 INTERNAL = {
     "sparseauc.blocks",
     "sparseauc_app.cli",
+    "sparseauc.limits",
     "sparseauc.path",
     "sparseauc_app",
     "sparseauc.objective",

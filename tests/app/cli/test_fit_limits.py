@@ -152,11 +152,3 @@ def test_a_price_list_without_its_heading(table, tmp_path):
     (tmp_path / "bare.csv").write_text("age,5\ncrp,6\n")
     result = run(table, "--limits", tmp_path / "bare.csv", "--quick")
     assert "needs a column name and one or more of" in " ".join(result.output.split())
-
-
-def test_the_command_has_few_options():
-    import typer
-
-    command = typer.main.get_command(app).commands["fit"]
-    options = [one for one in command.params if one.param_type_name == "option"]
-    assert len(options) <= 33
