@@ -67,8 +67,8 @@ MODULES = {name: title for section in SECTIONS.values() for name, title in secti
 # What users need first, on the first page of the reference; other names follow by alphabet.
 FIRST = (
     "SparseAUCClassifierCV", "SparseAUCClassifier", "report", "save_model", "load_model",
-    "Limits", "SharedListClassifier", "sparse_auc_path", "SparseAUCPath", "MeanDifferenceClassifier",
-    "SHTAUCClassifier",
+    "Limits", "SharedListClassifier", "sparse_auc_path", "SparseAUCPath",
+    "MeanDifferenceClassifier", "SHTAUCClassifier",
 )  # fmt: skip
 # Modules that serve others of this package; their names may change without notice.
 INTERNAL = {
