@@ -22,21 +22,20 @@ SCALES: Mapping[Scale, str] = {
     "paper": "step of the paper's theorem, γ = 1/ρ⁺",
 }
 BATCH_SIZE = 50
-RECORDED_EVERY = 10
 
 
 def convergence_task(preset: Preset, **run: Any) -> Task:
-    """Name a run on a training part of the first trial: k, ratio, fold, scale and seed."""
+    """Name a run on the first training part of a draw: k, ratio, scale, seed and trial."""
     size = {"n": preset.n, "d": preset.d, "epochs": preset.figure1_epochs}
-    return Task("convergence", {"batch_size": BATCH_SIZE, "every": RECORDED_EVERY, **size, **run})
+    return Task("convergence", {"batch_size": BATCH_SIZE, **size, **run})
 
 
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Run SHT-AUC with k = k*; see ``convergence_task`` for the settings."""
-    draw = (settings["seed"], settings["k"], settings["ratio"], 0, settings["n"], settings["d"])
+    draw = tuple(settings[name] for name in ("seed", "k", "ratio", "trial", "n", "d"))
     data = outbreak(*draw)
     positive = data.y > 0
-    rows = outer_split(CORRECTED, positive, draw, settings["fold"]).train
+    rows = outer_split(CORRECTED, positive, draw, 0).train
     X = np.ascontiguousarray(scaled(PUBLISHED, data, rows, draw)[rows])
     objective = AUCObjective(X, positive[rows])
     n, r = rows.size, objective.moments.ratio
@@ -49,12 +48,11 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     epochs, aucs, values = [0], [0.5], [1.0]
 
     def record(now: EpochRecord) -> None:
-        if now.epoch == 1 or now.epoch % settings["every"] == 0:
-            epochs.append(now.epoch)
-            aucs.append(now.auc)
-            values.append(now.objective)
+        epochs.append(now.epoch)
+        aucs.append(now.auc)
+        values.append(now.objective)
 
-    rng = generator("convergence", *draw, settings["fold"], settings["scale"])
+    rng = generator("convergence", *draw, settings["scale"])
     sht_auc(
         objective, settings["k"], batch_size=settings["batch_size"], step_size=step, shuffle=False,
         max_epochs=settings["epochs"], tol=0.0, callback=record, rng=rng,

@@ -163,6 +163,7 @@ def sto_iht_grid(
     ks: npt.ArrayLike,
     step_sizes: npt.ArrayLike,
     alphas: npt.ArrayLike = 0.0,
+    intercept: float = 0.0,
     **settings: Any,
 ) -> GridResult:
     """Fit StoIHT (logistic loss, with an intercept) for a whole grid.
@@ -175,6 +176,8 @@ def sto_iht_grid(
         γ on the mean logistic gradient of a block; here always given.
     alphas : float or array-like of shape (g,), default=0.0
         Ridge, in the gradient, as in :func:`sparseauc_paper.baselines.sto_iht`.
+    intercept : float, default=0.0
+        Intercept that all models start from.
     **settings
         ``batch_size`` and all that follow it there.
 
@@ -185,7 +188,10 @@ def sto_iht_grid(
     """
     if isinstance(step_sizes, str):
         raise ValueError("sto_iht_grid has no automatic step: give step_sizes as numbers")
-    return _fit_grid(X, positive, "logistic", alphas, ks=ks, step_sizes=step_sizes, **settings)
+    return _fit_grid(
+        X, positive, "logistic", alphas, ks=ks, step_sizes=step_sizes, intercept=intercept,
+        **settings,
+    )  # fmt: skip
 
 
 def _fit_grid(
@@ -202,6 +208,7 @@ def _fit_grid(
     block_order: BlockOrder = "replacement",
     shuffle: bool = True,
     starts: npt.ArrayLike | None = None,
+    intercept: float = 0.0,
     sample_weight: npt.ArrayLike | None = None,
     rng: np.random.Generator | None = None,
 ) -> GridResult:
@@ -219,6 +226,9 @@ def _fit_grid(
     blocks = deal_blocks(counted, batch_size, shuffle=shuffle, rng=rng)
 
     def run(objective: Objective, models: Models) -> GridResult:
+        if grid.starts is not None:
+            models.start_from(grid.starts.astype(objective.dtype))
+        models.intercept[:] = intercept
         return _run(
             objective, models, grid, lambda: visiting_order(len(blocks), block_order, rng),
             max_epochs, tol, loss,
@@ -246,8 +256,6 @@ def _run(
     loss: Loss,
 ) -> GridResult:
     """Run epochs until every model has stopped."""
-    if grid.starts is not None:
-        models.start_from(grid.starts.astype(objective.dtype))
     driver = None
     if grid.automatic:
         first_steps = np.array([exact_first_step(objective, int(k)) for k in grid.ks])

@@ -7,7 +7,7 @@ is done once.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -66,6 +66,14 @@ class Training:
         return RowSpace.of(self.X, self.positive)
 
     @property
+    def intercept(self) -> float:
+        """Where the intercept of StoIHT and HSG-HT starts."""
+        if not self.protocol.log_odds_intercept:
+            return 0.0
+        n_positive = int(self.positive.sum())
+        return float(np.log(n_positive / (self.positive.size - n_positive)))
+
+    @property
     def tol(self) -> float:
         """Tolerance of the stop rule, 0 where it is off."""
         return self.stop_tol if self.protocol.stop_rule else 0.0
@@ -120,13 +128,16 @@ class Method:
         """Whether a GPU can tune it: any method of the paper whose step does not follow F."""
         return self.in_paper and not protocol.automatic_step
 
-    def fit(self, training: Training, points: Sequence[Point]) -> Floats:
-        """Solve, while tuning on the device if there is one and it can."""
-        if training.device and training.tuning and self.uses_device(training.protocol):
-            from .on_gpu import FITS
+    def fit(self, trainings: Sequence[Training], points: Sequence[Point]) -> Iterator[Floats]:
+        """Solve for each training set; while tuning all at once on the device, if it can."""
+        first = trainings[0]
+        if first.device and first.tuning and self.uses_device(first.protocol):
+            from .on_gpu import fit_grids
 
-            return FITS[self.key](training, points)
-        return self.solve(training, points)
+            yield from fit_grids(self.key, trainings, points)
+        else:
+            for training in trainings:
+                yield self.solve(training, points)
 
 
 class Family(NamedTuple):
@@ -171,8 +182,8 @@ def sht_auc_step(training: Training, blocks: RowBlocks) -> dict[str, Any]:
 
 
 def sto_iht_step(training: Training, blocks: RowBlocks) -> dict[str, Any]:  # noqa: ARG001
-    """Step of StoIHT."""
-    return {"step_sizes": 1.0}
+    """Step of StoIHT, and where its intercept starts."""
+    return {"step_sizes": 1.0, "intercept": training.intercept}
 
 
 def _fit_blockwise(
@@ -210,7 +221,7 @@ def _fit_hsg_ht(training: Training, point: Point) -> Coef:
         training.objective, k, step_size=HSG_HT_STEP, initial_batch_size=point["tau"],
         growth=HSG_HT_GROWTH, restart_batches=training.protocol.restart_batches,
         max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-        rng=training.rng(point),
+        intercept=training.intercept, rng=training.rng(point),
     ).dense(d)  # fmt: skip
 
 

@@ -1,12 +1,14 @@
 """Grids of fits on a GPU, a grid point in each program: ``reproduce --device cuda``.
 
-A step needs the one before it, so a fit by itself leaves a GPU idle; the points of a grid keep it
-busy. A program holds its coefficients in registers from the first row to the last. The answers are
-those of the solvers in ``baselines`` but for rounding, which steps far too large amplify.
+A step needs the one before it, so a fit by itself leaves a GPU idle; the points of a grid on all
+training sets of a task keep it busy. A program holds its coefficients in registers from the first
+row to the last. The answers are those of the solvers in ``baselines`` but for rounding, which steps
+far too large amplify.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
@@ -24,7 +26,6 @@ from .methods import (
     HSG_HT_GROWTH,
     HSG_HT_STEP,
     Family,
-    Fit,
     Point,
     Training,
     sht_auc_step,
@@ -33,24 +34,63 @@ from .methods import (
 from .row_space import Floats, Indices
 
 
-def _send(training: Training, array: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> Any:
-    return torch.as_tensor(np.ascontiguousarray(array, dtype), device=training.device)
+@dataclass(frozen=True)
+class Sets:
+    """Training sets of as many rows each, to be fitted at once, with the same points or families.
+
+    On the device they lie beneath each other: the rows of each, then the mean of its positives and
+    that of its negatives.
+    """
+
+    trainings: Sequence[Training]
+
+    @property
+    def first(self) -> Training:
+        """One of them, for what they share."""
+        return self.trainings[0]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows of each, and columns."""
+        n, d = self.first.X.shape
+        return n, d
+
+    def send(self, array: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> Any:
+        """Send an array to the device."""
+        return torch.as_tensor(np.ascontiguousarray(array, dtype), device=self.first.device)
+
+    @cached_property
+    def rows(self) -> tuple[Any, Any]:
+        """The rows and the labels of all sets."""
+        lines, labels = [], []
+        for training in self.trainings:
+            X, positive = training.X, training.positive
+            lines += [X, X[positive].mean(axis=0)[None], X[~positive].mean(axis=0)[None]]
+            labels += [positive, [False, False]]
+        return self.send(np.vstack(lines)), self.send(np.concatenate(labels))
+
+    def orders(self, points: Sequence[Point]) -> Any:
+        """Rows of all epochs, a line for each set and point."""
+        lines = [training.orders(point) for training in self.trainings for point in points]
+        return self.send(np.stack(lines), np.int32)
+
+    def coefficients(self, n_programs: int) -> Any:
+        """Zeros for the answers."""
+        shape = n_programs, self.shape[1]
+        return torch.zeros(shape, dtype=torch.float64, device=self.first.device)
 
 
-def _rows(training: Training) -> tuple[Any, Any]:
-    """The rows, beneath them the mean of the positives and that of the negatives; the labels."""
-    X, positive = training.X, training.positive
-    means = np.stack([X[positive].mean(axis=0), X[~positive].mean(axis=0)])
-    return _send(training, np.vstack([X, means])), _send(training, positive)
-
-
-def _orders(training: Training, points: Sequence[Point]) -> Any:
-    return _send(training, np.stack([training.orders(point) for point in points]), np.int32)
-
-
-def _coefficients(training: Training, n_programs: int) -> Any:
-    shape = n_programs, training.X.shape[1]
-    return torch.zeros(shape, dtype=torch.float64, device=training.device)
+def fit_grids(method: str, trainings: Sequence[Training], points: Sequence[Point]) -> list[Floats]:
+    """Fit all points to every training set: a column of coefficients for each, NaN if diverged."""
+    found: dict[int, Floats] = {}
+    for n in dict.fromkeys(training.X.shape[0] for training in trainings):
+        places = [i for i, training in enumerate(trainings) if training.X.shape[0] == n]
+        sets = Sets([trainings[i] for i in places])
+        fitted: Floats = FITS[method](sets, points).cpu().numpy()
+        fitted[~np.isfinite(fitted).all(axis=1)] = np.nan
+        for i, W in zip(places, fitted.reshape(len(places), len(points), -1), strict=True):
+            found[i] = W.T
+    return [found[i] for i in range(len(trainings))]
 
 
 def _shape(d: int) -> dict[str, int]:
@@ -60,19 +100,21 @@ def _shape(d: int) -> dict[str, int]:
 
 
 def _fit_row_by_row(
-    kernel: Any, training: Training, points: Sequence[Point], settings: Any, **constants: bool
-) -> Floats:
-    """Run a kernel with each line of the settings over its point's rows; NaN if it diverged."""
-    n, d = training.X.shape
-    W = _coefficients(training, len(points))
-    lines = _send(training, [(*line, training.tol) for line in settings])
-    kernel[(len(points),)](
-        *_rows(training), _orders(training, points), lines, W, n, d, training.epochs,
+    kernel: Any,
+    sets: Sets,
+    points: Sequence[Point],
+    settings_of: Callable[[Training, Point], tuple[float, ...]],
+    **constants: bool,
+) -> Any:
+    """Run a kernel with the settings of each set and point over its rows."""
+    n, d = sets.shape
+    W = sets.coefficients(len(sets.trainings) * len(points))
+    lines = [(*settings_of(t, point), t.tol) for t in sets.trainings for point in points]
+    kernel[(W.shape[0],)](
+        *sets.rows, sets.orders(points), sets.send(lines), W, n, d, sets.first.epochs, len(points),
         **constants, **_shape(d),
     )  # fmt: skip
-    found: Floats = W.cpu().numpy().T
-    found[:, ~np.isfinite(found).all(axis=0)] = np.nan
-    return found
+    return W
 
 
 @triton.jit
@@ -87,21 +129,25 @@ def _clip(value, centre, radius):  # type: ignore[no-untyped-def]
     return tl.minimum(tl.maximum(value, centre - radius), centre + radius)
 
 
-def _fit_spam(training: Training, points: Sequence[Point]) -> Floats:
-    ratio = training.positive.mean()
-    settings = [(p["xi"], p.get("l1", 0.0), p.get("l2", 0.0), ratio) for p in points]
-    average = not training.protocol.last_iterate
-    return _fit_row_by_row(_spam, training, points, settings, AVERAGE=average)
+def _fit_spam(sets: Sets, points: Sequence[Point]) -> Any:
+    def settings(training: Training, point: Point) -> tuple[float, ...]:
+        ratio = float(training.positive.mean())
+        return point["xi"], point.get("l1", 0.0), point.get("l2", 0.0), ratio
+
+    average = not sets.first.protocol.last_iterate
+    return _fit_row_by_row(_spam, sets, points, settings, AVERAGE=average)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _spam(  # type: ignore[no-untyped-def]
-    X, positive, orders, settings, W, n, d, epochs,
+    X, positive, orders, settings, W, n, d, epochs, points,
     AVERAGE: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
+    X += point // points * (n + 2) * d
+    positive += point // points * (n + 2)
     settings += point * 5
     xi, l1, l2 = tl.load(settings), tl.load(settings + 1), tl.load(settings + 2)
     ratio, tol = tl.load(settings + 3), tl.load(settings + 4)
@@ -136,20 +182,24 @@ def _spam(  # type: ignore[no-untyped-def]
     tl.store(W + point * d + columns, w, mask=inside)
 
 
-def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
-    settings = [(point["xi"], point["radius"]) for point in points]
-    clip_below = not training.protocol.clip_above_only
-    return _fit_row_by_row(_solam, training, points, settings, CLIP_BELOW=clip_below)
+def _fit_solam(sets: Sets, points: Sequence[Point]) -> Any:
+    def settings(_: Training, point: Point) -> tuple[float, ...]:
+        return point["xi"], point["radius"]
+
+    clip_below = not sets.first.protocol.clip_above_only
+    return _fit_row_by_row(_solam, sets, points, settings, CLIP_BELOW=clip_below)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _solam(  # type: ignore[no-untyped-def]
-    X, positive, orders, settings, W, n, d, epochs,
+    X, positive, orders, settings, W, n, d, epochs, points,
     CLIP_BELOW: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
+    X += point // points * (n + 2) * d
+    positive += point // points * (n + 2)
     settings += point * 3
     xi, radius, tol = tl.load(settings), tl.load(settings + 1), tl.load(settings + 2)
     orders += point * n * epochs
@@ -203,48 +253,53 @@ def _saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignor
     return move, a, b, alpha
 
 
-def _fit_fsauc(training: Training, points: Sequence[Point]) -> Floats:
-    n, d = training.X.shape
-    stages = count_stages(n * training.epochs)
-    length = n * training.epochs // stages
+def _fit_fsauc(sets: Sets, points: Sequence[Point]) -> Any:
+    n, d = sets.shape
+    n_sets, g = len(sets.trainings), len(points)
+    stages = count_stages(n * sets.first.epochs)
+    length = n * sets.first.epochs // stages
     # Rows have unit length, and the published programs rely on it.
-    bounds = [FSAUCBounds.first(point["radius"], 1.0, point["eta"]) for point in points]
-    (table, positive), orders = _rows(training), _orders(training, points)
-    classes = torch.stack([positive, 1.0 - positive])
-    counts = torch.zeros((len(points), n), dtype=torch.float64, device=training.device)
-    centre = _coefficients(training, len(points))
+    bounds = [FSAUCBounds.first(p["radius"], 1.0, p["eta"]) for p in points] * n_sets
+    (table, positive), orders = sets.rows, sets.orders(points)
+    lines = table.view(n_sets, n + 2, d)[:, :n]
+    classes = positive.view(n_sets, 1, 1, n + 2)[..., :n]
+    classes = torch.cat([classes, 1.0 - classes], dim=2)
+    centre = sets.coefficients(n_sets * g)
+    counts = torch.zeros((n_sets * g, n), dtype=torch.float64, device=centre.device)
     # a, b and α, and how many positives came before.
-    point = torch.zeros((len(points), 4), dtype=torch.float64, device=training.device)
+    point = torch.zeros((n_sets * g, 4), dtype=torch.float64, device=centre.device)
     for stage in range(stages):
         part = orders[:, stage * length : (stage + 1) * length].contiguous()
         limits = [(b.l1_bound, b.l1_bound * b.max_norm, *b[2:5]) for b in bounds]
         total, ends = torch.empty_like(centre), torch.empty_like(point)
-        _fsauc_stage[(len(points),)](
-            table, positive, part, _send(training, limits), centre, point, total, ends,
-            length, stage, d, **_shape(d),
+        _fsauc_stage[(n_sets * g,)](
+            table, positive, part, sets.send(limits), centre, point, total, ends, length, stage,
+            n, d, g, **_shape(d),
         )  # fmt: skip
         centre, point = total / length, ends
         # The means of the rows taken so far, each as often as it was taken.
         counts.scatter_add_(1, part.long(), torch.ones_like(part, dtype=torch.float64))
-        of_class = counts[:, None] * classes
-        numbers = of_class.sum(2)
-        means = of_class @ table[:n] / numbers.clamp(min=1.0)[:, :, None]
+        of_class = counts.view(n_sets, g, 1, n) * classes
+        numbers = of_class.sum(3).view(-1, 2)
+        sums = (of_class.view(n_sets, 2 * g, n) @ lines).view(-1, 2, d)
+        means = sums / numbers.clamp(min=1.0)[:, :, None]
         point[:, 2] = (centre * (means[:, 1] - means[:, 0])).sum(1)
         shares = (numbers[:, 0] / numbers.sum(1)).tolist()
         bounds = [b.next(length, share) for b, share in zip(bounds, shares, strict=True)]
-    found: Floats = centre.cpu().numpy().T
-    return found
+    return centre
 
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _fsauc_stage(  # type: ignore[no-untyped-def]
-    X, positive, orders, limits, centres, points, totals, ends, length, stage, d,
+    X, positive, orders, limits, centres, points, totals, ends, length, stage, n, d, per_set,
     BLOCK: tl.constexpr,
 ):  # fmt: skip
     """One stage: writes the sum of its w, the means of its a and b, and its positives."""
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
+    X += point // per_set * (n + 2) * d
+    positive += point // per_set * (n + 2)
     limits += point * 5
     radius, limit, ball = tl.load(limits), tl.load(limits + 1), tl.load(limits + 2)
     dual_ball, step = tl.load(limits + 3), tl.load(limits + 4)
@@ -318,19 +373,20 @@ class Schedule(NamedTuple):
     rates: Floats  # what the gradient of each row is multiplied by, the step included
     sizes: Indices  # rows of each block
     step: float
-    shrink: float  # what w is multiplied by after a step
+    shrink: float = 1.0  # what w is multiplied by after a step
+    intercept: float = 0.0  # where it starts
 
 
 def _fit_blockwise(
     step_of: Callable[[Training, RowBlocks], dict[str, Any]],
-    training: Training,
+    sets: Sets,
     points: Sequence[Point],
     *,
     logistic: bool,
-) -> Floats:
+) -> Any:
     """SHT-AUC, or StoIHT with the logistic loss."""
 
-    def schedule(family: Family) -> Schedule:
+    def schedule(training: Training, family: Family) -> Schedule:
         rng = training.rng(family.point)
         blocks = family.deal(training, rng)
         given = step_of(training, blocks)
@@ -344,13 +400,14 @@ def _fit_blockwise(
             scales = list(training.objective.block_scales(len(blocks)))
         rates = step * np.where(training.positive[rows], *scales)
         sizes = np.diff(blocks.starts)[visits]
-        return Schedule(rows, rates, sizes, step, 1.0 / (1.0 + step * ridge))
+        start = given.get("intercept", 0.0)
+        return Schedule(rows, rates, sizes, step, 1.0 / (1.0 + step * ridge), start)
 
-    return _fit_hard(training, points, schedule, logistic=logistic)
+    return _fit_hard(sets, points, schedule, logistic=logistic)
 
 
-def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
-    def schedule(family: Family) -> Schedule:
+def _fit_hsg_ht(sets: Sets, points: Sequence[Point]) -> Any:
+    def schedule(training: Training, family: Family) -> Schedule:
         n, rng = training.positive.size, training.rng(family.point)
         batches = batches_of_epochs(
             n, family.point["tau"], HSG_HT_GROWTH, restart=training.protocol.restart_batches
@@ -362,46 +419,47 @@ def _fit_hsg_ht(training: Training, points: Sequence[Point]) -> Floats:
             sizes.append(np.diff(starts))
         all_sizes = np.concatenate(sizes)
         rates = np.repeat(HSG_HT_STEP / all_sizes, all_sizes)
-        return Schedule(np.concatenate(rows), rates, all_sizes, HSG_HT_STEP, 1.0)
+        return Schedule(
+            np.concatenate(rows), rates, all_sizes, HSG_HT_STEP, intercept=training.intercept
+        )
 
-    return _fit_hard(training, points, schedule, logistic=True)
+    return _fit_hard(sets, points, schedule, logistic=True)
 
 
 def _fit_hard(
-    training: Training,
+    sets: Sets,
     points: Sequence[Point],
-    schedule: Callable[[Family], Schedule],
+    schedule: Callable[[Training, Family], Schedule],
     *,
     logistic: bool,
-) -> Floats:
+) -> Any:
     """Run every family along its schedule, each k of it in a program."""
-    n, d = training.X.shape
-    families = Family.all_of(training, points)
-    schedules = [schedule(family) for family in families]
+    n, d = sets.shape
     # All schedules one after the other: where the blocks of each begin, and where its first is.
-    starts: list[Indices] = []
+    rows, rates, starts = [], [], []
     programs, factors = [], []
+    W = sets.coefficients(1 + len(sets.trainings) * len(points))
+    wanted = np.zeros(W.shape[0] - 1, np.int64)  # programs from 1 on; the first answer is all zeros
     first_row = first_block = 0
-    for family, run in zip(families, schedules, strict=True):
-        programs += [(first_block, run.sizes.size, min(k, d)) for k in family.places]
-        factors += [(run.step, run.shrink)] * len(family.places)
-        starts.append(first_row + np.append(0, np.cumsum(run.sizes)))
-        first_row, first_block = first_row + run.rows.size, first_block + run.sizes.size + 1
-    W = np.zeros((d, len(points)))
-    if not programs:
-        return W
-    found = _coefficients(training, len(programs))
-    _hard[(len(programs),)](
-        *_rows(training),
-        _send(training, np.concatenate([run.rows for run in schedules]), np.int32),
-        _send(training, np.concatenate([run.rates for run in schedules])),
-        _send(training, np.concatenate(starts), np.int32), _send(training, programs, np.int32),
-        _send(training, factors), found, n, d, LOGISTIC=logistic, **_shape(d),
-    )  # fmt: skip
-    wanted = [places for family in families for places in family.places.values()]
-    for places, w in zip(wanted, found.cpu().numpy(), strict=True):
-        W[:, places] = w[:, None]
-    return W
+    for number, training in enumerate(sets.trainings):
+        for family in Family.all_of(training, points):
+            run = schedule(training, family)
+            for k, places in family.places.items():
+                programs.append((first_block, run.sizes.size, min(k, d), number))
+                factors.append((run.step, run.shrink, run.intercept))
+                wanted[number * len(points) + np.array(places)] = len(programs)
+            rows.append(run.rows)
+            rates.append(run.rates)
+            starts.append(first_row + np.append(0, np.cumsum(run.sizes)))
+            first_row, first_block = first_row + run.rows.size, first_block + run.sizes.size + 1
+    if programs:
+        _hard[(len(programs),)](
+            *sets.rows, sets.send(np.concatenate(rows), np.int32),
+            sets.send(np.concatenate(rates)), sets.send(np.concatenate(starts), np.int32),
+            sets.send(programs, np.int32), sets.send(factors), W[1:], n, d, LOGISTIC=logistic,
+            **_shape(d),
+        )  # fmt: skip
+    return W[sets.send(wanted, np.int64)]
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -412,12 +470,16 @@ def _hard(  # type: ignore[no-untyped-def]
     program = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
-    programs += program * 3
+    programs += program * 4
+    factors += program * 3
     starts += tl.load(programs)
     steps, k = tl.load(programs + 1), tl.load(programs + 2)
-    step, shrink = tl.load(factors + program * 2), tl.load(factors + program * 2 + 1)
+    before = tl.load(programs + 3).to(tl.int64) * (n + 2)  # rows of the sets before this one
+    X += before * d
+    positive += before
+    step, shrink = tl.load(factors), tl.load(factors + 1)
+    intercept = tl.load(factors + 2)
     w = tl.zeros((BLOCK,), tl.float64)
-    intercept = step * 0.0
     for i in range(steps):
         new = w
         mean_positive = tl.load(X + n * d + columns, mask=inside, other=0.0)
@@ -470,7 +532,7 @@ def _keep_largest(v, k):  # type: ignore[no-untyped-def]
     return v
 
 
-FITS: Mapping[str, Fit] = {
+FITS: Mapping[str, Callable[[Sets, Sequence[Point]], Any]] = {
     "sht-auc": partial(_fit_blockwise, sht_auc_step, logistic=False),
     "sto-iht": partial(_fit_blockwise, sto_iht_step, logistic=True),
     "hsg-ht": _fit_hsg_ht,

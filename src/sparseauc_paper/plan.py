@@ -17,9 +17,6 @@ from .tuning import N_FOLDS
 
 TABLE_RATIO = 0.05
 FIGURE2_SPARSITY = 20
-# Half of all work: in Figure 2 these are run on one test part of each trial. The elastic net, which
-# no printed table has, is run so on the genes too.
-SLOW = ("fsauc", "spam-l1l2")
 
 # In the order of the report.
 EXPERIMENTS = (
@@ -43,6 +40,11 @@ class Request:
         """Name of the protocol that was not chosen."""
         return next(name for name in PROTOCOLS if name != self.protocol)
 
+    def drawn(self, draw: int) -> dict[str, int]:
+        """Seed and trial of a draw: seeds take turns."""
+        trial, seed = divmod(draw, self.preset.seeds)
+        return {"seed": self.seed + seed, "trial": trial}
+
     @property
     def table_methods(self) -> tuple[str, ...]:
         """Methods that are rows of Tables I and II."""
@@ -55,8 +57,8 @@ class Request:
         return tuple(key for key in self.methods if key in PAPER_METHODS)
 
 
-Key = tuple[str, str, int, int]  # method, column or data set, trial, fold
-CurveKey = tuple[int, float, Scale, int]  # k*, r, scale of the step, fold
+Key = tuple[str, str, int, int]  # method, column or data set, draw or trial, fold
+CurveKey = tuple[int, float, Scale, int]  # k*, r, scale of the step, draw
 TheoryKey = tuple[str, float, int]  # setting, r, table
 
 
@@ -72,7 +74,7 @@ def _crossed(
     """Every method on every column, which is a data set, or a k* and a share of positives."""
     return {
         (method, column, trial, fold): (real_task if "dataset" in of else synthetic_task)(
-            request.preset, protocol, method, trial=trial, fold=fold, seed=request.seed, **of
+            request.preset, protocol, method, fold=fold, **request.drawn(trial), **of
         )
         for method in methods
         for column, of in columns.items()
@@ -95,18 +97,21 @@ def table_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     )  # fmt: skip
 
 
-def figure2_tasks(request: Request) -> dict[Key, Task]:
-    """Tasks of Figure 2; columns are the shares of positives."""
+def figure2_tasks(request: Request, protocol: str) -> dict[Key, Task]:
+    """Tasks of Figure 2 under a protocol; columns are the shares of positives."""
     preset = request.preset
     return _crossed(
-        request, PROTOCOLS[request.protocol], [m for m in request.methods if METHODS[m].in_paper],
+        request, PROTOCOLS[protocol], [m for m in request.methods if METHODS[m].in_paper],
         {f"{ratio:g}": {"k": FIGURE2_SPARSITY, "ratio": ratio} for ratio in preset.ratios},
-        preset.figure2_trials, preset.figure2_folds, SLOW,
+        preset.figure2_trials, preset.figure2_folds,
     )  # fmt: skip
 
 
 def real_tasks(request: Request, protocol: str) -> dict[Key, Task]:
-    """Tasks of Table III and Figures 3 and 4 under a protocol."""
+    """Tasks of Table III and Figures 3 and 4 under a protocol.
+
+    The elastic net, which no printed table has, is run on one test part of each trial.
+    """
     return _crossed(
         request, PROTOCOLS[protocol],
         request.methods if protocol == request.protocol else request.paper_methods,
@@ -119,13 +124,13 @@ def figure1_tasks(request: Request) -> dict[CurveKey, Task]:
     """Tasks of Figure 1."""
     preset = request.preset
     return {
-        (k, ratio, scale, fold): convergence_task(
-            preset, k=k, ratio=ratio, fold=fold, scale=scale, seed=request.seed
+        (k, ratio, scale, draw): convergence_task(
+            preset, k=k, ratio=ratio, scale=scale, **request.drawn(draw)
         )
         for k in preset.sparsities
         for ratio in preset.figure1_ratios
         for scale in SCALES
-        for fold in range(preset.figure1_folds)
+        for draw in range(preset.figure1_draws)
     }
 
 
@@ -185,6 +190,27 @@ def _audited(request: Request, protocol: Protocol, where: Where) -> dict[Key, Ta
     return _crossed(request, protocol, methods, columns, trials, folds)
 
 
+# How the simulated columns are scaled, by the switch that does it, and where the intercept starts.
+SCALINGS = {"no_scaling": "not at all", "scale_with_test_rows": "all rows", "": "training rows"}
+STARTS = {"": "0", "log_odds_intercept": "log odds"}
+WITH_INTERCEPT = ("sto-iht", "hsg-ht")
+
+
+def scaling_tasks(request: Request) -> dict[tuple[str, str], dict[Key, Task]]:
+    """Tasks with every scaling and, of the methods with an intercept, every start of it."""
+    found = {}
+    for scaling in SCALINGS:
+        for start in STARTS:
+            protocol = CORRECTED
+            for switch in filter(None, (scaling, start)):
+                protocol = one_switch_on(switch, protocol)
+            tasks = _audited(request, protocol, "synthetic")
+            found[scaling, start] = {
+                key: task for key, task in tasks.items() if not start or key[0] in WITH_INTERCEPT
+            }
+    return found
+
+
 def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
     """All tasks that these experiments need; some come more than once."""
     for protocol in (request.protocol, request.other_protocol):
@@ -192,16 +218,18 @@ def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
             yield from table_tasks(request, protocol).values()
         if {"table3", "figure3", "figure4"} & set(experiments):
             yield from real_tasks(request, protocol).values()
+        if "figure2" in experiments:
+            yield from figure2_tasks(request, protocol).values()
     if "figure1" in experiments:
         yield from figure1_tasks(request).values()
-    if "figure2" in experiments:
-        yield from figure2_tasks(request).values()
     if "theory" in experiments:
         yield from theory_tasks(request).values()
     if "audit" in experiments:
         for measured in audit_tasks(request):
             for pair in measured.pairs.values():
                 yield from pair
+        for tasks in scaling_tasks(request).values():
+            yield from tasks.values()
 
 
 def find_experiments(names: list[str]) -> tuple[str, ...]:

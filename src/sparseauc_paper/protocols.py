@@ -83,6 +83,8 @@ class Protocol:
     paper_step: bool = False
     paper_spam_steps: bool = False
     paper_gene_ranges: bool = False
+    no_scaling: bool = False
+    log_odds_intercept: bool = False
 
     def switches_of(self, where: str, method: str) -> dict[str, bool]:
         """Return the switches that the fits of a method in an experiment depend on."""

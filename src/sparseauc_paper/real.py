@@ -66,13 +66,13 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     scores = None
     chosen = {"": 0}
     if len(grid) > 1:
-        scores = work.tune(grid)
+        scores, _ = work.tune(grid)
         # One choice for every k where the method has one, a single choice where it has none.
         families: dict[str, list[int]] = {}
         for place, point in enumerate(grid):
             families.setdefault(f"{point['k']:g}" if "k" in point else "", []).append(place)
         chosen = {k: best_of(scores, places) for k, places in families.items()}
-    X_test, W = work.fit(split, len(inner), [grid[place] for place in chosen.values()])
+    X_test, W = work.fit(split, [grid[place] for place in chosen.values()])
     judged = positive[split.test]
     results: dict[str, dict[str, Any]] = {}
     for (k, place), coef in zip(chosen.items(), W.T, strict=True):

@@ -1,9 +1,9 @@
 """The simulated outbreak: a method tuned and tested on one split of one draw (Tables I, II)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from sparseauc.datasets import OutbreakData, make_outbreak
 from sparseauc.metrics import fast_auc
 from sparseauc.projections import top_k
 
-from .methods import METHODS, NEGLIGIBLE
+from .methods import METHODS, NEGLIGIBLE, Point
 from .presets import Preset, points
 from .protocols import Protocol
 from .row_space import Indices, Mask
@@ -28,6 +28,9 @@ def synthetic_task(preset: Preset, protocol: Protocol, method: str, **part: Any)
     grid = {name: list(axis) for name, axis in preset.synthetic_grid(method, protocol).items()}
     switches = protocol.switches_of("synthetic", method)
     size = {"n": preset.n, "d": preset.d, "epochs": preset.epochs}
+    if METHODS[method].truncated:
+        # Numbers of columns to choose from, those of the hard-thresholding methods.
+        size["limits"] = list(preset.grids["sht-auc"]["k"])
     return Task("synthetic", {"method": method, "grid": grid, "switches": switches, **size, **part})
 
 
@@ -48,32 +51,76 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
         return data.X if method.raw else scaled(protocol, data, train, draw)
 
     work = Fits(settings, protocol, positive, inner, (*draw, settings["fold"]), scale)
-    best, validation = 0, None
-    if len(grid) > 1:
-        scores = work.tune(grid)
-        best = best_of(scores, range(len(grid)))
-        validation = float(scores[best])
-    X_test, W = work.fit(split, len(inner), [grid[best]])
-    coef = W[:, 0]
-    if not np.isfinite(coef).all():
-        raise FloatingPointError(f"the final fit of {method.name} diverged at {grid[best]}")
-    cut = np.where(np.abs(coef) < NEGLIGIBLE, 0.0, coef) if method.truncated else coef
-    chosen = np.flatnonzero(cut)
-    # Of a dense answer the k* largest, which do not depend on its scale.
-    largest = top_k(coef, settings["k"]) if method.truncated else chosen
+    chosen = choose(work, grid, settings["k"], settings.get("limits", ()))
+    points_chosen = list(dict.fromkeys(choice.point for choice in chosen.values()))
+    X_test, W = work.fit(split, [dict(point) for point in points_chosen])
+    for point, coef in zip(points_chosen, W.T, strict=True):
+        if not np.isfinite(coef).all():
+            raise FloatingPointError(f"the final fit of {method.name} diverged at {dict(point)}")
     judged = positive[split.test]
-    return {
-        "auc": fast_auc(X_test @ coef, judged),
-        "auc_cut": fast_auc(X_test @ cut, judged),
-        "f1": support_f1(chosen, data.support),
-        "f1_largest": support_f1(largest, data.support),
-        "jaccard": support_jaccard(chosen, data.support),
-        "jaccard_largest": support_jaccard(largest, data.support),
-        "columns": chosen.size,
-        "chosen": grid[best],
-        "validation_auc": validation,
+    dense = W[:, points_chosen.index(chosen["best"].point)]
+    result: dict[str, Any] = {
+        "auc": fast_auc(X_test @ dense, judged),
+        "chosen": dict(chosen["best"].point),
+        "validation_auc": chosen["best"].auc,
         "bayes_auc": data.bayes_auc,
     }
+    for name, choice in chosen.items():
+        coef = W[:, points_chosen.index(choice.point)]
+        if name == "best":
+            columns = np.flatnonzero(np.abs(coef) >= NEGLIGIBLE if method.truncated else coef)
+            suffix, auc = "", "auc_cut"
+        else:
+            columns = np.flatnonzero(coef) if choice.k is None else top_k(coef, choice.k)
+            suffix, auc = f"_{name}", f"auc_{name}"
+        result |= {
+            auc: fast_auc(X_test[:, columns] @ coef[columns], judged),
+            f"f1{suffix}": support_f1(columns, data.support),
+            f"jaccard{suffix}": support_jaccard(columns, data.support),
+            f"columns{suffix}": columns.size,
+        }
+    return result
+
+
+class Choice(NamedTuple):
+    """A grid point, and how many of its largest coefficients are kept if the method keeps all."""
+
+    point: tuple[tuple[str, float], ...]
+    auc: float | None  # on validation rows; none where there was no choice
+    k: int | None = None
+
+
+def choose(
+    work: Fits, grid: Sequence[Point], k_star: int, limits: Sequence[int]
+) -> dict[str, Choice]:
+    """Choose by validation AUC: the best point, the best with k tuned, and the best with k = k*.
+
+    A method with a limit k has it in its grid. Of a dense answer the k largest coefficients count,
+    with k from ``limits``; a method that decides itself how many columns it has keeps to that.
+    """
+    with_k = [{**point, "k": k_star} for point in grid if "k" in point]
+    known = [tuple(point.items()) for point in grid]
+    asked = list(dict.fromkeys([*known, *(tuple(point.items()) for point in with_k)]))
+    ks = [*limits, k_star] if limits else []
+    if len(asked) == 1 and not ks:
+        best = Choice(asked[0], None)
+        return {"best": best, "tuned": best, "told": best._replace(k=k_star)}
+    scores, limited = work.tune([dict(point) for point in asked], ks)
+
+    def choice(place: int, k: int | None = None) -> Choice:
+        auc = scores[place] if k is None else limited[place, ks.index(k)]
+        return Choice(asked[place], float(auc), k)
+
+    best = choice(best_of(scores, range(len(known))))
+    if with_k:
+        places = [asked.index(tuple(point.items())) for point in with_k]
+        return {"best": best, "tuned": best, "told": choice(best_of(scores, places))}
+    if not ks:
+        return {"best": best, "tuned": best, "told": best._replace(k=k_star)}
+    flat = limited[:, : len(limits)].ravel()
+    place, k = divmod(best_of(flat, range(flat.size)), len(limits))
+    told = best_of(limited[:, -1], range(len(asked)))
+    return {"best": best, "tuned": choice(place, limits[k]), "told": choice(told, k_star)}
 
 
 @lru_cache(maxsize=2)
@@ -90,7 +137,9 @@ def _scaled_as_one(draw: tuple[Any, ...]) -> Any:
 
 
 def scaled(protocol: Protocol, data: OutbreakData, train: Indices, draw: tuple[Any, ...]) -> Any:
-    """Z-score columns by the training rows, or by all if so switched; then unit rows."""
+    """Z-score columns by the training rows, or by all or not at all if switched; unit rows."""
+    if protocol.no_scaling:
+        return scale_rows(data.X)
     if protocol.scale_with_test_rows:
         return _scaled_as_one(draw)
     return scale_rows(scale_columns(data.X, train))

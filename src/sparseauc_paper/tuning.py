@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.metrics import fast_auc
@@ -30,6 +31,24 @@ def aucs(X: Floats, positive: Mask, W: Floats) -> list[float]:
         fast_auc(column, positive) if np.isfinite(column).all() else np.nan
         for column in np.ascontiguousarray((X @ W).T)
     ]
+
+
+def aucs_of_largest(X: Floats, positive: Mask, W: Floats, ks: Sequence[int]) -> Floats:
+    """AUC of the k largest entries of every column of coefficients, a line each; NaN if it holds NaN."""
+    found = np.full((W.shape[1], len(ks)), np.nan)
+    if not ks:
+        return found
+    n_positive = int(positive.sum())
+    lowest = n_positive * (n_positive + 1) / 2
+    pairs = n_positive * (positive.size - n_positive)
+    # Of equal entries those of the smaller column number, as in ``top_k``.
+    order = np.argsort(-np.abs(W), axis=0, kind="stable")[: max(ks)]
+    ends = np.minimum(ks, W.shape[0]) - 1
+    for line, (columns, w) in enumerate(zip(order.T, W.T, strict=True)):
+        if np.isfinite(w).all():
+            scores = np.cumsum(X[:, columns] * w[columns], axis=1)[:, ends]
+            found[line] = (rankdata(scores, axis=0)[positive].sum(axis=0) - lowest) / pairs
+    return found
 
 
 def scale_columns(X: Floats, rows: Indices) -> Floats:
@@ -64,10 +83,13 @@ class Fits:
     scale: Callable[[Indices], Floats]
     stop_tol: float = 1e-4
 
-    def fit(
-        self, part: Split, number: int, grid: Sequence[Point], *, tuning: bool = False
-    ) -> tuple[Floats, Floats]:
+    def fit(self, part: Split, grid: Sequence[Point]) -> tuple[Floats, Floats]:
         """Test rows of a part, and coefficients of its training rows, a column for each point."""
+        X, training = self._training(part, len(self.inner), tuning=False)
+        (W,) = METHODS[self.settings["method"]].fit([training], grid)
+        return X, W
+
+    def _training(self, part: Split, number: int, *, tuning: bool) -> tuple[Floats, Training]:
         X = self.scale(part.train)
         training = Training(
             X=np.ascontiguousarray(X[part.train]),
@@ -80,18 +102,24 @@ class Fits:
             device=self.settings.get("device"),
             stop_tol=self.stop_tol,
         )
-        return X[part.test], METHODS[self.settings["method"]].fit(training, grid)
+        return X[part.test], training
 
-    def tune(self, grid: Sequence[Point]) -> Floats:
-        """Mean validation AUC of every point, NaN where a fit diverged on some split."""
-        scores = []
+    def tune(self, grid: Sequence[Point], ks: Sequence[int] = ()) -> tuple[Floats, Floats]:
+        """Mean validation AUC of every point, NaN where a fit diverged on some split.
+
+        And that of its k largest coefficients alone, for every k: a line for each point.
+        """
+        used = []
         for number, split in enumerate(self.inner):
             judged = self.positive[split.test]
             if judged.any() and not judged.all():  # one class tells nothing
-                X, W = self.fit(split, number, grid, tuning=True)
-                scores.append(aucs(X, judged, W))
-        mean: Floats = np.mean(scores, axis=0)
-        return mean
+                used.append((judged, *self._training(split, number, tuning=True)))
+        fits = METHODS[self.settings["method"]].fit([training for *_, training in used], grid)
+        whole, limited = [], []
+        for (judged, X, _), W in zip(used, fits, strict=True):
+            whole.append(aucs(X, judged, W))
+            limited.append(aucs_of_largest(X, judged, W, ks))
+        return np.mean(whole, axis=0), np.mean(limited, axis=0)
 
 
 def stratified_folds(positive: Mask, *seed: Any) -> list[Split]:

@@ -26,16 +26,16 @@ GRID = points({"k": (1, 3, 6), "blocks": (1, 4)})
 def test_one_column_of_coefficients_for_each_point(key):
     data = training()
     grid = points(QUICK.grids[key])[:5]
-    W = METHODS[key].fit(data, grid)
+    W = METHODS[key].solve(data, grid)
     assert W.shape == (20, len(grid))
-    again = METHODS[key].fit(training(), grid)
+    again = METHODS[key].solve(training(), grid)
     np.testing.assert_array_equal(W, again)
 
 
 @pytest.mark.parametrize(("key", "solve"), [("sht-auc", sht_auc), ("sto-iht", sto_iht)])
 def test_blockwise_methods_are_the_solvers_one_k_at_a_time(key, solve):
     data = training()
-    W = METHODS[key].fit(data, GRID)
+    W = METHODS[key].solve(data, GRID)
     r = data.positive.mean()
     step = r * (1 - r) if key == "sht-auc" else 1.0
     for place, point in enumerate(GRID):
@@ -49,11 +49,38 @@ def test_blockwise_methods_are_the_solvers_one_k_at_a_time(key, solve):
 @pytest.mark.parametrize("key", ["sht-auc", "sto-iht", "hsg-ht"])
 def test_one_column_fewer(key):
     grid = GRID if key != "hsg-ht" else points({"k": (1, 3, 6), "tau": (1, 50)})
-    fit = METHODS[key].fit
+    fit = METHODS[key].solve
     sizes = np.count_nonzero(fit(training(), grid), axis=0)
     np.testing.assert_array_equal(sizes, [p["k"] for p in grid])
     sizes = np.count_nonzero(fit(training(one_switch_on("one_fewer")), grid), axis=0)
     np.testing.assert_array_equal(sizes, [p["k"] - 1 for p in grid])
+
+
+def logistic_by_hand(data, k, batches, step, intercept):
+    """Hard thresholding of the logistic loss, written out, on these batches of rows."""
+    w, sign = np.zeros(data.X.shape[1]), np.where(data.positive, 1.0, -1.0)
+    for rows in batches:
+        pull = sign[rows] / (1 + np.exp(sign[rows] * (data.X[rows] @ w + intercept))) / rows.size
+        w, intercept = w + step * (pull @ data.X[rows]), intercept + step * pull.sum()
+        w[np.argsort(np.abs(w))[:-k]] = 0
+    return w
+
+
+@pytest.mark.parametrize("switch", ["log_odds_intercept", ""])
+def test_intercept_starts_at_the_log_odds(switch):
+    """From 0 or from the log odds, as programs written out do, with one block of all rows."""
+    protocol = one_switch_on(switch, one_switch_on("fixed_order")) if switch else CORRECTED
+    data = training(protocol)
+    start = np.log(30 / 90) if switch else 0.0
+    everything = [np.arange(120)] * 4
+    for key, point, step in (
+        ("sto-iht", {"k": 3, "blocks": 1}, 1.0),
+        ("hsg-ht", {"k": 3, "tau": 120}, 3.0),
+    ):
+        (w,) = METHODS[key].solve(data, [point]).T
+        np.testing.assert_allclose(
+            w, logistic_by_hand(data, 3, everything, step, start), atol=1e-12
+        )
 
 
 def shrunk_by_hand(data, k, n_blocks):
@@ -74,12 +101,12 @@ def shrunk_by_hand(data, k, n_blocks):
 
 def test_ridge_while_tuning_and_only_then():
     protocol = one_switch_on("fixed_order", one_switch_on("ridge_while_tuning"))
-    W = METHODS["sht-auc"].fit(training(protocol), GRID)
+    W = METHODS["sht-auc"].solve(training(protocol), GRID)
     for place, point in enumerate(GRID):
         expected = shrunk_by_hand(training(protocol), point["k"], point["blocks"])
         np.testing.assert_allclose(W[:, place], expected, atol=1e-12)
-    final = METHODS["sht-auc"].fit(training(protocol, tuning=False), GRID)
-    without = METHODS["sht-auc"].fit(training(one_switch_on("fixed_order"), tuning=False), GRID)
+    final = METHODS["sht-auc"].solve(training(protocol, tuning=False), GRID)
+    without = METHODS["sht-auc"].solve(training(one_switch_on("fixed_order"), tuning=False), GRID)
     np.testing.assert_array_equal(final, without)
     assert not np.allclose(final, W)
 
@@ -98,8 +125,8 @@ def test_switches_that_change_the_iterates():
     ):  # fmt: skip
         grid = points(QUICK.grids[key])[:3]
         assert not np.allclose(
-            METHODS[key].fit(training(), grid),
-            METHODS[key].fit(training(one_switch_on(switch)), grid),
+            METHODS[key].solve(training(), grid),
+            METHODS[key].solve(training(one_switch_on(switch)), grid),
         ), switch
 
 
@@ -107,11 +134,11 @@ def test_diverged_fits_are_nan_and_other_errors_are_errors():
     data = training()
     for key in ("spam-l1", "spam-l2"):
         grid = [{"xi": xi, "l1": 0.0, "l2": 0.0} for xi in (1e200, 0.1)]
-        W = METHODS[key].fit(data, grid)
+        W = METHODS[key].solve(data, grid)
         assert np.isnan(W[:, 0]).all()
         assert np.isfinite(W[:, 1]).all()
     with pytest.raises(ValueError, match="l1 must be"):
-        METHODS["spam-l1"].fit(data, [{"xi": 0.1, "l1": -1.0}])
+        METHODS["spam-l1"].solve(data, [{"xi": 0.1, "l1": -1.0}])
 
 
 def test_shrunken_centroids_against_scikit_learn():

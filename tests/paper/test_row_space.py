@@ -141,6 +141,6 @@ def test_the_stop_rule_with_an_l1_penalty(tol, stops):
         X, positive, np.tile(np.arange(30), 60), 1.0, 0.1, l1=1e-3, tol=tol
     )  # fmt: skip
     assert (t < 60 * 30) == stops
-    close(METHODS["spam-l1l2"].fit(training, [point])[:, 0], expected)
+    close(METHODS["spam-l1l2"].solve(training, [point])[:, 0], expected)
     without = Training(X, positive, CORRECTED, 60, ("test",), 30, True)
     assert without.tol == 0.0

@@ -7,10 +7,12 @@ from sklearn.preprocessing import normalize, scale
 from tiny import TINY
 
 from sparseauc.objective import AUCObjective
+from sparseauc.projections import hard_threshold
 from sparseauc.solvers import sht_auc
 from sparseauc_paper import synthetic
-from sparseauc_paper.methods import METHODS
-from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
+from sparseauc_paper.methods import METHODS, Training
+from sparseauc_paper.presets import points
+from sparseauc_paper.protocols import CORRECTED, PUBLISHED, Protocol, one_switch_on
 from sparseauc_paper.seeds import generator
 from sparseauc_paper.supports import support_f1
 from sparseauc_paper.synthetic import (
@@ -89,24 +91,79 @@ def test_published_task_equals_the_naive_program(fold):
 @pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
 def test_every_method_under_both_protocols(method, protocol):
     result = task(method, protocol).compute()
-    for name in ("auc", "auc_cut", "f1", "jaccard", "f1_largest", "jaccard_largest"):
-        assert 0 <= result[name] <= 1
-    # For a single solution the two measures say the same.
-    assert result["jaccard"] == pytest.approx(result["f1"] / (2 - result["f1"]))
+    for kind in ("cut", "tuned", "told"):
+        assert 0 <= result[f"auc_{kind}"] <= 1
+    for end in ("", "_tuned", "_told"):
+        assert 0 <= result[f"f1{end}"] <= 1
+        assert result[f"jaccard{end}"] == pytest.approx(
+            result[f"f1{end}"] / (2 - result[f"f1{end}"])
+        )
+    assert result["columns_told"] <= 3
     if not METHODS[method].truncated:
-        assert result["auc"] == result["auc_cut"]
-        assert result["f1"] == result["f1_largest"]
+        assert result["auc"] == result["auc_cut"] == result["auc_tuned"]
+        assert result["f1"] == result["f1_tuned"]
+
+
+def validated(settings):
+    """Validation rows, their labels and coefficients of every grid point, split by split."""
+    protocol, method = Protocol(**settings["switches"]), METHODS[settings["method"]]
+    draw = tuple(settings[name] for name in ("seed", "k", "ratio", "trial", "n", "d"))
+    data = outbreak(*draw)
+    positive, fold = data.y > 0, settings["fold"]
+    split = outer_split(protocol, positive, draw, fold)
+    parts = [*inner_splits(protocol, positive, split.train, (*draw, fold)), split]
+    for number, part in enumerate(parts):
+        X = scaled(protocol, data, part.train, draw)
+        training = Training(
+            np.ascontiguousarray(X[part.train]), positive[part.train], protocol,
+            settings["epochs"], ("fit", *draw, fold, method.key, number), parts[0].train.size,
+            tuning=number < 5,
+        )  # fmt: skip
+        grid = points(settings["grid"])
+        yield X[part.test], positive[part.test], method.solve(training, grid), data.support
+
+
+def test_number_of_columns_of_a_dense_answer_is_tuned_or_given():
+    """Every point and every k tried one by one; k is 3, or one of those of SHT-AUC."""
+    settings = task("spam-l1", CORRECTED).settings
+    *tuning, final = validated(settings)
+    X, judged, W, support = final
+    result = synthetic.compute(settings)
+    for name, ks in (("tuned", settings["limits"]), ("told", [3])):
+        best = max(
+            ((place, k) for place in range(W.shape[1]) for k in ks),
+            key=lambda at: np.mean(
+                [roc_auc_score(y, V @ hard_threshold(C[:, at[0]], at[1])) for V, y, C, _ in tuning]
+            ),
+        )
+        coef = hard_threshold(W[:, best[0]], best[1])
+        assert result[f"columns_{name}"] == best[1]
+        assert result[f"auc_{name}"] == pytest.approx(roc_auc_score(judged, X @ coef))
+        chosen = np.flatnonzero(coef)
+        assert result[f"f1_{name}"] == support_f1(chosen, support)
+
+
+def test_methods_with_a_limit_are_given_k_too():
+    """k* = 3 is not in the grid of k: it is fitted besides, and tuned over the blocks alone."""
+    settings = task("sht-auc", CORRECTED).settings
+    assert 3 not in settings["grid"]["k"]
+    given = {**settings, "grid": {**settings["grid"], "k": [3]}}
+    expected, result = synthetic.compute(given), synthetic.compute(settings)
+    for name in ("f1", "jaccard", "auc"):
+        assert result[f"{name}_told"] == expected[name]
+    assert result["columns_told"] == 3
 
 
 def test_columns_of_dense_answers_do_not_depend_on_their_scale(monkeypatch):
     """All coefficients below the cut: nothing is left, but the largest are still the largest."""
     method = METHODS["spam-l2"]
     whole = task("spam-l2", CORRECTED).compute()
-    tiny = replace(method, solve=lambda training, grid: 1e-9 * method.fit(training, grid))
+    tiny = replace(method, solve=lambda training, grid: 1e-9 * method.solve(training, grid))
     monkeypatch.setitem(METHODS, "spam-l2", tiny)
     small = task("spam-l2", CORRECTED).compute()
     assert (small["columns"], small["f1"]) == (0, 0.0)
-    assert small["f1_largest"] == whole["f1_largest"]
+    for name in ("f1_tuned", "f1_told", "jaccard_told"):
+        assert small[name] == whole[name]
     assert small["auc"] == whole["auc"]
     assert small["auc_cut"] == 0.5
 
@@ -123,7 +180,7 @@ def test_our_estimator_gets_the_table_as_it_is(monkeypatch):
 
     def fit(training, grid):
         seen.append(training.X)
-        return method.fit(training, grid)
+        return method.solve(training, grid)
 
     monkeypatch.setitem(METHODS, "sparse-auc", replace(method, solve=fit))
     task("sparse-auc", CORRECTED).compute()
@@ -167,6 +224,8 @@ def test_scaling_learns_from_training_rows_alone():
     np.testing.assert_allclose(X, normalize(expected))
     leaky = scaled(one_switch_on("scale_with_test_rows"), data, train, DRAW)
     np.testing.assert_allclose(leaky, normalize(scale(data.X)))
+    raw = scaled(one_switch_on("no_scaling"), data, train, DRAW)
+    np.testing.assert_allclose(raw, normalize(data.X))
 
 
 def test_all_methods_and_protocols_see_the_same_draw():

@@ -68,6 +68,7 @@ def hsg_ht(
     restart_batches: bool = False,
     shuffle: bool = True,
     start: npt.ArrayLike | None = None,
+    intercept: float = 0.0,
     rng: np.random.Generator | None = None,
     **epochs: Any,
 ) -> SolverResult:
@@ -79,7 +80,7 @@ def hsg_ht(
     k, step_size, alpha, initial_batch_size, growth, restart_batches, shuffle
         As for :class:`HSGHTClassifier`. Batches that restart also leave up to a batch of
         rows out at the end of an epoch, as the published program does.
-    start, rng, **epochs
+    start, intercept, rng, **epochs
         As in :func:`sparseauc_paper.baselines.sto_iht`.
 
     Returns
@@ -105,8 +106,9 @@ def hsg_ht(
         return descent.run(np.arange(descent.n_blocks), step)
 
     return descend_in_epochs(
-        "HSG-HT", descent, run_blocks, start=start, step_size=step_size, **epochs
-    )
+        "HSG-HT", descent, run_blocks, start=start, intercept=intercept, step_size=step_size,
+        **epochs,
+    )  # fmt: skip
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
