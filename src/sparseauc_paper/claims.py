@@ -269,7 +269,7 @@ def _claims_of_figure1(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
 def _claims_of_figure2(request: Request, outcomes: Outcomes) -> Iterator[Claim]:
     few, even = (f"{r:g}" for r in (min(request.preset.ratios), max(request.preset.ratios)))
     for measure, label in (("auc", "AUC"), ("f1", "F1")):
-        values = figure2_values(request, measure, outcomes)
+        values = figure2_values(request, request.protocol, measure, outcomes)
         ends = [mean_of(values.get((OURS, r), {})) for r in (even, few)]
         if min(end.n for end in ends) == 0:
             continue

@@ -133,11 +133,18 @@ def shown(change: Mean) -> str:
     return text if isnan(half) else f"{text} ± {half:.3f}"
 
 
-def synthetic_measure(protocol: Protocol, measure: str, result: Mapping[str, Any]) -> float:
-    """Test AUC ("auc"), F1 ("f1") or Jaccard index ("jaccard"), as the protocol reads them."""
+def synthetic_measure(
+    protocol: Protocol, measure: str, result: Mapping[str, Any], *, given: bool = False
+) -> float:
+    """Test AUC ("auc"), F1 ("f1") or Jaccard index ("jaccard"), as the protocol reads them.
+
+    Columns are those of the k that was tuned or, if k* was ``given``, of k = k*.
+    """
     if measure == "auc":
         return float(result["auc_cut" if protocol.truncate_before_auc else "auc"])
-    return float(result[measure if protocol.absolute_cut else f"{measure}_largest"])
+    if protocol.absolute_cut:
+        return float(result[measure])
+    return float(result[f"{measure}_{'told' if given else 'tuned'}"])
 
 
 def synthetic_values(
@@ -155,16 +162,18 @@ def synthetic_values(
     return values
 
 
-def table_values(request: Request, protocol: str, measure: str, outcomes: Outcomes) -> Values:
+def table_values(
+    request: Request, protocol: str, measure: str, outcomes: Outcomes, *, given: bool = False
+) -> Values:
     """Numbers of Tables I and II."""
-    read = partial(synthetic_measure, PROTOCOLS[protocol], measure)
+    read = partial(synthetic_measure, PROTOCOLS[protocol], measure, given=given)
     return synthetic_values(plan.table_tasks(request, protocol), outcomes, read)
 
 
-def figure2_values(request: Request, measure: str, outcomes: Outcomes) -> Values:
-    """Numbers of Figure 2, under the chosen protocol."""
-    read = partial(synthetic_measure, PROTOCOLS[request.protocol], measure)
-    return synthetic_values(plan.figure2_tasks(request), outcomes, read)
+def figure2_values(request: Request, protocol: str, measure: str, outcomes: Outcomes) -> Values:
+    """Numbers of Figure 2."""
+    read = partial(synthetic_measure, PROTOCOLS[protocol], measure)
+    return synthetic_values(plan.figure2_tasks(request, protocol), outcomes, read)
 
 
 def frame_of(
@@ -276,7 +285,7 @@ def figure2(request: Request, outcomes: Outcomes) -> Figure:
     """Figure 2: AUC and F1 against the share of positives."""
     panels = []
     for label, measure in ((_AUC, "auc"), ("F1 of the columns", "f1")):
-        values = figure2_values(request, measure, outcomes)
+        values = figure2_values(request, request.protocol, measure, outcomes)
         series = []
         for method in request.methods:
             means = {r: mean_of(values.get((method, f"{r:g}"), {})) for r in request.preset.ratios}
@@ -383,8 +392,8 @@ def _range_of(panels: Sequence[Panel]) -> str:
 
 
 def _figure1_extent(request: Request) -> str:
-    parts = request.preset.figure1_folds
-    return f"mean of {parts} training parts of one draw" if parts > 1 else "one run"
+    draws = request.preset.figure1_draws
+    return f"mean of {draws} draws" if draws > 1 else "one draw"
 
 
 def _mean_steps(request: Request, outcomes: Outcomes, scale: Scale) -> str:

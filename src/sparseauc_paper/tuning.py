@@ -34,7 +34,7 @@ def aucs(X: Floats, positive: Mask, W: Floats) -> list[float]:
 
 
 def aucs_of_largest(X: Floats, positive: Mask, W: Floats, ks: Sequence[int]) -> Floats:
-    """AUC of the k largest entries of every column of coefficients, a line each; NaN if it holds NaN."""
+    """AUC of the k largest entries of every column of coefficients: a line each, NaN if not finite."""
     found = np.full((W.shape[1], len(ks)), np.nan)
     if not ks:
         return found

@@ -41,7 +41,8 @@ REQUEST = Request(TINY, "corrected", tuple(METHODS), seed=0)
 def synthetic(auc, f1=0.5, truncated=None):
     return Outcome(
         {"auc": auc, "auc_cut": auc if truncated is None else truncated, "f1": f1,
-         "f1_largest": f1, "jaccard": f1 / (2 - f1), "jaccard_largest": f1 / (2 - f1),
+         "f1_tuned": f1, "f1_told": f1, "jaccard": f1 / (2 - f1), "jaccard_tuned": f1 / (2 - f1),
+         "jaccard_told": f1 / (2 - f1),
          "columns": 3, "chosen": {}, "validation_auc": None, "bayes_auc": 0.9}, None, 1.0,
     )  # fmt: skip
 
@@ -326,7 +327,7 @@ def test_shared_tasks_are_the_same_task():
     """Figure 2 at the share of positives of Table I, and the audit, compute nothing anew."""
     preset = replace(TINY, ratios=(0.05,), sparsities=(20,))
     request = Request(preset, "corrected", ("sht-auc",), seed=0)
-    assert set(plan.figure2_tasks(request).values()) <= set(
+    assert set(plan.figure2_tasks(request, "corrected").values()) <= set(
         plan.table_tasks(request, "corrected").values()
     )
     assert PROTOCOLS["corrected"] is CORRECTED

@@ -7,8 +7,8 @@
 The intercept c takes the same steps and is never thresholded (Nguyen, Needell and Woolf, 2017).
 
 Centre the columns on the training rows, or start the intercept at the log odds of the classes. By
-default it starts at 0 and takes many steps to get there; until then columns that are not centred are
-chosen by their means, which are noise. SHT-AUC has no intercept and needs neither.
+default it starts at 0 and takes many steps to get there; until then columns that are not centred
+are chosen by their means, which are noise. SHT-AUC has no intercept and needs neither.
 """
 
 import math
