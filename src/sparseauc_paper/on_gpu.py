@@ -62,7 +62,8 @@ class Sets:
     @cached_property
     def rows(self) -> tuple[Any, Any]:
         """The rows and the labels of all sets."""
-        lines, labels = [], []
+        lines: list[Floats] = []
+        labels: list[npt.ArrayLike] = []
         for training in self.trainings:
             X, positive = training.X, training.positive
             lines += [X, X[positive].mean(axis=0)[None], X[~positive].mean(axis=0)[None]]

@@ -40,7 +40,7 @@ class Request:
         """Name of the protocol that was not chosen."""
         return next(name for name in PROTOCOLS if name != self.protocol)
 
-    def drawn(self, draw: int) -> dict[str, int]:
+    def drawn(self, draw: int) -> dict[str, Any]:
         """Seed and trial of a draw: seeds take turns."""
         trial, seed = divmod(draw, self.preset.seeds)
         return {"seed": self.seed + seed, "trial": trial}

@@ -72,7 +72,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
         for place, point in enumerate(grid):
             families.setdefault(f"{point['k']:g}" if "k" in point else "", []).append(place)
         chosen = {k: best_of(scores, places) for k, places in families.items()}
-    X_test, W = work.fit(split, [grid[place] for place in chosen.values()])
+    X_test, W, _ = work.fit(split, [grid[place] for place in chosen.values()])
     judged = positive[split.test]
     results: dict[str, dict[str, Any]] = {}
     for (k, place), coef in zip(chosen.items(), W.T, strict=True):

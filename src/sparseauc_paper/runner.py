@@ -1,13 +1,18 @@
 """Run the tasks that the store lacks, on several cores or on a Dask cluster."""
 
+import os
+import platform
 import random
+import subprocess
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
@@ -19,7 +24,7 @@ from sparseauc_app.cli._progress import progress
 
 from .methods import METHODS
 from .protocols import Protocol
-from .store import Outcome, Store
+from .store import Outcome, Run, Store
 from .tasks import Task
 
 # Without a terminal, a line is printed no more often than this.
@@ -58,6 +63,10 @@ def _device_name(task: Task, device: str | None) -> str | None:
         return None
     if not METHODS[settings["method"]].uses_device(Protocol(**settings["switches"])):
         return None
+    return _name_of(device)
+
+
+def _name_of(device: str) -> str:
     torch = import_optional("torch", f"--device {device}")
     return str(torch.cuda.get_device_name(device) if torch.cuda.is_available() else device)
 
@@ -75,25 +84,53 @@ def run_tasks(
 
     ``jobs`` run at the same time, as many as there are cores for −1, or those of a Dask scheduler.
     """
-    started = time.perf_counter()
+    started, since = time.perf_counter(), datetime.now(UTC)
     unique = list(dict.fromkeys(tasks))
     have = store.get(unique)
     missing = [task for task in unique if task not in have or have[task].error is not None]
     # In an order of its own, so that two runs on one store share the work rather than double it.
     random.SystemRandom().shuffle(missing)
     done = failed = 0
-    with _telling(console, len(missing)) as tell, _backend(dask):
-        # Asked again when its turn comes: another run may have finished it meanwhile.
-        pending = (delayed(compute)(task, device) for task in missing if not store.has(task))
-        parallel = Parallel(
-            n_jobs=jobs, batch_size=1, pre_dispatch=_IN_FLIGHT, return_as="generator_unordered"
-        )
-        for task, outcome in parallel(pending):
-            store.add(task, outcome)
-            done += 1
-            failed += outcome.error is not None
-            tell(failed)
+    try:
+        with _telling(console, len(missing)) as tell, _backend(dask):
+            # Asked again when its turn comes: another run may have finished it meanwhile.
+            pending = (delayed(compute)(task, device) for task in missing if not store.has(task))
+            parallel = Parallel(
+                n_jobs=jobs, batch_size=1, pre_dispatch=_IN_FLIGHT, return_as="generator_unordered"
+            )
+            for task, outcome in parallel(pending):
+                store.add(task, outcome)
+                done += 1
+                failed += outcome.error is not None
+                tell(failed)
+    finally:
+        if done:
+            store.add_run(describe_run(since, done, device))
     return Progressed(done, failed, len(unique) - len(missing), time.perf_counter() - started)
+
+
+def describe_run(since: datetime, tasks: int, device: str | None) -> Run:
+    """Say what a run that began then has computed, and where."""
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    if device is not None:
+        machine += f", {_name_of(device)}"
+    packages = ("sparseauc", "numpy", "scipy", "sklearn", "numba")
+    versions = ", ".join(f"{name} {import_module(name).__version__}" for name in packages)
+    started, ended = (f"{at:%Y-%m-%d %H:%M}" for at in (since, datetime.now(UTC)))
+    return Run(started, ended, tasks, machine, versions, _revision())
+
+
+def _revision() -> str:
+    """Commit of the sources; where they are no checkout, what a file beside them says, if any."""
+    here = Path(__file__).parent
+    if (here / "commit.txt").exists():
+        return (here / "commit.txt").read_text(encoding="ascii").strip()
+    try:
+        asked = ["git", "-C", str(here), "describe", "--always", "--dirty", "--exclude=*"]
+        found = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return "a released version"
+    return f"commit {found.stdout.strip()}"
 
 
 @contextmanager

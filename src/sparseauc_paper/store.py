@@ -27,6 +27,14 @@ CREATE TABLE IF NOT EXISTS tasks (
     finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
     device TEXT
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS runs (
+    started TEXT NOT NULL,
+    ended TEXT NOT NULL,
+    tasks INTEGER NOT NULL,
+    machine TEXT NOT NULL,
+    versions TEXT NOT NULL,
+    revision TEXT NOT NULL
+);
 """
 # Another run holds the file for milliseconds; a minute is for disks that stall.
 _BUSY_SECONDS = 60.0
@@ -46,6 +54,18 @@ class Outcome:
     error: str | None
     seconds: float
     device: str | None = None  # the GPU that tuned it, if one did
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where and when tasks were computed."""
+
+    started: str  # UTC, to the minute
+    ended: str
+    tasks: int
+    machine: str
+    versions: str
+    revision: str  # of the sources
 
 
 class Store(AbstractContextManager["Store"]):
@@ -102,6 +122,17 @@ class Store(AbstractContextManager["Store"]):
                 "WHERE tasks.error IS NOT NULL",
                 (task.key, task.description, result, *astuple(outcome)[1:]),
             )
+
+    def add_run(self, run: Run) -> None:
+        """Keep where and when tasks were computed."""
+        with self._guarded():
+            self._connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", astuple(run))
+
+    def runs(self) -> list[Run]:
+        """All runs that computed something, the first one first."""
+        with self._guarded():
+            lines = self._connection.execute("SELECT * FROM runs ORDER BY started").fetchall()
+        return [Run(*line) for line in lines]
 
     def get(self, tasks: Iterable[Task]) -> dict[Task, Outcome]:
         """Outcomes of those of the tasks that have one."""

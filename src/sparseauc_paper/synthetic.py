@@ -27,7 +27,7 @@ def synthetic_task(preset: Preset, protocol: Protocol, method: str, **part: Any)
     """Name the work of one method on a test part: k, ratio, trial, fold and seed."""
     grid = {name: list(axis) for name, axis in preset.synthetic_grid(method, protocol).items()}
     switches = protocol.switches_of("synthetic", method)
-    size = {"n": preset.n, "d": preset.d, "epochs": preset.epochs}
+    size: dict[str, Any] = {"n": preset.n, "d": preset.d, "epochs": preset.epochs}
     if METHODS[method].truncated:
         # Numbers of columns to choose from, those of the hard-thresholding methods.
         size["limits"] = list(preset.grids["sht-auc"]["k"])
@@ -53,7 +53,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     work = Fits(settings, protocol, positive, inner, (*draw, settings["fold"]), scale)
     chosen = choose(work, grid, settings["k"], settings.get("limits", ()))
     points_chosen = list(dict.fromkeys(choice.point for choice in chosen.values()))
-    X_test, W = work.fit(split, [dict(point) for point in points_chosen])
+    X_test, W, seconds = work.fit(split, [dict(point) for point in points_chosen])
     for point, coef in zip(points_chosen, W.T, strict=True):
         if not np.isfinite(coef).all():
             raise FloatingPointError(f"the final fit of {method.name} diverged at {dict(point)}")
@@ -64,6 +64,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
         "chosen": dict(chosen["best"].point),
         "validation_auc": chosen["best"].auc,
         "bayes_auc": data.bayes_auc,
+        "seconds": seconds,
     }
     for name, choice in chosen.items():
         coef = W[:, points_chosen.index(choice.point)]

@@ -1,5 +1,6 @@
 """Choose a grid point on validation rows, fit again on all training rows."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ def aucs(X: Floats, positive: Mask, W: Floats) -> list[float]:
 
 
 def aucs_of_largest(X: Floats, positive: Mask, W: Floats, ks: Sequence[int]) -> Floats:
-    """AUC of the k largest entries of every column of coefficients: a line each, NaN if not finite."""
+    """AUC of the k largest entries of each column of coefficients, a line for each; NaN if lost."""
     found = np.full((W.shape[1], len(ks)), np.nan)
     if not ks:
         return found
@@ -71,6 +72,14 @@ def best_of(scores: Floats, among: Sequence[int]) -> int:
     return max(among, key=lambda i: (np.nan_to_num(scores[i], nan=-1.0), -i))
 
 
+class Fitted(NamedTuple):
+    """Test rows, coefficients with a column for each point, and processor time of a fit."""
+
+    X_test: Floats
+    W: Floats
+    seconds: float
+
+
 @dataclass(frozen=True)
 class Fits:
     """Fits of a task's method to parts of a table; ``scale`` makes the table for training rows."""
@@ -83,11 +92,12 @@ class Fits:
     scale: Callable[[Indices], Floats]
     stop_tol: float = 1e-4
 
-    def fit(self, part: Split, grid: Sequence[Point]) -> tuple[Floats, Floats]:
-        """Test rows of a part, and coefficients of its training rows, a column for each point."""
+    def fit(self, part: Split, grid: Sequence[Point]) -> Fitted:
+        """Fit the points to the training rows of a part."""
         X, training = self._training(part, len(self.inner), tuning=False)
+        start = time.thread_time()
         (W,) = METHODS[self.settings["method"]].fit([training], grid)
-        return X, W
+        return Fitted(X, W, (time.thread_time() - start) / len(grid))
 
     def _training(self, part: Split, number: int, *, tuning: bool) -> tuple[Floats, Training]:
         X = self.scale(part.train)

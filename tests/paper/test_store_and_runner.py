@@ -22,7 +22,10 @@ def tasks():
 
 
 def results(store, some):
-    return {task.key: outcome.result for task, outcome in store.get(some).items()}
+    """What was computed, but for the time it took."""
+    return {
+        task.key: {**outcome.result, "seconds": None} for task, outcome in store.get(some).items()
+    }
 
 
 def result(auc):
@@ -126,6 +129,11 @@ def test_runs_what_is_missing_and_nothing_twice(tmp_path):
         assert (second.done, second.found) == (len(some) - 3, 3)
         assert run_tasks(some, store).done == 0
         assert all(outcome.seconds > 0 for outcome in store.get(some).values())
+        # Where and when the numbers were made; the third run made none.
+        runs = store.runs()
+        assert [run.tasks for run in runs] == [3, len(some) - 3]
+        assert "cores" in runs[0].machine
+        assert runs[0].started <= runs[0].ended
 
 
 def test_same_numbers_whatever_the_jobs(tmp_path):
