@@ -1,6 +1,9 @@
 """Expected failures become one sentence and an exit code; a traceback means a bug."""
 
 import json
+import shlex
+import sys
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import partial
 from typing import Any
@@ -87,7 +90,31 @@ class GuardedGroup(_PlainParameters, TyperGroup):
         except MemoryError:
             fail("memory ran out", ExitCode.FAILED)
         except ValueError as error:
-            fail(str(error), _code_of(error))
+            code = _code_of(error)
+            options = getattr(error, "options", ())
+            hint = f"\nTry: {suggest(sys.argv[1:], options)}" if options else ""
+            fail(f"{error}{hint}", code)
+
+
+# Options that may be given several times.
+_REPEATED = {"--exclude", "--numeric"}
+
+
+def suggest(arguments: Sequence[str], options: Sequence[str]) -> str:
+    """Return the command with further options, which replace those given before.
+
+    ``options`` are names and values in turn.
+    """
+    found = [*arguments]
+    for name, value in zip(options[::2], options[1::2], strict=True):
+        if name not in _REPEATED:
+            for place in [i for i, one in enumerate(found) if one == name][::-1]:
+                del found[place : place + 2]
+            found = [one for one in found if not one.startswith(f"{name}=")]
+        elif [name, value] in [found[i : i + 2] for i in range(len(found))]:
+            continue
+        found += [name, value]
+    return shlex.join(["sparseauc", *found])
 
 
 def _code_of(error: ValueError) -> ExitCode:

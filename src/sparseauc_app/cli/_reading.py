@@ -4,29 +4,26 @@ import hashlib
 import shlex
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..model_files import read_card
-from ..reading import DataError, Rules, Source, Table, read_source, training_table
+from ..reading import Rules, Source, Table, read_source, training_table
 from ..reading.scoring import written_columns
 from ..scorecard import ScoreCard
 from ._options import TextFile, Training, given
 
 
-def read_table(path: Path, training: Training, text_file: TextFile) -> Table:
-    """Read a training table. An error ends with a command that would work."""
-    rules = Rules(**given(training))
+def read_table(
+    path: Path, training: Training, text_file: TextFile, keep: Sequence[str] = ()
+) -> Table:
+    """Read a training table, in which columns to keep are not left out on suspicion."""
+    rules = Rules(**given(training), keep=tuple(keep))
     source = read_source(
         path, target=rules.target, as_text=rules.written, ids=rules.ids,
         **text_file.as_arguments(),
     )  # fmt: skip
-    try:
-        return training_table(source, rules)
-    except DataError as error:
-        if not error.options:
-            raise
-        command = shlex.join(["sparseauc", *sys.argv[1:], *error.options])
-        raise DataError(f"{error}\nTry: {command}") from None
+    return training_table(source, rules)
 
 
 def card_of(path: Path) -> tuple[ScoreCard, list[str]]:

@@ -155,7 +155,8 @@ def fit_command(
         from ._reading import made_by, read_table
 
         settings = how.settings(training.exclude)
-        ready = read_table(table, training, text_file)
+        keep = [str(name) for name in settings.limits.always_include or ()]
+        ready = read_table(table, training, text_file, keep)
         summary = fit_table(cut_numbers(ready) if cut else ready, settings, advance)
         card = summary.card()
         if out is not None:

@@ -1,8 +1,11 @@
-"""Warnings about columns that look like identifiers or leak the outcome.
+"""What an analyst would notice in a table: identifiers, copies, leaks, follow-up times, codes for
+missing values and repeated rows.
 
-Nothing is left out on suspicion: the warning names the columns, and the user decides.
+Identifiers and exact copies are left out with a note; of all else a warning names the columns, and
+the user decides.
 """
 
+import hashlib
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -19,21 +22,38 @@ from ..scorecard import Input
 from .columns import count_distinct, dense_column, is_sparse
 
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.
-LEAK_AUC, COPY_CORRELATION = 0.99, 0.95
+LEAK_AUC, COPY_CORRELATION = 0.95, 0.95
 # Missingness with such an AUC and so many standard errors from chance may leak the outcome: by
 # chance this happens in fewer than one of a hundred tables of a thousand columns.
 GAP_AUC, GAP_DEVIATIONS = 0.6, 4.5
 # Rows of a first look; only columns that pass it are ranked over all rows.
 _LOOK = 1000
 _ID_WORDS = {
-    "id", "ids", "uid", "uuid", "guid", "index", "idx", "key", "nr", "no", "number", "num",
-    "barcode", "mrn", "ssn", "row", "rownum", "rowid",
+    "id", "ids", "pid", "uid", "uuid", "guid", "index", "idx", "mrn", "ssn", "barcode", "row",
+    "rownum", "rowid", "rowname", "rownames", "unnamed", "record",
 }  # fmt: skip
+# Words that name identifiers, and much else.
+_NUMBER_WORDS = {"key", "nr", "no", "number", "num"}
 _PERSON_WORDS = {"patient", "subject", "person", "participant", "case", "donor", "sample"}
+# Words of follow-up times, and of events that end it.
+_TIME_WORDS = {
+    "time", "times", "futime", "futimes", "survtime", "days", "months", "weeks", "survival", "surv",
+    "followup", "follow", "fu", "fup", "lenfol", "tte", "os", "pfs", "dfs", "rfs", "efs", "outcome",
+    "duration", "t",
+}  # fmt: skip
+_EVENT_WORDS = {
+    "status", "event", "events", "death", "dead", "died", "fstat", "cens", "censored", "censor",
+    "relapse", "recurrence", "recur", "progression", "metastasis", "mortality", "e", "dth", "alive",
+    "vital", "failure", "delta",
+}  # fmt: skip
+# Codes for missing values that are met in tables of numbers.
+_CODES = (-9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999, -1)
+# Entries of a table beyond which repeated rows are not looked for.
+_MOST_ENTRIES = 50_000_000
 
 
-def id_columns(X: Any, columns: npt.NDArray[np.str_]) -> list[str]:
-    """Columns of distinct whole numbers that are named like an id or count the rows."""
+def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
+    """Columns of whole numbers that count the rows, or are all different and named like an id."""
     if is_sparse(X) or X.shape[0] < 3:
         return []
     # Cheap on the first rows of all columns at once; the few that remain are looked at whole.
@@ -42,20 +62,34 @@ def id_columns(X: Any, columns: npt.NDArray[np.str_]) -> list[str]:
         whole = np.flatnonzero(np.all(np.floor(head) == head, axis=0))
     found = []
     for j in whole.tolist():
-        values = X[:, j]
-        if np.isnan(values).any() or np.any(np.floor(values) != values):
+        values = np.asarray(X[:, j], np.float64)
+        if inputs[j].level is not None or np.isnan(values).any():
             continue
-        if np.unique(values).size < values.size:
+        if np.any(np.floor(values) != values) or np.unique(values).size < values.size:
             continue
-        counting = np.all(np.diff(values) == 1)
-        if counting or named_like_id(str(columns[j])):
-            found.append(str(columns[j]))
+        steps = np.diff(values)
+        counting = np.all(steps == 1) or (values.size >= 10 and np.all(steps > 0))
+        if counting or _split_words(inputs[j].column) & _ID_WORDS:
+            found.append(j)
     return found
 
 
-def named_like_id(name: str) -> bool:
-    """Whether a part of the name is a word for identifiers."""
-    return bool(_split_words(name) & _ID_WORDS)
+def find_copies(X: Any, inputs: Sequence[Input]) -> dict[str, str]:
+    """Columns of the table that are exact copies of an earlier one, and of which."""
+    if is_sparse(X):
+        return {}
+    parts: dict[str, list[bytes]] = {}
+    for j, one in enumerate(inputs):
+        content = np.ascontiguousarray(X[:, j]) + 0.0  # −0 is 0
+        digest = hashlib.blake2b(content.tobytes(), digest_size=16).digest()
+        parts.setdefault(one.column, []).append(digest)
+    first: dict[tuple[bytes, ...], str] = {}
+    copies = {}
+    for name, digests in parts.items():
+        earlier = first.setdefault(tuple(digests), name)
+        if earlier != name:
+            copies[name] = earlier
+    return copies
 
 
 def _split_words(name: str) -> set[str]:
@@ -69,7 +103,7 @@ def warn_of_repeated_ids(
     """Warn about each column of identifiers with repeated values."""
     found = []
     for name in frame.column_names:
-        if name in aside or not _split_words(name) & (_ID_WORDS | _PERSON_WORDS):
+        if name in aside or not _split_words(name) & (_ID_WORDS | _NUMBER_WORDS | _PERSON_WORDS):
             continue
         column = frame.column(name).take(rows).drop_null()
         if types.is_floating(column.type):
@@ -152,22 +186,98 @@ def _find_suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
     return np.flatnonzero(areas >= LEAK_AUC - 0.05)
 
 
-def warn_of_suspects(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
-    """Warn about columns that look like identifiers or leak the outcome."""
-    warnings = []
-    ids = id_columns(X, columns)
-    if ids:
-        one = len(ids) == 1
-        warnings.append(
-            f"{quoted(ids)} {'looks like an id' if one else 'look like ids'}: all values are "
-            f"different whole numbers. Leave {'it' if one else 'them'} out with --exclude or --ids"
-        )
+def warn_of_leaks(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
+    """Warn about columns that leak the outcome."""
     leaks = leaking_columns(X, positive, columns)
-    if leaks:
-        one = len(leaks) == 1
-        warnings.append(
-            f"{listed(leaks)} nearly {'separates' if one else 'separate'} the classes alone. If "
-            f"{'it is' if one else 'they are'} recorded after the outcome, or derived from it, "
-            f"leave {'it' if one else 'them'} out with --exclude"
-        )
-    return warnings
+    if not leaks:
+        return []
+    one = len(leaks) == 1
+    return [
+        f"{listed(leaks)} nearly {'separates' if one else 'separate'} the classes alone. If "
+        f"{'it is' if one else 'they are'} recorded after the outcome, or derived from it, "
+        f"leave {'it' if one else 'them'} out with --exclude"
+    ]
+
+
+def warn_of_follow_up(target: str, inputs: Sequence[Input]) -> list[str]:
+    """Warn about columns named like the follow-up time of an event."""
+    if not _split_words(target) & _EVENT_WORDS:
+        return []
+    names = dict.fromkeys(one.column for one in inputs if one.level is None)
+    times = [name for name in names if _split_words(name) & _TIME_WORDS and name != target]
+    if not times:
+        return []
+    one = len(times) == 1
+    excluded = " ".join(f"--exclude {name!r}" for name in times[:5])
+    return [
+        f"{quoted(times)} {'looks' if one else 'look'} like the time to {target!r} or to the end "
+        f"of follow-up, which is not known beforehand: leave {'it' if one else 'them'} out with "
+        f"{excluded}"
+    ]
+
+
+def warn_of_codes(X: Any, inputs: Sequence[Input]) -> list[str]:
+    """Warn about numbers such as -999 that stand apart and are repeated, as codes for missing."""
+    if is_sparse(X):
+        return []
+    found = []
+    for j, one in enumerate(inputs):
+        if one.level is not None:
+            continue
+        values = np.asarray(X[:, j], np.float64)
+        values = values[np.isfinite(values)]
+        if values.size < 10:
+            continue
+        for code in (values.min(), values.max()):
+            rest = values[values != code]
+            repeated = values.size - rest.size
+            if code not in _CODES or not rest.size or repeated < max(2, 0.005 * values.size):
+                continue
+            apart = np.abs(rest - code).min()
+            if apart > 2 * (rest.max() - rest.min()) and np.unique(rest).size > 2:
+                found.append(f"{one.column!r} is {code:g} in {repeated} rows")
+    if not found:
+        return []
+    return [
+        f"{listed(found)}, far from all other values. If that means missing, leave the field empty "
+        "in the file"
+    ]
+
+
+def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: npt.NDArray[np.intp]) -> list[str]:
+    """Warn about rows that are alike in every column, if that is more than chance."""
+    if is_sparse(X) or X.size > _MOST_ENTRIES or X.shape[0] < 4:
+        return []
+    import pandas as pd
+
+    frame = pd.DataFrame(X, copy=False)
+    # The column that varies most tells of most rows that they are not repeated.
+    varied = int(frame.iloc[: 2 * _LOOK].nunique(dropna=False).to_numpy().argmax())
+    alike = frame[frame.duplicated(varied, keep=False)]
+    repeats = np.flatnonzero(alike.duplicated().to_numpy())
+    different = np.delete(X, alike.index[repeats], axis=0)
+    pairs = X.shape[0] * (X.shape[0] - 1) / 2
+    if repeats.size < 2 or repeats.size < 10 * pairs * _chance_of_equal_rows(different, inputs):
+        return []
+    first, repeated = alike.index[repeats[0]], alike.iloc[repeats[0]]
+    equal = (alike == repeated) | (alike.isna() & repeated.isna())
+    like = alike.index[np.flatnonzero(equal.all(axis=1).to_numpy())[0]]
+    return [
+        f"{repeats.size} of {X.shape[0]} rows repeat another in every column, first row "
+        f"{rows[first] + 1}, which repeats row {rows[like] + 1}. The AUC is optimistic then: "
+        "remove them, or mark rows that belong together with --groups"
+    ]
+
+
+def _chance_of_equal_rows(X: Any, inputs: Sequence[Input]) -> float:
+    """Chance that two rows are equal if the columns of the table were independent."""
+    n = X.shape[0]
+    chances: dict[str, float] = {}
+    for j, one in enumerate(inputs):
+        if one.level is None:
+            counts = np.unique(X[:, j], return_counts=True)[1]
+            chances[one.column] = float(np.sum(counts * (counts - 1))) / max(1, n * (n - 1))
+        else:  # of a column of text, the chance that both rows have the level
+            both = float(np.nanmean(X[:, j]) ** 2)
+            chances[one.column] = chances.get(one.column, 0.0) + both
+    return float(np.prod([*chances.values()]))

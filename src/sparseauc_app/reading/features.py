@@ -55,6 +55,8 @@ class Rules:
     missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
         Missing values. Imputation is not done here: it is learned from the training rows of each
         fit.
+    keep : sequence of str
+        Columns that are not left out as identifiers or as copies of others.
     """
 
     target: str | None = None
@@ -69,6 +71,7 @@ class Rules:
     missing: Missing = "refuse"
     max_levels: int = MAX_LEVELS
     numeric: Sequence[str] = ()
+    keep: Sequence[str] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -198,17 +201,7 @@ def _choose_levels(
     if not refused:
         return {}, left_out, notes
     if rules.text == "refuse":
-        named = listed([_with_example(source.frame, name) for name in refused])
-        problems.append(
-            DataError(
-                f"{len(refused)} column{'s are' if len(refused) > 1 else ' is'} not numeric: "
-                f"{named}{_hints(source, refused)}. --text auto one-hot encodes text with few "
-                "levels and drops the rest, --text drop drops all text, --exclude NAME leaves out "
-                "one column, --ids NAME uses it as row identifiers",
-                ["--text", "auto"],
-            )
-        )
-        return {}, left_out, notes
+        problems.append(_refuse_text(source, refused))
     if rules.text == "drop":
         left_out |= dict.fromkeys(refused, "not numeric")
         notes.append(f"columns left out because they are not numeric: {quoted(refused)}")
@@ -231,7 +224,7 @@ def _choose_levels(
                 ["--text", "auto"],
             )
         )
-    elif unfit:
+    elif unfit and rules.text == "auto":
         left_out |= {
             name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
             for name in unfit
@@ -239,6 +232,31 @@ def _choose_levels(
         notes.append(f"dates and text with more than {most} levels left out: {quoted(unfit)}")
         notes += _nearly_numbers(source, unfit)
     return levels, left_out, notes
+
+
+def _refuse_text(source: Source, names: Sequence[str]) -> DataError:
+    """The error for columns of text; mostly numeric ones are better read as numbers."""
+    named = listed([_with_example(source.frame, name) for name in names])
+    numeric = [name for name in names if _readable_numbers(source.frame.column(name))]
+    options = [part for name in numeric for part in ("--numeric", name)]
+    if len(numeric) < len(names):
+        options += ["--text", "auto"]
+    return DataError(
+        f"{len(names)} column{'s are' if len(names) > 1 else ' is'} not numeric: "
+        f"{named}{_hints(source, names)}. --text auto one-hot encodes text with few levels and "
+        "drops the rest, --text drop drops all text, --exclude NAME leaves out one column, --ids "
+        "NAME uses it as row identifiers",
+        options,
+    )
+
+
+def _readable_numbers(column: Any) -> bool:
+    """Whether most entries of a column of text are numbers, and all can be read with limits."""
+    if not is_text(column.type):
+        return False
+    entries = [entry for entry in texts(column) if entry is not None]
+    numeric = sum(is_number(entry) for entry in entries)
+    return numeric >= max(1, _NEARLY * len(entries)) and bool(conventions_of(column, limits=True))
 
 
 def _hints(source: Source, names: Sequence[str]) -> str:
@@ -257,7 +275,9 @@ def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
     for name in names:
         entries = [entry for entry in texts(source.frame.column(name)) if entry is not None]
         other = [entry for entry in entries if not is_number(entry)]
-        if entries and 0 < len(other) <= (1 - _NEARLY) * len(entries):
+        if entries and not other:
+            found.append(f"{name!r}: numbers stored as text; --numeric {name!r} reads them")
+        elif entries and len(other) <= (1 - _NEARLY) * len(entries):
             found.append(
                 f"{name!r}: {len(entries) - len(other)} of {len(entries)} values are numbers, "
                 f"{len(other)} are like {shortened(other[0], 20)!r}; --numeric {name!r} reads "

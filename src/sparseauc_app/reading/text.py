@@ -60,7 +60,8 @@ def read_text(
     text, delimiter, more = _find_layout(text, delimiter)
     notes += more
     table = _TextTable(path, text, delimiter)
-    frame = _trimmed(table.parse([*as_text, *([] if ids is None else [ids])]))
+    as_text = {*as_text, *([] if ids is None else [ids])}
+    frame = _trimmed(table.parse(as_text))
     if table.ends_in_delimiter:
         frame = _without_last(frame, path)
         notes.append("rows end with a delimiter")

@@ -13,7 +13,16 @@ import numpy.typing as npt
 from sparseauc._text import listed, quoted, shortened
 
 from ..scorecard import ColumnType, Input
-from .checks import warn_of_gaps, warn_of_repeated_ids, warn_of_suspects
+from .checks import (
+    find_copies,
+    find_ids,
+    warn_of_codes,
+    warn_of_follow_up,
+    warn_of_gaps,
+    warn_of_leaks,
+    warn_of_repeated_ids,
+    warn_of_repeated_rows,
+)
 from .columns import (
     dense_column,
     entries_where,
@@ -148,24 +157,11 @@ def training_table(source: Source, rules: Rules) -> Table:
     X = X if rows.size == labels.size else X[rows]
     _refuse_infinite(X, inputs, problems)
     gaps = entries_where(X, np.isnan)
-    counts = gaps.sum(axis=0)
-    holes = [(inputs[j].column, int(counts[j])) for j in np.flatnonzero(counts).tolist()]
-    missing = dict(sorted(holes, key=lambda hole: -hole[1]))
+    missing = _count_missing(gaps, inputs)
     shown = listed([f"{name!r} ({count})" for name, count in missing.items()])
     if missing and rules.missing == "refuse":
-        problems.append(
-            DataError(
-                f"missing values in {shown}. --missing median or mean imputes them, drop-rows and "
-                "drop-columns drop rows or columns that have any",
-                ["--missing", "median"],
-            )
-        )
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        told = "".join(f"\n({place}) {problem}." for place, problem in enumerate(problems, start=1))
-        options = [option for problem in problems for option in problem.options]
-        raise DataError(f"{len(problems)} problems:{told}", options)
+        problems.append(_refuse_missing(missing, rows.size, shown))
+    _raise_all(problems)
     if not inputs:
         if source.frame.num_columns == 1:
             raise DataError(
@@ -184,12 +180,16 @@ def training_table(source: Source, rules: Rules) -> Table:
                 f"only {count} rows of {target!r} are {label!r}: each class needs at least two "
                 "rows, and many more for a useful result"
             )
-    warnings += warn_of_suspects(X, y == 1, np.array([one.name for one in inputs], np.str_))
-    if rules.groups is None:
-        warnings += warn_of_repeated_ids(source.frame, rows, aside - {rules.ids})
     unused = dict(features.left_out)
     if rules.missing == "drop-columns":
         unused |= dict.fromkeys(missing, "missing values")
+    X, inputs = _leave_out_useless(X, inputs, rules, unused, notes)
+    warnings += warn_of_leaks(X, y == 1, np.array([one.name for one in inputs], np.str_))
+    warnings += warn_of_follow_up(target, inputs)
+    warnings += warn_of_codes(X, inputs)
+    if rules.groups is None:
+        warnings += warn_of_repeated_ids(source.frame, rows, aside - {rules.ids})
+        warnings += warn_of_repeated_rows(X, inputs, rows)
     return Table(
         X=X,
         inputs=tuple(inputs),
@@ -212,6 +212,64 @@ def training_table(source: Source, rules: Rules) -> Table:
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
+
+
+def _count_missing(gaps: Any, inputs: Sequence[Input]) -> dict[str, int]:
+    """Number of missing values of each column of the table that has any, the most first."""
+    counts = gaps.sum(axis=0)
+    holes = [(inputs[j].column, int(counts[j])) for j in np.flatnonzero(counts).tolist()]
+    return dict(sorted(holes, key=lambda hole: -hole[1]))
+
+
+def _refuse_missing(missing: Mapping[str, int], rows: int, shown: str) -> DataError:
+    """The error for missing values: columns that are mostly missing are better left out."""
+    mostly = [name for name, count in missing.items() if 2 * count > rows]
+    options = [part for name in mostly for part in ("--exclude", name)]
+    if len(mostly) < len(missing):
+        options += ["--missing", "median"]
+    more = ""
+    if mostly:
+        more = f". More than half of {quoted(mostly)} is missing: --exclude leaves out a column"
+    return DataError(
+        f"missing values in {shown}. --missing median or mean imputes them, drop-rows and "
+        f"drop-columns drop rows or columns that have any{more}",
+        options,
+    )
+
+
+def _raise_all(problems: Sequence[DataError]) -> None:
+    """Raise what is in the way, all of it at once."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        told = "".join(f"\n({place}) {problem}." for place, problem in enumerate(problems, start=1))
+        options = [option for problem in problems for option in problem.options]
+        raise DataError(f"{len(problems)} problems:{told}", options)
+
+
+def _leave_out_useless(
+    X: Any, inputs: Sequence[Input], rules: Rules, unused: dict[str, str], notes: list[str]
+) -> tuple[Any, list[Input]]:
+    """X without identifiers and exact copies of columns, which are noted."""
+    ids = [inputs[j].column for j in find_ids(X, inputs) if inputs[j].column not in rules.keep]
+    copies = {
+        name: of
+        for name, of in find_copies(X, inputs).items()
+        if name not in rules.keep and of not in ids and name not in ids
+    }
+    left = {*ids, *copies}
+    if not left or left >= {one.column for one in inputs}:
+        return X, [*inputs]
+    unused |= dict.fromkeys(ids, "an identifier")
+    unused |= {name: f"a copy of {of}" for name, of in copies.items()}
+    back = "--always-include brings one back"
+    if ids:
+        notes.append(f"identifiers left out: {quoted(ids)}; {back}")
+    if copies:
+        named = listed([f"{name!r} (of {of!r})" for name, of in copies.items()])
+        notes.append(f"exact copies of other columns left out: {named}; {back}")
+    places = [j for j, one in enumerate(inputs) if one.column not in left]
+    return X[:, places], [inputs[j] for j in places]
 
 
 def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
@@ -323,8 +381,24 @@ def _settle_missing(
         if kept.size == 0:
             raise DataError(f"every row has a missing value: {shown}. Try --missing median")
         return X[kept], inputs, kept
-    notes.append(f"missing values imputed by the {rule} of the training rows: {shown}")
+    notes += _notes_on_imputation(_count_missing(gaps, inputs), inputs, rule)
     return X, inputs, rows
+
+
+def _notes_on_imputation(
+    missing: Mapping[str, int], inputs: Sequence[Input], rule: Missing
+) -> Iterator[str]:
+    """What replaces missing numbers, and missing text."""
+    texts = {one.column for one in inputs if one.level is not None}
+    by = {
+        f"missing values imputed by the {rule} of the training rows": missing.keys() - texts,
+        "missing text imputed: each level by its "
+        + ("share" if rule == "mean" else "presence or absence in most training rows"): texts,
+    }
+    for what, names in by.items():
+        named = [f"{name!r} ({count})" for name, count in missing.items() if name in names]
+        if named:
+            yield f"{what}: {listed(named)}"
 
 
 def cut_numbers(table: Table) -> Table:

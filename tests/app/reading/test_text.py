@@ -250,3 +250,6 @@ def test_ids_are_kept_as_they_are_written(tmp_path):
     (tmp_path / "table.csv").write_text("id,a\nNA,1\nnull,2\n007,3\n x ,4\n")
     source = read_source(tmp_path / "table.csv", ids="id")
     assert columns(source) == {"id": ["NA", "null", "007", " x "], "a": [1, 2, 3, 4]}
+    (tmp_path / "table.csv").write_text("id,a\n123456789012345678900,1\n007,2\n")
+    source = read_source(tmp_path / "table.csv", ids="id")
+    assert columns(source)["id"] == ["123456789012345678900", "007"]

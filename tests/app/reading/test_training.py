@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparseauc_app.reading import DataError, Rules, Source, training_table
-from sparseauc_app.reading.checks import leaking_columns, named_like_id
+from sparseauc_app.reading.checks import leaking_columns
 
 RNG = np.random.default_rng(0)
 N = 40
@@ -192,7 +192,7 @@ def test_names_that_one_hot_would_give_twice():
 def test_types_that_are_numbers():
     ready = table(
         flag=Y,
-        whole=pa.array(np.arange(N), pa.int8()),
+        whole=pa.array(np.arange(N)[::-1], pa.int8()),
         money=pa.array([None] * N, pa.decimal128(5, 2)).fill_null(0),
         rules=Rules(target="y"),
     )
@@ -306,28 +306,86 @@ def warned(**columns):
     return " ".join(table(**columns).warnings)
 
 
-def test_ids_are_warned_of():
+def test_ids_are_left_out_with_a_note():
     shuffled = RNG.permutation(N) + 1000
-    assert "'patient_id' looks like an id" in warned(patient_id=shuffled)
-    assert "'n' looks like an id" in warned(n=np.arange(N) + 5)  # counts the rows
-    assert "id" not in warned(cells=shuffled)  # distinct numbers, but no id by name
-    assert "id" not in warned(width_id=shuffled + 0.5)
-    assert "id" not in warned(site_id=np.arange(N) % 5)
+
+    def left_out(**columns):
+        found = table(a=RNG.normal(size=N), **columns)
+        assert {*found.left_out} == {*columns} - {*found.columns.tolist()}
+        assert any("identifiers left out" in note for note in found.notes) == bool(found.left_out)
+        return [*found.left_out]
+
+    assert left_out(patient_id=shuffled) == ["patient_id"]
+    assert left_out(**{"Unnamed: 0": shuffled, "PatientID": shuffled[::-1]}) == [
+        "Unnamed: 0",
+        "PatientID",
+    ]
+    assert left_out(n=np.arange(N) + 5) == ["n"]  # counts the rows
+    assert left_out(n=np.cumsum(RNG.integers(1, 9, N))) == ["n"]  # rises
+    assert left_out(cells=shuffled) == []  # distinct numbers, but no id by name
+    assert left_out(cell_number=shuffled, idle=shuffled[::-1]) == []
+    assert left_out(width_id=shuffled + 0.5) == []
+    assert left_out(site_id=np.arange(N) % 5) == []
+    kept = table(a=RNG.normal(size=N), id=shuffled, rules=Rules(target="y", keep=["id"]))
+    assert kept.columns.tolist() == ["a", "b", "id"]
+    # A table of nothing else keeps them.
+    assert table(id=shuffled, drop=["a", "b"]).columns.tolist() == ["id"]
+
+
+def test_of_exact_copies_one_is_a_candidate():
+    a, b = RNG.normal(size=(2, N))
+    found = table(a=a, b=b, c=a, d=with_gaps(b.tolist(), 3), e=with_gaps(b.tolist(), 3),
+                  rules=Rules(target="y", missing="median"))  # fmt: skip
+    assert found.columns.tolist() == ["a", "b", "d"]
+    assert found.left_out == {"c": "a copy of a", "e": "a copy of d"}
+    assert "exact copies of other columns left out: 'c' (of 'a'), 'e' (of 'd')" in found.notes[-1]
+    kept = table(a=a, b=b, c=a, rules=Rules(target="y", keep=["c"]))
+    assert kept.columns.tolist() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
-    ("name", "is_id"),
-    [("id", True), ("PatientID", True), ("patient_id", True), ("row number", True),
-     ("idle", False), ("width", False), ("sodium", False), ("key", True)],
+    ("target", "name", "told"),
+    [("status", "time", True), ("fstat", "lenfol", True), ("e.tdm", "t.tdm", True),
+     ("death", "follow_up_days", True), ("sepsis", "time", False), ("status", "age", False),
+     ("status", "timer", False), ("event", "GA.at.outcome", True)],
 )  # fmt: skip
-def test_names_like_ids(name, is_id):
-    assert named_like_id(name) is is_id
+def test_follow_up_times_are_warned_of_by_name(target, name, told):
+    frame = pa.table({target: Y, name: RNG.normal(size=N), "a": RNG.normal(size=N)})
+    found = training_table(Source("t", frame), Rules(target=target))
+    assert (
+        any("follow-up" in one and f"--exclude {name!r}" in one for one in found.warnings) is told
+    )
+
+
+def test_codes_for_missing_values_are_warned_of():
+    x = RNG.normal(10, 2, N).round(1)
+    code = np.where(np.arange(N) % 5 == 0, -999.0, x)
+    assert "'x' is -999 in" in warned(x=code)
+    assert "-999" not in warned(x=np.where(np.arange(N) == 0, -999.0, x))  # once
+    assert "'n'" not in warned(n=RNG.integers(-9, 9, N))
+    assert "'n'" not in warned(n=np.where(np.arange(N) % 5 == 0, -1, RNG.integers(0, 5, N)))
+
+
+def test_repeated_rows_are_warned_of():
+    a, b = RNG.normal(size=(2, N // 2))
+    half = Y[: N // 2]
+    frame = pa.table({"a": np.tile(a, 2), "b": with_gaps(np.tile(b, 2).tolist(), 1, 1 + N // 2),
+                      "y": np.tile(half, 2)})  # fmt: skip
+    rules = Rules(target="y", missing="median")
+    said = " ".join(training_table(Source("t", frame), rules).warnings)
+    assert f"{N // 2} of {N} rows repeat another" in said
+    assert f"first row {N // 2 + 1}, which repeats row 1" in said
+    assert "repeat" not in warned(a=RNG.normal(size=N), b=RNG.normal(size=N))
+    assert "repeat" not in warned(a=RNG.integers(0, 2, N), b=RNG.integers(0, 3, N))
+    texts = np.array(list("abc"))[RNG.integers(0, 3, (4, N))]
+    few = dict(zip("abcd", texts, strict=True))
+    assert "repeat" not in " ".join(table(**few, rules=Rules(target="y", text="one-hot")).warnings)
 
 
 def test_leaks_are_warned_of():
     assert "'code' (AUC 1.000) nearly separates" in warned(code=np.where(Y, 7.0, 3.0))
     assert "'late' (AUC" in warned(late=-np.where(Y, 9.0, 0.0) + RNG.normal(size=N))
-    assert "separate" not in warned(good=np.where(Y, 1.0, 0.0) + RNG.normal(size=N))
+    assert "separate" not in warned(good=np.where(Y, 0.5, 0.0) + RNG.normal(size=N))
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -347,6 +405,6 @@ def test_leaks_of_sparse_as_of_dense_and_as_of_a_loop(seed):
         pairs = [(a > b) + 0.5 * (a == b) for a in X[positive, j] for b in X[~positive, j]]
         area = max(np.mean(pairs), 1 - np.mean(pairs))
         spread = X[:, j].std() > 0
-        if area >= 0.99 or (spread and abs(np.corrcoef(X[:, j], positive)[0, 1]) >= 0.95):
+        if area >= 0.95 or (spread and abs(np.corrcoef(X[:, j], positive)[0, 1]) >= 0.95):
             expected.append(f"'x{j}' (AUC {area:.3f})")
     assert found == expected
