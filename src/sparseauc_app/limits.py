@@ -90,7 +90,8 @@ def _values(table: Table, given: Any) -> list[Any]:
 def _places(table: Table, name: Any, field: str) -> list[int]:
     """Indices of the inputs that a name stands for: of a text column, all its levels."""
     places = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
-    if not places:
+    # Limits may name columns that were left out, such as identifiers.
+    if not places and (name not in table.left_out or field == "always_include"):
         raise _unknown(name, table, field)
     return places
 
