@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from sparseauc._text import listed
-
 from .formatting import capitalised, percent
 
 # Limits on the number of rows of the rarer class.
@@ -131,8 +129,8 @@ def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     ]
     if unstable:
         yield (
-            f"Fewer than half of the refits on half of the rows chose {listed(unstable, 20)}. "
-            "Another sample may lead to other columns."
+            "Fewer than half of the refits on random halves of the rows chose "
+            f"{', '.join(unstable)}. Another sample may lead to other columns."
         )
     same = {
         " and ".join(sorted((repr(one["column"]), repr(other))))
@@ -142,14 +140,14 @@ def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     }
     if same:
         yield (
-            f"Columns that differ only in scale: {listed(sorted(same), 20)}. Which of them was "
-            "chosen is arbitrary."
+            f"Columns that differ only in scale: {', '.join(sorted(same))}. They carry the same "
+            "information; keep one."
         )
     gaps = {str(one["column"]): missing_share(about, str(one["column"])) for one in chosen}
     holes = [f"{name!r} ({percent(share)})" for name, share in gaps.items() if share > MANY_MISSING]
     if holes and about["imputation"] is not None:
         yield (
-            f"Chosen columns with many missing values, which were imputed: {listed(holes, 20)}. If "
+            f"Chosen columns with many missing values, which were imputed: {', '.join(holes)}. If "
             "missingness depends on the outcome, their value is overstated."
         )
 

@@ -40,9 +40,9 @@ class MethodResult:
         Mean AUC within folds, which compares rows scored by the same model only.
     columns : float
         Median number of columns used.
-    difference, pvalue : float, optional
-        AUC minus that of the first method, and DeLong's paired p-value (without strata), of the
-        first repeat.
+    difference, difference_error, pvalue : float, optional
+        AUC minus that of the first method, its standard error and DeLong's paired p-value (both
+        without strata), of the first repeat.
     scores : ndarray of shape (repeats, n)
         Out of fold, in units of the distance of the classes in training, zero midway.
     seconds : float
@@ -59,6 +59,7 @@ class MethodResult:
     pvalue: float | None
     scores: npt.NDArray[np.float64] = field(repr=False)
     seconds: float = 0.0
+    difference_error: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """All but the scores."""
@@ -141,11 +142,11 @@ def judge_method(
     fold_aucs = np.concatenate([one.fold_aucs for one in judged])
     fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
     difference = None if first is None else auc - first.auc
-    pvalue = None
+    pvalue = error = None
     if first is not None and table.strata is None:
         # The paired test is of all rows, whatever their stratum.
         paired = delong_test(table.y, scores[0], first.scores[0])
-        difference, pvalue = paired.difference, paired.pvalue
+        difference, error, pvalue = paired.difference, paired.standard_error, paired.pvalue
     return MethodResult(
         method=name,
         auc=auc,
@@ -156,6 +157,7 @@ def judge_method(
         difference=difference,
         pvalue=pvalue,
         scores=scores,
+        difference_error=error,
     )
 
 

@@ -2,7 +2,9 @@
 
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,11 +13,17 @@ from sklearn.pipeline import Pipeline
 
 from sparseauc._text import quoted
 from sparseauc.curves import fit_calibration
-from sparseauc.estimators import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.estimators import ExchangeClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
+from sparseauc.path.folds import Split
 from sparseauc.path.rules import ChanceWarning
-from sparseauc.selection.confidence import PermutationResult, fit_rows, permutation_test
+from sparseauc.selection.confidence import (
+    PermutationResult,
+    comparable_scores,
+    fit_rows,
+    permutation_test,
+)
 from sparseauc.selection.points import point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
@@ -60,6 +68,8 @@ class FitSettings:
     seed : int
     jobs : int, optional
         Number of parallel jobs.
+    label : str, optional
+        What the outcome is called in reports and exports, such as "death within 30 days".
     """
 
     k: int | None = None
@@ -74,6 +84,7 @@ class FitSettings:
     permutations: int = 0
     seed: int = 0
     jobs: int | None = None
+    label: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings for JSON."""
@@ -135,26 +146,10 @@ def fit_table(
         warnings.simplefilter("always", UserWarning)
         try:
             advance("Choosing columns")
-            everything = np.arange(table.y.size)
-            model = _fit_pipeline(table, settings, everything)
-
-            def fit_fold(fold: int, train: Rows) -> Any:
-                advance(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
-                return _fit_pipeline(table, settings, train)
-
-            nested = score_folds(table, splits, fit_fold) if splits else None
-            _, classifier = steps_of(model)
-            X = as_fitted(model, table.X)
-            points = None
-            if settings.points is not None:
-                points = point_score(classifier, X, table.y, strata=table.strata)
-            stability = None
-            if settings.stability_pairs:
-                advance("Refitting halves of the rows")
-                stability = refit_halves(
-                    classifier, X, table.y, n_pairs=settings.stability_pairs, strata=table.strata,
-                    random_state=settings.seed, n_jobs=settings.jobs,
-                )  # fmt: skip
+            model = _fit_pipeline(table, settings, np.arange(table.y.size))
+            summary = summarise_fit(
+                table, model, partial(_fit_pipeline, table, settings), settings, splits, advance
+            )
             permutation = None
             if settings.permutations:
                 permutation = _test_permutations(table, settings, report)
@@ -164,45 +159,100 @@ def fit_table(
             raise DataError(str(error)) from error
     report("Done", steps, steps)
 
-    columns = column_table(classifier, X, table.y, stability, table.strata)
-    columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
-    scores = np.asarray(classifier.decision_function(X), np.float64)
     # With nested cross-validation, its interval tells whether the list is chance.
-    wanted = (UserWarning,) if nested is not None else (UserWarning, ChanceWarning)
+    wanted = (UserWarning,) if summary.nested is not None else (UserWarning, ChanceWarning)
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     # The first is that of all rows; folds say so of their own.
     alone = [str(one.message) for one in caught if one.category is StrataWarning][:1]
-    alone += _describe_left_out(classifier, table)
+    alone += _describe_left_out(summary.classifier, table)
     # As if it were fitted to a data frame, which is slow to make of a wide table.
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     first.feature_names_in_ = table.columns.astype(object)
-    classifier.classes_ = np.array([table.negative, table.positive])
-    if points is not None:
+    summary.classifier.classes_ = np.array([table.negative, table.positive])
+    return replace(
+        summary,
+        permutation=permutation,
+        warnings=(*table.warnings, *alone, *said),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def summarise_fit(
+    table: Table,
+    model: Any,
+    fit: Callable[[Rows], Any],
+    settings: FitSettings,
+    splits: Sequence[Split],
+    advance: Callable[[str], None] | None = None,
+) -> FitSummary:
+    """Validate a model that was fitted to all rows of a table, and summarise what is known of it.
+
+    Parameters
+    ----------
+    table : Table
+    model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
+        It gets a calibration by the scores of nested cross-validation, and keeps all else.
+    fit : callable
+        Fits the same procedure to some rows of the table.
+    settings : FitSettings
+    splits : sequence of (ndarray, ndarray)
+        Training and test rows of the outer folds; none without nested cross-validation.
+    advance : callable, optional
+        Called with the name of each stage.
+
+    Returns
+    -------
+    FitSummary
+    """
+    tell = advance or (lambda _: None)
+    everything, positive = np.arange(table.y.size), table.y == 1
+    refits: list[Any] = []
+
+    def fit_fold(fold: int, train: Rows) -> Any:
+        tell(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
+        fitted = fit(train)
+        refits.append(comparable_scores(fitted, table.X, positive, train, everything))
+        return fitted
+
+    nested = score_folds(table, splits, fit_fold) if splits else None
+    _, classifier = steps_of(model)
+    X = as_fitted(model, table.X)
+    points = None
+    if settings.points is not None:
+        points = point_score(classifier, X, table.y, strata=table.strata)
         names = table.columns[points.columns["column"].to_numpy(np.int64)]
         points = replace(
             points, columns=points.columns.assign(column=names), positive_label=table.positive
         )
+    stability = None
     notes = list(table.notes)
-    if stability is not None and table.groups is not None:
-        notes.append("selection frequencies ignore groups and are too high")
+    if settings.stability_pairs and isinstance(classifier, ExchangeClassifier):
+        tell("Stability selection")
+        stability = refit_halves(
+            classifier, X, table.y, n_pairs=settings.stability_pairs, strata=table.strata,
+            random_state=settings.seed, n_jobs=settings.jobs,
+        )  # fmt: skip
+        if stability is not None and table.groups is not None:
+            notes.append("selection frequencies ignore groups and are too high")
+    columns = column_table(classifier, X, table.y, stability, table.strata)
+    if columns["column"].dtype.kind in "iu":
+        columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
     summary = FitSummary(
         model=model,
         table=table,
         settings=settings.as_dict(),
         columns=columns,
-        training_scores=scores,
+        training_scores=np.asarray(classifier.decision_function(X), np.float64),
         nested=nested,
         stability=stability,
-        permutation=permutation,
         points=points,
-        warnings=(*table.warnings, *alone, *said),
         notes=tuple(notes),
-        seconds=time.perf_counter() - started,
+        refit_scores=np.array(refits) if refits else None,
     )
     if summary.out_of_fold_scores is not None:
         # Better for calibration than the inner folds' scores, which the choice of k has seen.
         scores = np.asarray(summary.out_of_fold_scores, np.float64)
-        summary.classifier.calibration_ = fit_calibration(scores, table.y == 1)
+        classifier.calibration_ = fit_calibration(scores, positive)
     return summary
 
 

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from sparseauc.metrics import AUCInterval
 
-    from .validation import CalibrationCheck
+    from .evaluation.risks import CalibrationCheck
 
 # What the columns of a short list are called and how they are written, wherever it is shown.
 HEADINGS = {

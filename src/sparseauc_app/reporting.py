@@ -3,21 +3,24 @@
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from sparseauc._files import write_whole
-from sparseauc.estimators import ExchangeClassifier
-from sparseauc.selection.confidence import nested_scores
+from sparseauc.selection.confidence import fit_rows
 from sparseauc.selection.table import column_table
 
-from .fitting import FitSettings, fit_table, refit_halves
+from .evaluation.evaluate import evaluate
+from .fitting import FitSettings, fit_table, summarise_fit
+from .folds import outer_splits
 from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
 from .reading.source import source_of
@@ -162,21 +165,9 @@ def report_model(
     check_is_fitted(model)
     labels = np.asarray(y)
     of_row = None if strata is None else np.asarray(strata)
-    columns = column_table(model, X, labels, strata=of_row)  # which checks both
+    column_table(model, X, labels, strata=of_row)  # which checks both
     names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     positive = labels == model.classes_[1]
-    scores = np.asarray(model.decision_function(X), np.float64)
-    nested = stability = None
-    folds = min(folds, int(min(positive.sum(), (~positive).sum())))
-    if folds > 1:
-        nested = nested_scores(model, X, labels, cv=folds, strata=of_row, random_state=seed)
-    if stability_pairs and isinstance(model, ExchangeClassifier):
-        stability = refit_halves(
-            model, X, positive, n_pairs=stability_pairs, strata=of_row, random_state=seed
-        )
-        columns = column_table(model, X, labels, stability, of_row)
-    if not hasattr(model, "feature_names_in_"):
-        columns["column"] = [f"x{j}" for j in columns["column"]]
     table = Table(
         X=X.to_numpy() if hasattr(X, "to_numpy") else X if hasattr(X, "tocsr") else np.asarray(X),
         inputs=tuple(Input(str(name)) for name in names),
@@ -187,22 +178,31 @@ def report_model(
         strata=None if of_row is None else labels_as_text(of_row.tolist()),
         strata_column=None if of_row is None else "strata",
     )
-    given = {"folds": folds, "seed": seed, "rule": getattr(model, "rule", None)}
-    summary = FitSummary(
-        model=model,
-        table=table,
-        settings=given,
-        columns=columns,
-        training_scores=scores,
-        nested=nested,
-        stability=stability,
-        seconds=time.perf_counter() - started,
+
+    def fit(rows: Any) -> Any:
+        return _without_names(fit_rows(clone(model), X, labels, rows, strata=of_row))
+
+    few = min(folds, int(min(positive.sum(), (~positive).sum())))
+    own = _without_names(copy(model))
+    own.classes_ = np.array([0, 1])
+    settings = FitSettings(
+        folds=few, stability_pairs=stability_pairs, seed=seed, rule=getattr(model, "rule", "best")
     )
-    return _make_page(summary, path)
+    splits = outer_splits(table, few, seed) if few > 1 else []
+    summary = summarise_fit(table, own, fit, settings, splits)
+    own.classes_, own.feature_names_in_ = model.classes_, table.columns.astype(object)
+    return _make_page(replace(summary, seconds=time.perf_counter() - started), path)
+
+
+def _without_names(model: Any) -> Any:
+    """Let a model take arrays without a warning that their columns have no names."""
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    return model
 
 
 def _make_page(summary: FitSummary, path: str | os.PathLike[str] | None) -> ReportPage:
-    page = ReportPage(render(build_model_report(summary)), summary)
+    page = ReportPage(render(build_model_report(evaluate(summary))), summary)
     if path is not None:
         page.save(path)
     return page

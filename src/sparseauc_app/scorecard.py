@@ -232,7 +232,11 @@ class ScoreCard:
 
     @property
     def event(self) -> str:
-        """The outcome and its positive label, such as "sepsis = yes"."""
+        """Name of the outcome, or else its column and positive label, such as "sepsis = yes"."""
+        settings = self.summary.get("settings")
+        label = settings.get("label") if isinstance(settings, Mapping) else None
+        if isinstance(label, str) and label:
+            return label
         return f"{self.target} = {self.positive}"
 
     def type_of(self, term: Term) -> ColumnType:

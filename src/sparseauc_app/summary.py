@@ -60,6 +60,8 @@ class FitSummary:
     notes : tuple of str
         How the table was read.
     seconds : float
+    refit_scores : ndarray of shape (n_folds, n), optional
+        Scores of all rows by the model of each outer fold, scaled as those of ``nested``.
     """
 
     model: Any = field(repr=False)
@@ -74,11 +76,18 @@ class FitSummary:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    refit_scores: Floats | None = field(default=None, repr=False)
 
     @property
     def classifier(self) -> SparseLinearClassifier:
         """The classifier within the model."""
         return steps_of(self.model)[1]
+
+    @property
+    def label(self) -> str | None:
+        """What the outcome is called in reports, if a name was given."""
+        label = self.settings.get("label")
+        return None if label is None else str(label)
 
     @property
     def k(self) -> int:
@@ -122,12 +131,13 @@ class FitSummary:
     @cached_property
     def out_of_fold_scores(self) -> Floats | None:
         """Scores of nested cross-validation, on the scale of this model."""
-        if self.nested is None:
-            return None
-        positive = self.table.y == 1
-        scores = self.training_scores
-        high, low = scores[positive].mean(), scores[~positive].mean()
-        rescaled: Floats = (low + high) / 2 + self.nested.scores * (high - low)
+        return None if self.nested is None else self.rescale(self.nested.scores)
+
+    def rescale(self, scores: Floats) -> Floats:
+        """Turn scores scaled as those of ``nested`` into scores on the scale of this model."""
+        positive, own = self.table.y == 1, self.training_scores
+        high, low = own[positive].mean(), own[~positive].mean()
+        rescaled: Floats = (low + high) / 2 + scores * (high - low)
         return rescaled
 
     @cached_property

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.special import expit
 from scipy.stats import norm
 
 from sparseauc._types import Array, Mask
-from sparseauc.curves import fit_logistic
 from sparseauc.metrics import AUCInterval, auc_confidence_interval
 from sparseauc.operating_points import OperatingPoint, judge_threshold
 from sparseauc.selection.confidence import auc_within
 
 from .cautions import warn_of_chance
+from .evaluation.risks import CalibrationCheck, Risks, judge_risks
+from .evaluation.sample_size import ValidationSize, validation_size
 from .model_files import ModelFileError
 from .reading import DataError
 from .reading.columns import texts
@@ -28,27 +27,6 @@ from .scorecard import ScoreCard
 # A mean is said to have moved if it did so by this many training standard deviations and by this
 # many standard errors.
 MOVED, CERTAIN = 0.25, 3.0
-
-
-@dataclass(frozen=True)
-class CalibrationCheck:
-    """Calibration of the probabilities on new rows: the share of positives, and that expected.
-
-    ``intercept`` is calibration-in-the-large: what to add to the log odds for the two to agree.
-    ``slope`` is that of the logistic regression of the outcome on the predicted log odds: below 1
-    probabilities are too extreme, and it is NaN if the score separates the classes.
-    """
-
-    observed: float
-    expected: float
-    intercept: float
-    intercept_error: float
-    slope: float
-    slope_error: float
-
-    def as_dict(self) -> dict[str, float | None]:
-        """What JSON can hold: None instead of NaN."""
-        return {key: None if np.isnan(value) else value for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -83,7 +61,8 @@ class Validation:
 
     ``within`` is the column within whose values rows were compared, if the model was fitted so;
     ``promised`` the AUC by nested cross-validation, from the card, and ``pvalue`` the unpaired test
-    of the difference of the two AUCs. ``points`` are the card's thresholds, on these rows.
+    of the difference of the two AUCs. ``risks`` compares probabilities with the outcome; ``size``
+    is what a precise validation needs. ``points`` are the card's thresholds, on these rows.
     """
 
     card: ScoreCard = field(repr=False)
@@ -94,12 +73,18 @@ class Validation:
     within: str | None
     promised: AUCInterval | None
     pvalue: float | None
-    calibration: CalibrationCheck | None
+    risks: Risks | None
+    size: ValidationSize | None
     points: Sequence[OperatingPoint] = field(repr=False)
     groups: Sequence[GroupResult] = field(repr=False)
     columns: Sequence[ColumnShift] = field(repr=False)
     notes: tuple[str, ...] = ()
     reading_warnings: tuple[str, ...] = ()
+
+    @property
+    def calibration(self) -> CalibrationCheck | None:
+        """Intercept and slope of the probabilities, if the model has any."""
+        return None if self.risks is None else self.risks.check
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -205,14 +190,17 @@ def validate_model(
         if error_of_both > 0:
             z = abs(interval.auc - promised.auc) / error_of_both
             pvalue = float(2 * norm.sf(z))
-    check = None
+    risks = size = None
     if (how := card.calibration) is not None:
-        check = check_calibration(how.slope * kept + how.intercept, truth)
+        log_odds = how.slope * kept + how.intercept
+        risks = judge_risks(card.probabilities(kept), truth, log_odds)
+        expected = interval if promised is None else promised
+        size = validation_size(log_odds, expected.auc, float(truth.mean()))
     by = within if by is None else by
     groups = [] if by is None else judge_groups(_read_groups(source, by, judged), truth, kept)
     return Validation(
-        card, source.name, kept, truth, interval, within, promised, pvalue, check, points, groups,
-        columns, tuple(notes), tuple(warnings),
+        card, source.name, kept, truth, interval, within, promised, pvalue, risks, size, points,
+        groups, columns, tuple(notes), tuple(warnings),
     )  # fmt: skip
 
 
@@ -229,28 +217,6 @@ def judge_ranking(
         if within is not None:
             return within, strata
     return auc_confidence_interval(positive, scores), None
-
-
-def check_calibration(log_odds: Array, positive: Mask) -> CalibrationCheck:
-    """Compare predicted log odds with the classes of the rows."""
-    observed, expected = float(positive.mean()), float(expit(log_odds).mean())
-    # The mean rises with what is added: one root, and these ends enclose it.
-    ends = -log_odds.max() - 50, 50 - log_odds.min()
-    added = float(brentq(lambda a: expit(log_odds + a).mean() - observed, *ends))
-    error = _standard_error(expit(log_odds + added), np.ones_like(log_odds))
-    slope, intercept = fit_logistic(log_odds, positive) if log_odds.std() > 0 else (np.nan, np.nan)
-    slope_error = np.nan
-    if np.isfinite(slope):
-        p = expit(slope * log_odds + intercept)
-        mean = np.average(log_odds, weights=np.maximum(p * (1 - p), 1e-300))
-        slope_error = _standard_error(p, log_odds - mean)
-    return CalibrationCheck(observed, expected, added, error, float(slope), slope_error)
-
-
-def _standard_error(p: Array, x: Array) -> float:
-    """Standard error of the coefficient of x in a logistic regression with probabilities p."""
-    information = float(np.sum(p * (1 - p) * x**2))
-    return 1 / np.sqrt(information) if information > 0 else np.nan
 
 
 def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:

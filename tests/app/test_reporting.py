@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
 import sparseauc
 from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
@@ -84,7 +85,8 @@ def test_a_fitted_model_is_reported(frame, model, named, tmp_path):
     )
     assert (tmp_path / "report.html").exists()
     summary = page.summary
-    expected = nested_scores(model, X, y, cv=3, random_state=0)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    expected = nested_scores(model, X, y, cv=folds)
     assert summary.nested.interval == expected.interval
     chosen = np.flatnonzero(fitted.coef_[0])
     assert set(summary.columns["column"]) == {f"{'gene ' if named else 'x'}{j}" for j in chosen}

@@ -12,9 +12,9 @@ from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.model_files import ModelFileError
 from sparseauc_app.reading import DataError, Rules, read_source, training_table
 from sparseauc_app.report.html import render
+from sparseauc_app.report.tripod import checklist
 from sparseauc_app.report.validation_report import (
     build_validation_report,
-    checklist,
     methods_paragraph,
 )
 from sparseauc_app.validation import validate_model
@@ -168,9 +168,10 @@ def test_json_and_the_report(found):
     page = render(report)
     assert f"{found.interval.auc:.3f}" in page
     assert "north" in page
-    answered = dict(checklist(found))
+    answered = checklist(found.card, new=found).set_index("Item")["What is known"]
     events = (cohort(0)["y"] == "ill").sum()
-    assert answered["Sample size, development"] == f"500 rows, {events} events"
-    assert "a, b; intercept" in answered["The full model"]
+    assert f"Development: 500 rows, {events} events" in answered["10"]
+    assert "Validation: 500 rows" in answered["10"]
+    assert "× a" in answered["22"]
     paragraph = methods_paragraph(found)
     assert f"500 rows of new.csv with {int(found.positive.sum())} events" in paragraph

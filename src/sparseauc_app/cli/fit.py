@@ -81,6 +81,12 @@ class Fitting:
         fitting(metavar="N", help="Number of parallel jobs. The result does not depend on it."),
     ] = None
 
+    label: Annotated[
+        str | None,
+        fitting(metavar="TEXT", help="Name of the outcome in reports and exports, such as "
+            "\"death within 30 days\"."),
+    ] = None  # fmt: skip
+
     def settings(self, exclude: Sequence[str] | None = None) -> FitSettings:
         """Return the settings, with the files that they name read."""
         from ..fitting import FitSettings
@@ -172,7 +178,8 @@ def fit_command(
 
 def report_page(summary: FitSummary, facts: Mapping[str, str]) -> str:
     """Return the report on a fitted table, a page of HTML."""
+    from ..evaluation.evaluate import evaluate
     from ..report import build_model_report
     from ..report.html import render
 
-    return render(build_model_report(summary, facts))
+    return render(build_model_report(evaluate(summary), facts))

@@ -17,6 +17,7 @@ CELL_COLUMNS = (
     "method", "in_paper", "group", "column", "mean", "se", "std", "n", "failed", "printed",
     "printed_std", "difference",
 )  # fmt: skip
+NOTES = ("plain", "caution", "finding", "fine")
 STYLES = ("line", "dashed", "points", "steps", "bars")
 # Safe as the stem of a file on any system and as an anchor in any browser.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -140,14 +141,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Note:
-    """A paragraph; "caution" and "finding" stand out.
+    """A paragraph; all but "plain" ones stand out, "fine" as "No cautions".
 
     Words between backquotes are set as code; a blank line starts a new paragraph. So it is in
     leads, captions and facts.
     """
 
     text: str
-    kind: Literal["plain", "caution", "finding"] = "plain"
+    kind: Literal["plain", "caution", "finding", "fine"] = "plain"
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ def check(report: Report) -> None:
                 _check_comparison(element)
             elif isinstance(element, Figure):
                 _check_figure(element)
-            elif isinstance(element, Note) and element.kind not in ("plain", "caution", "finding"):
+            elif isinstance(element, Note) and element.kind not in NOTES:
                 raise ValueError(f"a note of section {section.name!r} is of kind {element.kind!r}")
 
 

@@ -1,26 +1,42 @@
 """Tables and figures that the reports on a fit and on a validation share."""
 
+import re
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
-from sparseauc._types import Array
 from sparseauc.curves import calibration_bins
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint
 
 from ..cautions import as_sentence
+from ..evaluation.decision import DecisionCurve
+from ..evaluation.risks import Risks
 from ..formatting import auc_text, capitalised, point_row
 from ..validation import GroupResult
 from .elements import Element, Figure, Listing, Note, Panel, Series
+
+# Brackets, and then the part of a sentence, that name an option of the command.
+_ADVICE = (
+    re.compile(r"\s*\([^()]*(?<![\w-])--?[a-z][^()]*\)"),
+    re.compile(r"(^|[:;,.])[^.:;]*(?<![\w-])--[a-z][^.]*(?=\.|$)"),
+)
 
 
 def note_cautions(cautions: Sequence[str], checked: str) -> Note:
     """Note the cautions, or what was checked if there are none."""
     if cautions:
-        return Note("\n\n".join(as_sentence(text) for text in cautions), "caution")
-    return Note(f"No check raised a caution. Checked: {checked}", "finding")
+        shown = [without_advice(as_sentence(text)) for text in cautions]
+        return Note("\n\n".join(text for text in shown if text), "caution")
+    return Note(checked, "fine")
+
+
+def without_advice(text: str) -> str:
+    """A caution for readers who have no command at hand: without its options."""
+    for pattern in _ADVICE:
+        text = pattern.sub("", text)
+    short = text.strip(" .:;,")
+    return as_sentence(short) if short else ""
 
 
 def show_groups(
@@ -63,14 +79,12 @@ def list_points(points: Sequence[OperatingPoint], caption: str) -> Listing:
     frame = pd.DataFrame([point_row(one.as_dict()) for one in points])
     names = [name.replace("-\n", "").replace("\n", " ") for name in frame.columns]
     frame.columns = pd.Index([capitalised(name) for name in names])
-    return Listing(
-        "operating-points", "Operating points", caption, frame, formats={"Score above": ".4g"}
-    )
+    return Listing("operating-points", "Thresholds", caption, frame, formats={"Score above": ".4g"})
 
 
-def draw_calibration(p: Array, positive: Any, name: str) -> Panel:
-    """Predicted probability against the share of events, in bins."""
-    bins = calibration_bins(p, positive)
+def draw_calibration(risks: Risks, name: str) -> Panel:
+    """Predicted probability against the share of events: in bins, and as a smooth curve."""
+    bins, curve = calibration_bins(risks.p, risks.positive), risks.curve
     share = bins.share
     text = [
         f"predicted {100 * mean:.0f} %, observed {100 * at:.0f} %\n"
@@ -80,15 +94,45 @@ def draw_calibration(p: Array, positive: Any, name: str) -> Panel:
         )
     ]
     reach = 100 * (share - bins.low), 100 * (bins.high - share)
-    return Panel(
-        "", "predicted probability, %", f"{name}, %",
-        [
+    series = [
+        Series(
+            "observed, 95 % interval", (100 * bins.predicted).tolist(), (100 * share).tolist(),
+            error=(reach[0].tolist(), reach[1].tolist()), style="points", text=text,
+        ),
+        Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),
+    ]  # fmt: skip
+    if curve is not None:
+        band = 100 * (curve.observed - curve.low), 100 * (curve.high - curve.observed)
+        series.append(
             Series(
-                "observed, 95 % interval", (100 * bins.predicted).tolist(),
-                (100 * share).tolist(), error=(reach[0].tolist(), reach[1].tolist()),
-                style="points", text=text,
-            ),
-            Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),
-        ],
-        x_range=(-2, 102), y_range=(-2, 102),
-    )  # fmt: skip
+                "smoothed, 95 % band", (100 * curve.predicted).tolist(),
+                (100 * curve.observed).tolist(), error=(band[0].tolist(), band[1].tolist()),
+            )
+        )  # fmt: skip
+    return Panel(
+        "", "predicted probability, %", f"{name}, %", series, x_range=(-2, 102), y_range=(-2, 102)
+    )
+
+
+def draw_decision_curve(curve: DecisionCurve) -> Panel:
+    """Net benefit against the threshold probability."""
+    t = (100 * curve.thresholds).tolist()
+
+    def told(label: str, values: Sequence[float]) -> list[str]:
+        return [
+            f"{label}: net benefit {value:.3f} at {at:.0f} %"
+            for at, value in zip(t, values, strict=True)
+        ]
+
+    model, everyone = curve.model.tolist(), curve.everyone.tolist()
+    reach = (1.96 * curve.error).tolist()
+    series = [
+        Series("by the model", t, model, error=reach, text=told("by the model", model)),
+        Series("act on all", t, everyone, style="dashed", text=told("act on all", everyone)),
+        Series("act on none", t, [0.0] * len(t), style="dashed", text=[""] * len(t)),
+    ]
+    top = max(everyone[0], max(model))
+    ends = (-0.15 * top, 1.1 * top)
+    return Panel(
+        "", "threshold probability, %", "net benefit", series, x_range=(0, t[-1] + 1), y_range=ends
+    )

@@ -1,0 +1,146 @@
+"""The evaluation of a fit: every number of its report."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from sparseauc._types import Array
+from sparseauc.curves import cross_fitted_probabilities
+from sparseauc.metrics import AUCInterval
+
+from ..alternatives import Alternatives
+from ..reading.columns import dense_column
+from ..scorecard import ScoreCard
+from ..summary import FitSummary
+from .baselines import Baselines, judge_baselines
+from .learning import learning_curve
+from .risks import Risks, judge_risks, log_odds_of
+from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
+from .table_one import CandidateRow, describe_candidates
+
+
+@dataclass(frozen=True, eq=False)
+class Instability:
+    """Risks of the same rows by the model and by models fitted without an outer fold.
+
+    Attributes
+    ----------
+    risks : ndarray of shape (n,)
+        By the final model.
+    refitted : ndarray of shape (n_refits, n)
+    error : float
+        Mean absolute difference of the two (mean absolute prediction error).
+    error_90 : float
+        90 % quantile over the rows of their own mean absolute difference.
+    """
+
+    risks: Array = field(repr=False)
+    refitted: Array = field(repr=False)
+    error: float
+    error_90: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A fitted table and all that its report says.
+
+    Attributes
+    ----------
+    summary : FitSummary
+    card : ScoreCard
+    cautions : list of str
+    candidates : list of CandidateRow
+        Table 1.
+    correlations : pandas.DataFrame
+        Of the chosen columns, by complete pairs.
+    baselines : Baselines, optional
+        Like the others below, None without nested cross-validation.
+    alternatives : Alternatives, optional
+    risks : Risks, optional
+        Out-of-fold, calibrated by the other folds.
+    instability : Instability, optional
+    learning : list of (int, AUCInterval), optional
+    size, size_of_all : DevelopmentSize, optional
+        For the chosen columns, and for all candidates.
+    validation : ValidationSize, optional
+        Rows to validate the model.
+    """
+
+    summary: FitSummary
+    card: ScoreCard = field(repr=False)
+    cautions: list[str]
+    candidates: list[CandidateRow] = field(repr=False)
+    correlations: pd.DataFrame = field(repr=False)
+    baselines: Baselines | None = field(repr=False)
+    alternatives: Alternatives | None = field(repr=False)
+    risks: Risks | None
+    instability: Instability | None
+    learning: list[tuple[int, AUCInterval]] | None = field(repr=False)
+    size: DevelopmentSize | None
+    size_of_all: DevelopmentSize | None
+    validation: ValidationSize | None
+
+
+def evaluate(summary: FitSummary) -> Evaluation:
+    """Evaluate a fit for its report.
+
+    Parameters
+    ----------
+    summary : FitSummary
+        From :func:`~sparseauc_app.fitting.fit_table`.
+
+    Returns
+    -------
+    Evaluation
+
+    Notes
+    -----
+    L1 logistic regression and the learning curve are left out where their first fits say that they
+    would take minutes.
+    """
+    table, nested = summary.table, summary.nested
+    chosen = [str(name) for name in summary.columns["column"]]
+    risks = size = size_of_all = validation = None
+    if nested is not None:
+        positive = table.y == 1
+        risks = judge_risks(
+            cross_fitted_probabilities(nested.scores, positive, nested.folds), positive
+        )
+        auc, prevalence = nested.interval.auc, float(positive.mean())
+        size = development_size(auc, prevalence, summary.k)
+        size_of_all = development_size(auc, prevalence, len(table.inputs))
+        validation = validation_size(log_odds_of(risks.p), auc, prevalence)
+    return Evaluation(
+        summary=summary,
+        card=summary.card(),
+        cautions=summary.cautions,
+        candidates=describe_candidates(table, chosen),
+        correlations=_correlate(summary, chosen),
+        baselines=judge_baselines(summary),
+        alternatives=summary.alternatives,
+        risks=risks,
+        instability=_judge_instability(summary),
+        learning=learning_curve(summary),
+        size=size,
+        size_of_all=size_of_all,
+        validation=validation,
+    )
+
+
+def _correlate(summary: FitSummary, chosen: list[str]) -> pd.DataFrame:
+    names = summary.table.columns.tolist()
+    values = {name: dense_column(summary.table.X, names.index(name)) for name in chosen}
+    return pd.DataFrame(values).corr()
+
+
+def _judge_instability(summary: FitSummary) -> Instability | None:
+    """Risks by the models of the outer folds, by the calibration of the final model."""
+    how, scores = summary.card().calibration, summary.refit_scores
+    if how is None or scores is None:
+        return None
+    risks = expit(how.slope * summary.training_scores + how.intercept)
+    refitted = expit(how.slope * summary.rescale(scores) + how.intercept)
+    away = np.abs(refitted - risks).mean(axis=0)
+    return Instability(risks, refitted, float(away.mean()), float(np.quantile(away, 0.9)))

@@ -1,0 +1,61 @@
+"""The learning curve: AUC of lists of the same length that are fitted to fewer rows."""
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+
+from sparseauc import SparseAUCClassifier
+from sparseauc.estimators import ExchangeClassifier
+from sparseauc.metrics import AUCInterval
+
+from ..folds import Rows, score_folds, splits_of
+from ..summary import FitSummary
+
+_SHARES = (0.3, 0.5, 0.75, 1.0)
+# Seconds that the curve may take, judged by its first fit.
+_PATIENCE = 60.0
+
+
+def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
+    """AUC on the outer folds by the number of training rows; None where it would take minutes.
+
+    Every fit chooses its columns anew, as many as the final list has, with the final ridge.
+    """
+    table, nested, k = summary.table, summary.nested, summary.k
+    if nested is None or k == 0 or not isinstance(summary.classifier, ExchangeClassifier):
+        return None
+    splits = splits_of(nested.folds)
+    found = []
+    started = time.perf_counter()
+    for share in _SHARES[::-1]:
+
+        def fit(fold: int, train: Rows, share: float = share) -> Any:
+            rows = _share_of(train, table.y, share, fold)
+            fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
+            model = SparseAUCClassifier(k=min(k, table.X.shape[1]), alpha=summary.alpha)
+            known = {} if table.strata is None else {
+                "sparseaucclassifier__strata": table.strata[rows]
+            }  # fmt: skip
+            return make_pipeline(fill, model).fit(table.X[rows], table.y[rows], **known)
+
+        if min(np.bincount(table.y[_share_of(splits[0][0], table.y, share, 0)], minlength=2)) < 3:
+            break
+        judged = score_folds(table, splits, fit)
+        size = np.mean([_share_of(train, table.y, share, 0).size for train, _ in splits])
+        found.append((round(float(size)), judged.interval))
+        if (time.perf_counter() - started) * len(_SHARES) > _PATIENCE:
+            return None
+    return found[::-1] if len(found) > 1 else None
+
+
+def _share_of(train: Rows, y: Any, share: float, seed: int) -> Rows:
+    """A share of the rows of each class, at random."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for label in (0, 1):
+        rows = train[y[train] == label]
+        parts.append(rng.permutation(rows)[: max(1, round(share * rows.size))])
+    return np.sort(np.concatenate(parts))

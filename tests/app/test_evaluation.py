@@ -1,0 +1,259 @@
+"""The numbers of a report: against other programs, naive versions and known cases."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from sparseauc.datasets import make_outbreak
+from sparseauc.metrics import auc_confidence_interval
+from sparseauc_app.evaluation import baselines, learning, sample_size
+from sparseauc_app.evaluation import evaluate as evaluate_module
+from sparseauc_app.evaluation.calibration import calibration_curve
+from sparseauc_app.evaluation.decision import decision_curve
+from sparseauc_app.evaluation.evaluate import evaluate
+from sparseauc_app.evaluation.sample_size import (
+    development_size,
+    r_squared_of_auc,
+    validation_size,
+)
+from sparseauc_app.evaluation.table_one import describe_candidates
+from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.reading import Input, Table
+from sparseauc_app.report import build_model_report
+from sparseauc_app.report.html import render
+from sparseauc_app.report.parts import without_advice
+from sparseauc_app.report.tripod import ITEMS, checklist
+
+
+def make_table(n=160, d=12, seed=0):
+    X, y = make_outbreak(n=n, d=d, k=3, mu=0.9, r=0.3, random_state=seed)
+    inputs = tuple(Input(f"gene {j}") for j in range(d))
+    return Table(X, inputs, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
+
+
+@pytest.fixture(scope="module")
+def summary():
+    settings = FitSettings(k=3, alpha=1.0, stability_pairs=2, label="death within 30 days")
+    return fit_table(make_table(), settings)
+
+
+@pytest.fixture(scope="module")
+def evaluation(summary):
+    return evaluate(summary)
+
+
+# ------------------------------------------------------------------------------------- sample sizes
+
+
+# AUC, prevalence, parameters; R², rows by three criteria: printed by pmsampsize 0.1.0.
+DEVELOPMENT = [
+    (0.8, 0.174, 24, 0.1668, (1171, 715, 221)),
+    (0.7, 0.3, 10, 0.1031, (822, 264, 323)),
+    (0.89, 0.05, 30, 0.1195, (2106, 1704, 73)),
+    (0.65, 0.5, 5, 0.0689, (628, 127, 385)),
+]
+
+
+@pytest.mark.parametrize(("auc", "prevalence", "parameters", "r2", "rows"), DEVELOPMENT)
+def test_development_sizes_are_those_of_pmsampsize(
+    auc, prevalence, parameters, r2, rows, monkeypatch
+):
+    # That program finds R² by simulation.
+    assert r_squared_of_auc(auc, prevalence) == pytest.approx(r2, abs=4e-4)
+    monkeypatch.setattr(sample_size, "r_squared_of_auc", lambda *_: r2)
+    found = development_size(auc, prevalence, parameters)
+    assert (found.shrinkage, found.optimism, found.intercept) == rows
+    assert found.rows == max(rows)
+
+
+# AUC, prevalence, mean and deviation of the log odds; rows: printed by pmvalsampsize 0.2.1.
+VALIDATION = [(0.8, 0.1, -2.6, 1.2, (3461, 4369, 836)), (0.7, 0.3, -0.9, 0.8, (898, 3971, 495))]
+
+
+@pytest.mark.parametrize(("auc", "prevalence", "mean", "deviation", "rows"), VALIDATION)
+def test_validation_sizes_are_those_of_pmvalsampsize(auc, prevalence, mean, deviation, rows):
+    log_odds = np.random.default_rng(0).normal(mean, deviation, 400_000)
+    found = validation_size(log_odds, auc, prevalence)
+    # Both search in steps or simulate, to three digits.
+    assert (found.ratio, found.slope, found.auc) == pytest.approx(rows, rel=3e-3)
+
+
+def test_sizes_that_are_not_defined():
+    assert development_size(0.5, 0.2, 3) is None
+    assert development_size(1.0, 0.2, 3) is None
+    assert development_size(0.8, 0.2, 0) is None
+    assert validation_size(np.zeros(10), 0.8, 0.2) is None
+
+
+# -------------------------------------------------------------------------------------------- risks
+
+
+def drawn():
+    i = np.arange(1, 401)
+    p = np.round((i / 401) ** 1.7, 6)
+    return p, (np.sin(12.9898 * i) * 43758.5453) % 1 < p**0.8
+
+
+def test_the_smooth_curve_is_that_of_r():
+    """R 4.2: loess(y ~ p, control = loess.control(surface = "direct")), clipped to 0 and 1."""
+    found = calibration_curve(*drawn())
+    at = np.interp([0.05, 0.2, 0.4, 0.6, 0.8, 0.95], found.predicted, found.observed)
+    assert at == pytest.approx([0.09631, 0.24527, 0.45496, 0.64175, 0.78895, 0.89897], abs=2e-5)
+    assert (found.ici, found.e50, found.e90) == pytest.approx((0.041, 0.04359, 0.06054), abs=2e-5)
+    assert (found.low <= found.observed).all()
+    assert (found.observed <= found.high).all()
+    assert calibration_curve(np.full(100, 0.5), np.arange(100) % 2 == 0) is None
+
+
+def test_the_band_covers_the_truth():
+    rng = np.random.default_rng(1)
+    covered = []
+    for _ in range(60):
+        p = expit(rng.normal(-0.5, 1.2, 500))
+        found = calibration_curve(p, rng.random(500) < p)
+        place = np.searchsorted(found.predicted, 0.4)
+        covered.append(found.low[place] <= found.predicted[place] <= found.high[place])
+    assert np.mean(covered) > 0.85
+
+
+def test_net_benefit_and_its_error():
+    rng = np.random.default_rng(2)
+    p = expit(rng.normal(-1, 1, 300))
+    positive = rng.random(300) < p
+    found = decision_curve(p, positive)
+    place = 19
+    t = found.thresholds[place]
+    assert t == pytest.approx(0.2)
+    each = np.where(p >= t, np.where(positive, 1.0, -t / (1 - t)), 0.0)
+    assert found.model[place] == pytest.approx(each.mean())
+    assert found.error[place] == pytest.approx(each.std() / np.sqrt(300))
+    many = [np.mean(each[rng.integers(300, size=300)]) for _ in range(2000)]  # the bootstrap agrees
+    assert np.std(many) == pytest.approx(found.error[place], rel=0.1)
+    assert found.thresholds[-1] == pytest.approx(np.ceil(100 * np.quantile(p, 0.99)) / 100)
+
+
+def test_instability_by_hand(summary, evaluation):
+    how = evaluation.card.calibration
+    found = evaluation.instability
+    assert found.refitted.shape == (5, 160)
+    np.testing.assert_allclose(
+        found.risks, expit(how.slope * summary.training_scores + how.intercept)
+    )
+    assert found.error == pytest.approx(np.mean(np.abs(found.refitted - found.risks)))
+    # Test rows of a fold are scored by its model as nested cross-validation does.
+    for fold in range(5):
+        own = summary.nested.folds == fold
+        np.testing.assert_allclose(summary.refit_scores[fold, own], summary.nested.scores[own])
+
+
+# ------------------------------------------------------------------------------------------- tables
+
+
+def test_table_one_by_hand():
+    table = make_table()
+    X = table.X.copy()
+    X[:, 0] = X[:, 0] > 0
+    X[:7, 1] = np.nan
+    rows = describe_candidates(dataclasses.replace(table, X=X), ["gene 5", "gene 0"])
+    assert [one.name for one in rows[:3]] == ["gene 5", "gene 0", "gene 1"]
+    assert [one.chosen for one in rows[:3]] == [True, True, False]
+    assert len(rows) == 12
+    ill = table.y == 1
+    ones = int(X[ill, 0].sum())
+    assert rows[1].positives == f"{ones} ({100 * ones / ill.sum():.0f} %)"
+    low, middle, high = np.nanquantile(X[~ill, 1], [0.25, 0.5, 0.75])
+    assert rows[2].negatives == f"{middle:.3g} ({low:.3g}–{high:.3g})"
+    assert rows[2].missing == 7
+
+
+def test_the_claim_against_l1(evaluation):
+    ours, *_, l1 = evaluation.baselines.results
+    assert l1.method == "L1 logistic regression"
+    assert evaluation.baselines.l1 is l1
+    lead = build_model_report(evaluation).lead
+    difference, reach = -l1.difference, 1.96 * l1.difference_error
+    assert f"3 columns instead of {l1.columns:g}" in lead
+    shown = (
+        f"{difference:+.3f}, 95 % interval {difference - reach:+.3f} to {difference + reach:+.3f}"
+    )
+    assert shown.replace("-", "−") in lead
+    assert l1.auc == pytest.approx(
+        auc_confidence_interval(evaluation.summary.table.y, l1.scores[0]).auc
+    )
+    assert difference == pytest.approx(ours.auc - l1.auc)
+
+
+def test_slow_methods_are_left_out_by_their_first_fold(summary, monkeypatch):
+    monkeypatch.setattr(baselines, "_PATIENCE", 0.0)
+    found = baselines.judge_baselines(summary)
+    assert [one.method for one in found.results] == ["this list"]
+    assert len(found.left_out) == 3
+    monkeypatch.setattr(learning, "_PATIENCE", 0.0)
+    assert learning.learning_curve(summary) is None
+
+
+def test_the_learning_curve_ends_with_all_rows(summary, evaluation):
+    sizes = [rows for rows, _ in evaluation.learning]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 128
+    # The list of the fit is of the same kind here, so the last point is nested cross-validation.
+    assert evaluation.learning[-1][1].auc == pytest.approx(summary.nested.interval.auc)
+
+
+# ------------------------------------------------------------------------------------------- report
+
+
+def test_the_report_computes_nothing(evaluation, monkeypatch):
+    """All fits and evaluations are done before; rendering could run without data."""
+
+    def refuse(*_, **__):
+        raise AssertionError("the report computes something")
+
+    for name in ("judge_baselines", "learning_curve", "judge_risks", "describe_candidates"):
+        monkeypatch.setattr(evaluate_module, name, refuse)
+    monkeypatch.setattr("sparseauc.SparseAUCClassifier.fit", refuse)
+    monkeypatch.setattr("sklearn.linear_model.LogisticRegression.fit", refuse)
+    monkeypatch.setattr("sparseauc_app.summary.find_alternatives", refuse)
+    page = render(build_model_report(evaluation))
+    assert "Table 1" in page
+
+
+def test_the_label_is_in_title_axes_and_sentences(evaluation):
+    report = build_model_report(evaluation)
+    assert report.title == "3 columns that predict death within 30 days"
+    assert "Events (death within 30 days)" in report.glance
+    assert report.lead.startswith("In nested cross-validation, death within 30 days rows score")
+    assert evaluation.card.event == "death within 30 days"
+
+
+def test_no_command_line_advice_for_a_colleague(evaluation):
+    page = render(build_model_report(evaluation))
+    text = page[page.index("<main") :]
+    assert "--exclude" not in text
+    assert "sparseauc predict" not in text
+    assert without_advice("The model overfits. Fewer columns (`-k`, or `--rule 1se`) help.") == (
+        "The model overfits. Fewer columns help."
+    )
+    assert without_advice("'id' looks like an id: --exclude or --ids leave it out.") == (
+        "'id' looks like an id."
+    )
+    assert without_advice("A well-known rate of 5-fold is fine.") == (
+        "A well-known rate of 5-fold is fine."
+    )
+
+
+def test_tripod_has_its_27_items_and_52_parts(evaluation):
+    numbers = [number for number, _, _ in ITEMS]
+    assert len(numbers) == len(set(numbers)) == 52
+    assert [int("".join(filter(str.isdigit, one))) for one in numbers] == sorted(
+        int("".join(filter(str.isdigit, one))) for one in numbers
+    )
+    assert {int("".join(filter(str.isdigit, one))) for one in numbers} == set(range(1, 28))
+    frame = checklist(evaluation.card, needed=evaluation.size).set_index("Item")["What is known"]
+    assert f"160 rows, {evaluation.summary.table.y.sum()} events" in frame["10"]
+    assert f"{evaluation.size.rows} rows" in frame["10"]
+    assert "gene" in frame["22"]
+    assert frame["17"] == "for you to write"
+    assert not frame.str.contains("{{|None", regex=True).any()
