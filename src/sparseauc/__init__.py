@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         SHTAUCClassifier,
         SparseAUCClassifier,
         SparseAUCClassifierCV,
+        SparseConcordance,
+        SparseConcordanceCV,
     )
     from .limits import Limits
     from .moments import ClassMoments, StratifiedMoments, class_moments
@@ -37,6 +39,8 @@ __all__ = [
     "SparseAUCClassifier",
     "SparseAUCClassifierCV",
     "SparseAUCPath",
+    "SparseConcordance",
+    "SparseConcordanceCV",
     "StratifiedMoments",
     "class_moments",
     "load_model",
@@ -58,6 +62,8 @@ _MODULES = {
     "SparseAUCClassifier": ".estimators",
     "SparseAUCClassifierCV": ".estimators",
     "SparseAUCPath": ".path.path",
+    "SparseConcordance": ".estimators",
+    "SparseConcordanceCV": ".estimators",
     "StratifiedMoments": ".moments",
     "class_moments": ".moments",
     "load_model": "sparseauc_app.model_files",

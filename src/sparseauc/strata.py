@@ -42,20 +42,8 @@ class Strata:
 
         Labels are anything but missing values; rows of weight 0 count nothing.
         """
-        values = np.asarray(labels)
-        if values.shape != positive.shape:
-            raise ValueError(
-                f"strata must label each of the {positive.size} rows, got shape {values.shape}"
-            )
-        _check_none_missing(values)
-        if values.dtype.kind == "O":
-            number = {name: at for at, name in enumerate(sorted(set(values.tolist()), key=str))}
-            names = list(number)
-            code = np.array([number[name] for name in values.tolist()], np.int64)
-        else:
-            unique, code = np.unique(values, return_inverse=True)
-            names = unique.tolist()
-        every = cls(code.astype(np.int64), names, weighting)
+        every = cls.numbered(labels, positive.size, weighting)
+        names = every.names
         both = every.with_both_classes(positive, weight)
         counted = set(both.names)
         left_out = [repr(name) for name in names if name not in counted]
@@ -76,6 +64,22 @@ class Strata:
             )
         return both
 
+    @classmethod
+    def numbered(cls, labels: Any, n: int, weighting: Weighting = "pairs") -> Self:
+        """Number the strata of n rows, whatever rows they hold."""
+        values = np.asarray(labels)
+        if values.shape != (n,):
+            raise ValueError(f"strata must label each of the {n} rows, got shape {values.shape}")
+        _check_none_missing(values)
+        if values.dtype.kind == "O":
+            number = {name: at for at, name in enumerate(sorted(set(values.tolist()), key=str))}
+            names = list(number)
+            code = np.array([number[name] for name in values.tolist()], np.int64)
+        else:
+            unique, code = np.unique(values, return_inverse=True)
+            names = unique.tolist()
+        return cls(code.astype(np.int64), names, weighting)
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -88,11 +92,14 @@ class Strata:
 
     def with_both_classes(self, positive: Mask, weight: Array | None = None) -> Self:
         """The strata with rows of both classes, numbered anew; rows of others are left out."""
-        both: Mask = np.all(self.totals(positive, weight) > 0, axis=0)
-        if both.all():
+        return self.only(np.all(self.totals(positive, weight) > 0, axis=0))
+
+    def only(self, kept: Mask) -> Self:
+        """Some of the strata, numbered anew; rows of others are left out."""
+        if kept.all():
             return self
-        number = np.append(np.where(both, np.cumsum(both) - 1, -1), -1)
-        names = [name for name, kept in zip(self.names, both, strict=True) if kept]
+        number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+        names = [name for name, chosen in zip(self.names, kept, strict=True) if chosen]
         return replace(self, code=number[self.code], names=names)
 
     def auc(self, scores: Array, positive: Mask) -> float:

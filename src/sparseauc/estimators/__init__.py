@@ -7,6 +7,7 @@ from ._shared_list import SharedListClassifier
 from ._sht_auc import SHTAUCClassifier
 from ._sparse_auc import SparseAUCClassifier
 from ._sparse_auc_cv import SparseAUCClassifierCV
+from ._sparse_concordance import SparseConcordance, SparseConcordanceCV
 
 __all__ = [
     "ExchangeClassifier",
@@ -16,5 +17,7 @@ __all__ = [
     "SharedListClassifier",
     "SparseAUCClassifier",
     "SparseAUCClassifierCV",
+    "SparseConcordance",
+    "SparseConcordanceCV",
     "SparseLinearClassifier",
 ]

@@ -1,4 +1,4 @@
-"""Base of all classifiers: input checks, labels, scores, and the chosen columns."""
+"""Base of all models: input checks, scores, the chosen columns; and labels of classifiers."""
 
 import functools
 import inspect
@@ -80,17 +80,15 @@ def _is_calibrated(model: Any) -> bool:
     )
 
 
-class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base class of linear classifiers on few columns, which are also feature selectors.
+class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of linear models on few columns, which are also feature selectors.
 
-    A subclass fits ``coef_`` and calls ``_set_fitted``. ``classes_[1]`` is the positive class.
+    A subclass fits ``coef_`` and calls ``_set_coef``.
     """
 
     coef_: Floats
     intercept_: Floats
-    classes_: npt.NDArray[Any]
     n_features_in_: int
-    calibration_: dict[str, Any]
     # Limits beyond which values count as the limit; set by a fit that clips.
     clip_limits_: Floats | None = None
     # Makes SelectFromModel keep coefficients above 1e-5 rather than above their mean.
@@ -98,14 +96,12 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
     # Whether rows may be read in chunks, from files or from a cluster.
     _reads_chunks: ClassVar[bool] = False
-    # Whether every fit calibrates probabilities.
-    _calibrates: ClassVar[bool] = False
     # Private attributes that a fit sets.
     _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
     @names_columns
-    def decision_function(self, X: Any) -> Floats:
-        """Score rows. Rows with a score above 0 are predicted positive."""
+    def _score_rows(self, X: Any) -> Floats:
+        """Score rows: the weighted sum of the chosen columns."""
         check_is_fitted(self, "coef_")
         chunks = self._as_chunks(X)
         if chunks is not None:
@@ -116,25 +112,6 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         values = clip_columns(X[:, support], self.clip_limits_, support)
         scores: Floats = values @ self.coef_[0, support] + self.intercept_[0]
         return scores
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class of each row: positive if its score is above 0."""
-        scores = self.decision_function(X)
-        labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
-        return labels
-
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
-        """Return class probabilities of shape (n, 2), by Platt scaling of the scores.
-
-        ``calibration_`` was fitted to out-of-fold scores. Probabilities hold at the prevalence of
-        the training rows. ``predict`` uses the score, not the probability: with rare positives, a
-        row may be predicted positive with a probability below one half.
-        """
-        check_is_fitted(self, "calibration_")
-        how = self.calibration_
-        positive = expit(how["slope"] * self.decision_function(X) + how["intercept"])
-        return np.column_stack([1.0 - positive, positive])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Models of earlier versions lack parameters that came later.
@@ -166,24 +143,8 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
-
-    def _check_training_data(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, Mask, Array | None]:
-        """Check X, y and weights; return X or its chunks, the mask of positives, and weights."""
-        # First, so that a refused fit does not look fitted.
-        self._forget_fit()
-        if (device := getattr(self, "device", None)) is not None:
-            X = chunks_on_device(X, device)
-        chunks = self._as_chunks(X, y, sample_weight)
-        if chunks is not None:
-            return self._check_training_chunks(chunks, y, sample_weight)
-        refuse_masked("y", y)
-        X, y = self._check_table(X, y)
-        return X, *self._check_labels(y, sample_weight)
 
     @names_columns
     def _check_table(
@@ -207,6 +168,102 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         for name in list(vars(self)):
             if (name.endswith("_") and not name.startswith("__")) or name in self._fit_state:
                 delattr(self, name)
+
+    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
+        """View X as chunks where its rows are read so; None for tables in memory."""
+        chunks = as_chunks(X, y, sample_weight)
+        if chunks is not None and not self._reads_chunks:
+            raise ValueError(
+                f"{type(self).__name__} needs the rows in memory. SparseAUCClassifier, "
+                "SparseAUCClassifierCV and SHTAUCClassifier read rows in chunks"
+            )
+        return chunks
+
+    def _check_chunk_columns(self, chunks: Chunks) -> None:
+        """Refuse chunks with other columns than those of the fit."""
+        _check_n_features(self, chunks, reset=False)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or chunks.feature_names is None:
+            return
+        for column in np.flatnonzero(names != chunks.feature_names)[:1]:
+            raise ValueError(
+                f"column {column} is {chunks.feature_names[column]!r}, but was "
+                f"{names[column]!r} when the model was fitted"
+            )
+
+    def _columns_to_keep(self, k: int, n_features: int) -> int:
+        """``k``, or all columns, with a warning, when there are fewer."""
+        if k > n_features:
+            warnings.warn(
+                f"k={k} is greater than n_features={n_features}. All the features will be kept.",
+                UserWarning,
+                stacklevel=frames_of_ours(),
+            )
+        return min(k, n_features)
+
+    def _set_coef(self, coef: Floats, middle: Any) -> Self:
+        """Set ``coef_``, and ``intercept_`` so that the weighted sum ``middle`` scores 0."""
+        for column in np.flatnonzero(np.isinf(coef))[:1].tolist():
+            raise ColumnError(column, f"too small for coefficients in {coef.dtype}")
+        self.coef_ = coef.reshape(1, -1)
+        self.intercept_ = np.array([-middle], dtype=coef.dtype)
+        return self
+
+
+class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc]
+    """Base class of linear classifiers on few columns.
+
+    A subclass fits ``coef_`` and calls ``_set_fitted``. ``classes_[1]`` is the positive class.
+    """
+
+    classes_: npt.NDArray[Any]
+    calibration_: dict[str, Any]
+
+    # Whether every fit calibrates probabilities.
+    _calibrates: ClassVar[bool] = False
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score rows. Rows with a score above 0 are predicted positive."""
+        return self._score_rows(X)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class of each row: positive if its score is above 0."""
+        scores = self.decision_function(X)
+        labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
+        return labels
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Return class probabilities of shape (n, 2), by Platt scaling of the scores.
+
+        ``calibration_`` was fitted to out-of-fold scores. Probabilities hold at the prevalence of
+        the training rows. ``predict`` uses the score, not the probability: with rare positives, a
+        row may be predicted positive with a probability below one half.
+        """
+        check_is_fitted(self, "calibration_")
+        how = self.calibration_
+        positive = expit(how["slope"] * self.decision_function(X) + how["intercept"])
+        return np.column_stack([1.0 - positive, positive])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_training_data(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, Mask, Array | None]:
+        """Check X, y and weights; return X or its chunks, the mask of positives, and weights."""
+        # First, so that a refused fit does not look fitted.
+        self._forget_fit()
+        if (device := getattr(self, "device", None)) is not None:
+            X = chunks_on_device(X, device)
+        chunks = self._as_chunks(X, y, sample_weight)
+        if chunks is not None:
+            return self._check_training_chunks(chunks, y, sample_weight)
+        refuse_masked("y", y)
+        X, y = self._check_table(X, y)
+        return X, *self._check_labels(y, sample_weight)
 
     def _check_more_rows(self, X: Any, y: Any, classes: Any, *, first: bool) -> tuple[Any, Mask]:
         """Return some rows and the mask of positives; ``first`` if none came before them."""
@@ -251,16 +308,6 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
         self.classes_ = classes
         return positive, weight
 
-    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
-        """View X as chunks where its rows are read so; None for tables in memory."""
-        chunks = as_chunks(X, y, sample_weight)
-        if chunks is not None and not self._reads_chunks:
-            raise ValueError(
-                f"{type(self).__name__} needs the rows in memory. SparseAUCClassifier, "
-                "SparseAUCClassifierCV and SHTAUCClassifier read rows in chunks"
-            )
-        return chunks
-
     def _check_training_chunks(
         self, chunks: Chunks, y: Any, sample_weight: Any
     ) -> tuple[Chunks, Mask, Array | None]:
@@ -287,36 +334,9 @@ class SparseLinearClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):  # 
             self.feature_names_in_ = chunks.feature_names
         return chunks, *self._check_labels(labels, sample_weight)
 
-    def _check_chunk_columns(self, chunks: Chunks) -> None:
-        """Refuse chunks with other columns than those of the fit."""
-        _check_n_features(self, chunks, reset=False)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None or chunks.feature_names is None:
-            return
-        for column in np.flatnonzero(names != chunks.feature_names)[:1]:
-            raise ValueError(
-                f"column {column} is {chunks.feature_names[column]!r}, but was "
-                f"{names[column]!r} when the model was fitted"
-            )
-
-    def _columns_to_keep(self, k: int, n_features: int) -> int:
-        """``k``, or all columns, with a warning, when there are fewer."""
-        if k > n_features:
-            warnings.warn(
-                f"k={k} is greater than n_features={n_features}. All the features will be kept.",
-                UserWarning,
-                stacklevel=frames_of_ours(),
-            )
-        return min(k, n_features)
-
     def _set_fitted(self, coef: Floats, mean_positive: Floats, mean_negative: Floats) -> Self:
         """Set ``coef_``, and ``intercept_`` so that the threshold is midway between the classes."""
-        for column in np.flatnonzero(np.isinf(coef))[:1].tolist():
-            raise ColumnError(column, f"too small for coefficients in {coef.dtype}")
-        middle = (coef @ mean_positive + coef @ mean_negative) / 2
-        self.coef_ = coef.reshape(1, -1)
-        self.intercept_ = np.array([-middle], dtype=coef.dtype)
-        return self
+        return self._set_coef(coef, (coef @ mean_positive + coef @ mean_negative) / 2)
 
 
 def frames_of_ours() -> int:

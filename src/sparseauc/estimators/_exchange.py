@@ -1,20 +1,30 @@
-"""Base of the classifiers that choose columns by exchanges, from class moments."""
+"""Bases of the models that choose columns by exchanges, from a quadratic."""
 
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, ClassVar, TypeVar
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.parallel import Parallel
 
 from .._text import listed
 from ..chunks import Chunks, mapped_chunks
 from ..limits import Limits
-from ..objective import Indices, Mask
+from ..moments.base import NotGathered, Quadratic, TableMoments
+from ..moments.gram import StandardisedGram
+from ..moments.pairs import PairMoments
+from ..objective import Array, Indices, Mask
+from ..path.cross_validation import find_paths
+from ..path.path import SparseAUCPath
+from ..solvers.certificate import certify
+from ..solvers.exchange import Solution, solve_on
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
-from ._base import SparseLinearClassifier, frames_of_ours
+from ._base import SparseLinearClassifier, SparseLinearModel, frames_of_ours
 
 Found = TypeVar("Found")
 
@@ -25,23 +35,19 @@ class RequiredColumnWarning(UserWarning):
     """A column that must be on the list can have no coefficient, and is left out."""
 
 
-class ExchangeClassifier(SparseLinearClassifier):
-    """Base of :class:`SparseAUCClassifier` and :class:`SparseAUCClassifierCV`.
+class ExchangeModel(SparseLinearModel):
+    """Base of all models whose columns are chosen by exchanges.
 
     A subclass has the parameter ``limits``, and ``alpha`` or a fitted ``alpha_``.
     """
 
     limits: Limits | None
-    stratum_weights_: Weighting
     not_included_: Indices
     cost_: float
+    objective_: float
+    scale_: Array
 
-    _reads_chunks = True
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "limits": [Limits, None],
-        "device": [str, None],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"limits": [Limits, None]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(with_limits_of_0_2(state))
@@ -54,25 +60,9 @@ class ExchangeClassifier(SparseLinearClassifier):
     def _given_limits(self) -> Limits:
         return Limits() if self.limits is None else self.limits
 
-    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
-        chunks = super()._as_chunks(X, y, sample_weight)
-        return mapped_chunks(X) if chunks is None else chunks
-
-    def _check_strata(
-        self, strata: Any, weighting: Weighting, X: Any, positive: Mask, weight: Any
-    ) -> Strata | None:
-        """Number the strata of the rows, and set what is known of them."""
-        if weighting not in ("pairs", "equal"):
-            raise ValueError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
-        if strata is None:
-            if weighting != "pairs":
-                raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
-            return None
-        if isinstance(X, Chunks):
-            strata = X.labels(strata, "strata")
-        found = Strata.from_labels(strata, positive, weight, weighting)
-        self.n_strata_, self.stratum_weights_ = len(found), weighting
-        return found
+    def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
+        """Set ``coef_`` and ``intercept_``, so that scores are 0 amid the rows."""
+        raise NotImplementedError
 
     def _restrict(self, budgets: Any = None, missing: Indices = _NONE) -> Restrictions:
         """Bring the limits to the columns, with a budget for each list of a path."""
@@ -136,6 +126,134 @@ class ExchangeClassifier(SparseLinearClassifier):
             RequiredColumnWarning,
             stacklevel=frames_of_ours(),
         )
+
+
+class ListOfK(ExchangeModel):
+    """Base of models with a list of k columns and one ridge."""
+
+    k: int
+    alpha: float
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExchangeModel._parameter_constraints,
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def _check_limits(self, missing: Indices = _NONE) -> tuple[int, Restrictions]:
+        """Number of columns, and the limits; ``missing`` columns may not be chosen."""
+        limits = self._given_limits
+        if isinstance(limits.budget, tuple):
+            raise ValueError(
+                f"budget must be one number: {type(self).__name__}CV chooses among several"
+            )
+        restrictions = self._restrict(limits.budgets, missing)
+        if restrictions.excluded.size == self.n_features_in_:
+            raise ValueError(
+                "the moments carry no column of H to choose from: name some in "
+                "class_moments(X, y).summary(columns)"
+            )
+        if restrictions.fixed.size > self.k:
+            raise ValueError(
+                f"always_include names {restrictions.fixed.size} columns, more than k={self.k}"
+            )
+        return self._longest_list(self.k, restrictions), restrictions
+
+    def _choose_list(
+        self, quadratic: Quadratic, k: int, restrictions: Restrictions, dtype: Any
+    ) -> Self:
+        """Choose columns, and set what is fitted from a quadratic alone."""
+        ks, alphas = np.array([k]), np.array([float(self.alpha)])
+
+        def search(within: Restrictions) -> tuple[SparseAUCPath, Indices]:
+            (path,) = find_paths(
+                Parallel(), [quadratic], ks, alphas, within,
+                one_thread=not isinstance(quadratic, TableMoments | PairMoments),
+            )  # fmt: skip
+            return path, path.solutions[0][0].support
+
+        path, restrictions = self._search_required(restrictions, search)
+        return self._set_path(path, quadratic, restrictions, dtype)
+
+    def _set_path(
+        self, path: SparseAUCPath, quadratic: Quadratic, restrictions: Restrictions, dtype: Any
+    ) -> Self:
+        """Set what is fitted, from the one list of a path."""
+        coef = path.coef(int(path.ks[0]), float(self.alpha)).astype(dtype, copy=False)
+        self._set_list(coef, restrictions)
+        self._set_middle(coef, quadratic)
+        self.objective_ = quadratic.loss(coef)
+        self.scale_ = path.scale
+        return self
+
+    def _prove(self, quadratic: Quadratic, missing: Indices, time_limit: float) -> Self:
+        """Set a bound on the loss of all lists, and take the best list that is met."""
+        if not time_limit >= 0:
+            raise ValueError(f"time_limit must be 0 or more seconds, got {time_limit}")
+        if self._given_limits.column_groups is not None:
+            raise ValueError("certify is about choices of single columns: leave column_groups out")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
+            k, restrictions = self._check_limits(missing)
+        gram, alpha = StandardisedGram(quadratic), float(self.alpha)
+        known = np.flatnonzero(self.coef_[0])
+
+        def prove(within: Restrictions) -> tuple[Any, Indices]:
+            start = _solution(gram, known, alpha)
+            proof = certify(gram, start, k, alpha, restrictions=within, time_limit=time_limit)
+            return proof, proof.solution.support
+
+        lost = getattr(self, "not_included_", _NONE)
+        restrictions = replace(restrictions, fixed=np.setdiff1d(restrictions.fixed, lost))
+        try:
+            proof, restrictions = self._search_required(restrictions, prove)
+        except NotGathered:
+            raise ValueError(
+                "certify needs all columns of H, which are too many to be kept for rows that are "
+                "read in chunks: choose among fewer columns"
+            ) from None
+        self.lower_bound_, self.optimality_gap_ = proof.lower_bound, proof.gap
+        self.certificate_status_ = proof.status
+        path = SparseAUCPath(np.array([k]), np.array([alpha]), gram.scale, [[proof.solution]])
+        return self._set_path(path, quadratic, restrictions, self.coef_.dtype)
+
+
+class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
+    """Base of :class:`SparseAUCClassifier` and :class:`SparseAUCClassifierCV`."""
+
+    stratum_weights_: Weighting
+
+    _reads_chunks = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExchangeModel._parameter_constraints,
+        "device": [str, None],
+    }
+
+    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
+        chunks = super()._as_chunks(X, y, sample_weight)
+        return mapped_chunks(X) if chunks is None else chunks
+
+    def _check_strata(
+        self, strata: Any, weighting: Weighting, X: Any, positive: Mask, weight: Any
+    ) -> Strata | None:
+        """Number the strata of the rows, and set what is known of them."""
+        if weighting not in ("pairs", "equal"):
+            raise ValueError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
+        if strata is None:
+            if weighting != "pairs":
+                raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
+            return None
+        if isinstance(X, Chunks):
+            strata = X.labels(strata, "strata")
+        found = Strata.from_labels(strata, positive, weight, weighting)
+        self.n_strata_, self.stratum_weights_ = len(found), weighting
+        return found
+
+
+def _solution(gram: StandardisedGram, support: Indices, alpha: float) -> Solution:
+    """Least loss with ridge on some columns."""
+    return solve_on(gram.block(support, support), gram.delta[support], support, alpha)
 
 
 def with_limits_of_0_2(state: dict[str, Any]) -> dict[str, Any]:

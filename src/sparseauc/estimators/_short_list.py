@@ -46,13 +46,15 @@ def short_list_html(model: Any) -> str:
 
 
 def _about(model: Any) -> str:
-    """The classes, and the AUC where one is known."""
-    negative, positive = model.classes_.tolist()
-    text = f" that rank {positive!r} above {negative!r}"
+    """What rows are ranked by, and the validation score where one is known."""
+    text = " that rank rows by the time to their event"
+    if hasattr(model, "classes_"):
+        negative, positive = model.classes_.tolist()
+        text = f" that rank {positive!r} above {negative!r}"
     if hasattr(model, "best_score_"):
         text += (
-            f"; ridge {model.alpha_:g}; AUC {model.best_score_:.3f} in cross-validation, chosen "
-            "among many and so a little too good"
+            f"; ridge {model.alpha_:g}; {model._score_name} {model.best_score_:.3f} in "
+            "cross-validation, chosen among many and so a little too good"
         )
     return text
 

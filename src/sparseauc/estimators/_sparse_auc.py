@@ -1,37 +1,27 @@
 """SparseAUCClassifier: the best k columns for AUC."""
 
-import warnings
-from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.parallel import Parallel
 from sklearn.utils.validation import check_is_fitted
 
 from .._moved import moved_parameters
 from ..chunks import Chunks
 from ..limits import MOVED, Limits
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
-from ..moments.base import NotGathered, TableMoments
+from ..moments.base import Quadratic
 from ..moments.chunked import chunked_moments
-from ..moments.gram import StandardisedGram
 from ..objective import Array, Indices
-from ..path.cross_validation import find_paths
-from ..path.path import SparseAUCPath
-from ..solvers.certificate import certify
-from ..solvers.exchange import Solution, solve_on
-from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ._base import names_columns
-from ._exchange import ExchangeClassifier
+from ._exchange import ExchangeClassifier, ListOfK
 
 _NONE: Indices = np.empty(0, np.int64)
 
 
-class SparseAUCClassifier(ExchangeClassifier):
+class SparseAUCClassifier(ListOfK, ExchangeClassifier):
     """Rank positives above negatives with the best k columns.
 
     Minimises the squared pairwise loss of the AUC with a ridge,
@@ -119,9 +109,8 @@ class SparseAUCClassifier(ExchangeClassifier):
     moments_: ClassMoments | StratifiedMoments
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ListOfK._parameter_constraints,
         **ExchangeClassifier._parameter_constraints,
-        "k": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     @moved_parameters(
@@ -284,35 +273,11 @@ class SparseAUCClassifier(ExchangeClassifier):
         'optimal'
         """
         check_is_fitted(self, "coef_")
-        if not time_limit >= 0:
-            raise ValueError(f"time_limit must be 0 or more seconds, got {time_limit}")
-        moments, missing = self._moments_to_certify(X, y, sample_weight, strata)
-        if self._given_limits.column_groups is not None:
-            raise ValueError("certify is about choices of single columns: leave column_groups out")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
-            k, restrictions = self._check_limits(missing)
-        gram, alpha = StandardisedGram(moments.carefully()), float(self.alpha)
-        known = np.flatnonzero(self.coef_[0])
+        return self._prove(*self._moments_to_certify(X, y, sample_weight, strata), time_limit)
 
-        def prove(within: Restrictions) -> tuple[Any, Indices]:
-            start = _solution(gram, known, alpha)
-            proof = certify(gram, start, k, alpha, restrictions=within, time_limit=time_limit)
-            return proof, proof.solution.support
-
-        lost = getattr(self, "not_included_", _NONE)
-        restrictions = replace(restrictions, fixed=np.setdiff1d(restrictions.fixed, lost))
-        try:
-            proof, restrictions = self._search_required(restrictions, prove)
-        except NotGathered:
-            raise ValueError(
-                "certify needs all columns of H, which are too many to be kept for rows that are "
-                "read in chunks: choose among fewer columns"
-            ) from None
-        self.lower_bound_, self.optimality_gap_ = proof.lower_bound, proof.gap
-        self.certificate_status_ = proof.status
-        path = SparseAUCPath(np.array([k]), np.array([alpha]), gram.scale, [[proof.solution]])
-        return self._set_path(path, moments, restrictions, self.coef_.dtype)
+    def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
+        assert isinstance(quadratic, Moments)
+        return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in quadratic.means))
 
     def _moments_to_certify(
         self, X: Any, y: Any, sample_weight: Any, strata: Any
@@ -321,7 +286,7 @@ class SparseAUCClassifier(ExchangeClassifier):
         if X is None:
             if not hasattr(self, "moments_"):
                 raise ValueError("certify needs the rows of the fit: certify(X, y)")
-            return self.moments_, _missing(self.moments_)
+            return self.moments_.carefully(), _missing(self.moments_)
         if hasattr(self, "n_strata_") and strata is None:
             raise ValueError("this model compares rows within strata: give those of the fit too")
         other = type(self)(device=self.device)
@@ -332,53 +297,7 @@ class SparseAUCClassifier(ExchangeClassifier):
         divided = other._check_strata(strata, weighting, X, positive, weight)
         if not isinstance(X, Chunks):
             X = X.astype(np.float64, copy=False)
-        return _moments(X, positive, weight, divided), _NONE
-
-    def _check_limits(self, missing: Indices = _NONE) -> tuple[int, Restrictions]:
-        """Number of columns, and the limits; ``missing`` columns may not be chosen."""
-        limits = self._given_limits
-        if isinstance(limits.budget, tuple):
-            raise ValueError(
-                "budget must be one number: SparseAUCClassifierCV chooses among several"
-            )
-        restrictions = self._restrict(limits.budgets, missing)
-        if restrictions.excluded.size == self.n_features_in_:
-            raise ValueError(
-                "the moments carry no column of H to choose from: name some in "
-                "class_moments(X, y).summary(columns)"
-            )
-        if restrictions.fixed.size > self.k:
-            raise ValueError(
-                f"always_include names {restrictions.fixed.size} columns, more than k={self.k}"
-            )
-        return self._longest_list(self.k, restrictions), restrictions
-
-    def _choose_list(
-        self, moments: Moments, k: int, restrictions: Restrictions, dtype: Any
-    ) -> Self:
-        """Choose columns, and set what is fitted from moments alone."""
-        ks, alphas = np.array([k]), np.array([float(self.alpha)])
-
-        def search(within: Restrictions) -> tuple[SparseAUCPath, Indices]:
-            (path,) = find_paths(
-                Parallel(), [moments], ks, alphas, within,
-                one_thread=not isinstance(moments, TableMoments),
-            )  # fmt: skip
-            return path, path.solutions[0][0].support
-
-        path, restrictions = self._search_required(restrictions, search)
-        return self._set_path(path, moments, restrictions, dtype)
-
-    def _set_path(
-        self, path: SparseAUCPath, moments: Moments, restrictions: Restrictions, dtype: Any
-    ) -> Self:
-        """Set what is fitted, from the one list of a path."""
-        coef = path.coef(int(path.ks[0]), float(self.alpha)).astype(dtype, copy=False)
-        self._set_list(coef, restrictions)
-        self._set_fitted(coef, *(mean.astype(dtype) for mean in moments.means))
-        self.objective_ = moments.loss(coef)
-        self.scale_ = path.scale
-        return self
+        return _moments(X, positive, weight, divided).carefully(), _NONE
 
 
 def _moments(X: Any, positive: Any, weight: Array | None, strata: Strata | None) -> Moments:
@@ -391,8 +310,3 @@ def _moments(X: Any, positive: Any, weight: Array | None, strata: Strata | None)
 def _missing(moments: ClassMoments | StratifiedMoments) -> Indices:
     """Columns whose column of H moments do not carry."""
     return np.setdiff1d(np.arange(moments.n_features), moments.column_index)
-
-
-def _solution(gram: StandardisedGram, support: Indices, alpha: float) -> Solution:
-    """Least loss with ridge on some columns."""
-    return solve_on(gram.block(support, support), gram.delta[support], support, alpha)

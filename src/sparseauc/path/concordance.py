@@ -1,7 +1,7 @@
 """Times to event as a target: comparable pairs to choose columns with, and their concordance."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,25 @@ class TimeTarget:
 
         judged = [each for validated in plan.rounds for each in rows_by_number(validated)]
         return Parallel(n_threads, prefer="threads")(delayed(judge)(*each) for each in judged), 0.0
+
+    def pairs_by_stratum(self, weight: Array | None, strata: Strata) -> Array:
+        """What the pairs of each stratum count together."""
+        pairs = self._pairs(weight, replace(strata, weighting="pairs"), self.horizon)
+        sums = np.bincount(pairs.stratum, pairs.first * pairs.after, len(strata))
+        return sums.astype(np.float64)
+
+    def chance_error(self, weight: Array | None) -> float:
+        """Standard error of the concordance of scores that say nothing.
+
+        As that of the AUC, of the events and of as many rows as an event is compared with on
+        average.
+        """
+        event = self.times.event if weight is None else self.times.event & (weight > 0)
+        one = None if weight is None else (weight > 0).astype(np.float64)
+        pairs = ComparablePairs.from_times(self.times, one)
+        events = float(event.sum())
+        others = pairs.total / events
+        return float(np.sqrt((events + others + 1) / (12 * events * others)))
 
     def check_splits(self, plan: SplitPlan) -> None:
         """Refuse splits in which no rows can be compared."""

@@ -1,0 +1,513 @@
+"""SparseConcordance and SparseConcordanceCV: the best few columns for times to event."""
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from ..limits import Limits
+from ..moments.base import Quadratic
+from ..moments.pairs import PairMoments
+from ..objective import Array, Floats, Indices, Mask
+from ..path.concordance import TimeTarget
+from ..path.folds import SplitPlan, make_splits
+from ..path.rules import Rule
+from ..strata import Strata, StrataWarning, Weighting
+from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
+from ._base import check_weights, names_columns
+from ._exchange import ExchangeModel, ListOfK
+from ._validated import ValidatedList
+
+PairWeights = Literal["equal", "uno"]
+
+_NONE: Indices = np.empty(0, np.int64)
+# Tables read in chunks are brought into memory up to this size.
+_MOST_BYTES = 2**31
+
+
+def _has_hazards(model: Any) -> bool:
+    if "hazards_" in vars(model) or isinstance(model, SparseConcordanceCV):
+        return True
+    raise AttributeError(
+        f"{type(model).__name__} ranks rows and gives no probabilities: use SparseConcordanceCV, "
+        "whose risks are calibrated on out-of-fold scores"
+    )
+
+
+class ConcordanceModel(ExchangeModel):
+    """Base of the models that rank rows by the time to their event."""
+
+    pair_weights: PairWeights
+    horizon: float | None
+    horizon_: float
+    hazards_: ProportionalHazards
+    stratum_weights_: Weighting
+
+    _reads_chunks = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExchangeModel._parameter_constraints,
+        "pair_weights": [StrOptions({"equal", "uno"})],
+        "horizon": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def predict(self, X: Any) -> Floats:
+        """Score rows: the higher, the earlier the event is expected."""
+        return self._score_rows(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return Harrell's C of the scores of rows, as scikit-survival's models do."""
+        return harrell_concordance(y, self.predict(X), sample_weight=sample_weight)
+
+    @property
+    def unique_times_(self) -> Array:
+        """Times at which the estimated risk may change."""
+        check_is_fitted(self, "hazards_")
+        return self.hazards_.cumulative_hazard.x
+
+    @available_if(_has_hazards)  # type: ignore[untyped-decorator]
+    def predict_survival_function(self, X: Any, return_array: bool = False) -> npt.NDArray[Any]:
+        """Estimate the probability of each row to be free of the event, as a function of time.
+
+        By a Cox model with the score as its one column, with Breslow's baseline, fitted to
+        out-of-fold scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        return_array : bool, default=False
+            Whether to return the probabilities at ``unique_times_``, of shape (n, n_times).
+
+        Returns
+        -------
+        ndarray of shape (n,) of StepFunction, or of shape (n, n_times)
+        """
+        known = self.unique_times_
+        curves = self.hazards_.survival(np.asarray(self.predict(X), np.float64), known)
+        if return_array:
+            return curves
+        functions = np.empty(len(curves), dtype=object)
+        functions[:] = [StepFunction(known, curve, 1.0) for curve in curves]
+        return functions
+
+    @available_if(_has_hazards)  # type: ignore[untyped-decorator]
+    def predict_risk(self, X: Any, horizon: float | None = None) -> Array:
+        """Estimate the probability of each row to have its event until a time.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        horizon : float, optional
+            ``horizon_`` by default.
+        """
+        check_is_fitted(self, "hazards_")
+        at = self.horizon_ if horizon is None else float(horizon)
+        last = float(self.unique_times_[-1])
+        if not 0 <= at <= last:
+            raise ValueError(f"horizon is {at:g}; risks are known from 0 to {last:g}")
+        scores = np.asarray(self.predict(X), np.float64)
+        return 1.0 - self.hazards_.survival(scores, np.array([at]))[:, 0]
+
+    def _check_times(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, SurvivalTimes, Array | None]:
+        """Check X, times and weights."""
+        self._forget_fit()
+        chunks = self._as_chunks(X)
+        if chunks is not None:
+            n, d = chunks.shape
+            if 8 * n * d > _MOST_BYTES:
+                raise ValueError(
+                    f"{type(self).__name__} needs its table in memory, and {n} rows of {d} columns "
+                    "are too many: choose among fewer columns"
+                )
+            X = chunks.take(np.arange(n), np.arange(d))
+            names = chunks.feature_names
+        (X,) = self._check_table(X)
+        if chunks is not None and names is not None:
+            self.feature_names_in_ = names
+        times = SurvivalTimes.from_target(y, needs_events=False)
+        check_consistent_length(X, times.time)
+        weight = None
+        if sample_weight is not None:
+            weight = check_weights(sample_weight, times.time)
+        times.check_pairs(weight)
+        self.horizon_ = times.check_horizon(self.horizon)
+        return X, times, weight
+
+    def _check_strata(
+        self, strata: Any, weighting: Weighting, target: TimeTarget, weight: Array | None
+    ) -> Strata | None:
+        """Number the strata with pairs to compare; those of others count nothing."""
+        if weighting not in ("pairs", "equal"):
+            raise ValueError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
+        if strata is None:
+            if weighting != "pairs":
+                raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
+            return None
+        every = Strata.numbered(strata, len(target.times), weighting)
+        counted: Mask = target.pairs_by_stratum(weight, every) > 0
+        if not counted.any():
+            raise ValueError(
+                f"none of the {len(every)} strata holds rows that can be compared: leave strata "
+                "out or give coarser ones"
+            )
+        if not counted.all():
+            warnings.warn(
+                f"{np.count_nonzero(~counted)} of {len(every)} strata hold no rows that can be "
+                "compared, and count nothing",
+                StrataWarning,
+                stacklevel=5,
+            )
+        found = every.only(counted)
+        self.n_strata_, self.stratum_weights_ = len(found), weighting
+        return found
+
+    def _target(self, times: SurvivalTimes) -> TimeTarget:
+        """Return the pairs to train with."""
+        return TimeTarget(times, self.horizon_ if self.pair_weights == "uno" else None)
+
+    def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
+        assert isinstance(quadratic, PairMoments)
+        return self._set_coef(coef, coef @ quadratic.centre.astype(coef.dtype))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class SparseConcordance(ListOfK, ConcordanceModel):
+    """Rank rows by the time to their event with the best k columns.
+
+    Minimises the squared loss over comparable pairs, with a ridge,
+
+        1/N Σ (1 − w·(x_i − x_j))² + alpha ‖w‖²,   ‖w‖₀ ≤ k,
+
+    over the N pairs of which i is known to have its event before j, on standardised columns (X is
+    not changed). Rows may be censored. For every number of columns up to k, columns are exchanged
+    until no single exchange improves the loss.
+
+    Parameters
+    ----------
+    k : int, default=10
+        Largest number of columns.
+    alpha : float, default=1.0
+        Ridge, on the standardised scale.
+    pair_weights : {"equal", "uno"}, default="equal"
+        Whether all pairs count the same, as in Harrell's C, or by the inverse square of the
+        probability not to be censored until the earlier event, as in Uno's C; only events before
+        ``horizon`` then count.
+    horizon : float, optional
+        Time for Uno's weights; by which 80 % of the events have happened, by default.
+    limits : Limits, optional
+        Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, d)
+        Coefficients of all columns, zero for those not chosen.
+    intercept_ : ndarray of shape (1,)
+        Such that the mean of the training rows scores 0.
+    objective_ : float
+        Loss without the ridge.
+    scale_ : ndarray of shape (d,)
+        Standard deviations by which columns were divided.
+    horizon_ : float
+    cost_ : float
+        With costs: that of the list.
+    not_included_ : ndarray of int
+        Columns of ``always_include`` that are not on the list.
+    lower_bound_, optimality_gap_, certificate_status_
+        After ``certify``: see there.
+    n_strata_, stratum_weights_
+        If ``strata`` were given: the number of those with pairs, and how they were weighted.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    See Also
+    --------
+    SparseConcordanceCV : Chooses k and the ridge by cross-validation.
+    SparseAUCClassifier : The same for two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseauc import SparseConcordance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 20))
+    >>> time = rng.exponential(np.exp(-X[:, 3] + X[:, 7]))
+    >>> event = rng.random(300) < 0.7
+    >>> model = SparseConcordance(k=2).fit(X, np.column_stack([event, time]))
+    >>> np.flatnonzero(model.coef_[0]).tolist()
+    [3, 7]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ListOfK._parameter_constraints,
+        **ConcordanceModel._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        k: int = 10,
+        alpha: float = 1.0,
+        *,
+        pair_weights: PairWeights = "equal",
+        horizon: float | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.pair_weights = pair_weights
+        self.horizon = horizon
+        self.limits = limits
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @names_columns
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        strata: Any = None,
+        stratum_weights: Weighting = "pairs",
+    ) -> Self:
+        """Choose columns and coefficients.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : structured array, data frame or array of shape (n, 2)
+            Whether the event was observed, and the time of the event or of censoring: as of
+            ``sksurv.util.Surv.from_arrays(event, time)``, or two such columns.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows; a pair of rows counts with the product of theirs.
+        strata : array-like of shape (n,), optional
+            Site or batch of each row: only pairs of one stratum count.
+        stratum_weights : {"pairs", "equal"}, default="pairs"
+            Weight of each stratum: its number of pairs, or the same for all.
+
+        Returns
+        -------
+        self
+        """
+        X, times, weight = self._check_times(X, y, sample_weight)
+        target = self._target(times)
+        divided = self._check_strata(strata, stratum_weights, target, weight)
+        moments = target.moments(X, weight, divided)
+        return self._choose_list(moments, *self._check_limits(), X.dtype)
+
+    @names_columns
+    def certify(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        strata: Any = None,
+        *,
+        time_limit: float = 10.0,
+    ) -> Self:
+        """Prove a lower bound on the loss over all lists of k columns.
+
+        Parameters
+        ----------
+        X, y, sample_weight, strata
+            The rows of the fit, with their weights and strata.
+        time_limit : float, default=10.0
+            Seconds for branch and bound.
+
+        Returns
+        -------
+        self
+            With ``lower_bound_``, ``optimality_gap_`` and ``certificate_status_``.
+        """
+        check_is_fitted(self, "coef_")
+        if hasattr(self, "n_strata_") and strata is None:
+            raise ValueError("this model compares rows within strata: give those of the fit too")
+        other = type(self)(pair_weights=self.pair_weights, horizon=self.horizon)
+        X, times, weight = other._check_times(X, y, sample_weight)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError("X has other columns than that of the fit")
+        weighting: Weighting = getattr(self, "stratum_weights_", "pairs")
+        target = other._target(times)
+        divided = other._check_strata(strata, weighting, target, weight)
+        return self._prove(target.moments(X, weight, divided), _NONE, time_limit)
+
+
+class SparseConcordanceCV(ValidatedList, ConcordanceModel):
+    """Rank rows by the time to their event with few columns, their number cross-validated.
+
+    For every training fold the whole path over k and ridges is computed, and every model is scored
+    by its concordance on the validation fold.
+
+    Parameters
+    ----------
+    ks : array-like of int, optional
+        Values of k to try. By default 1 … 50 and some up to 100, if there are 5 rows for each
+        column (2.5 up to 24 columns).
+    alphas : array-like of float, optional
+        Ridges to try, on the standardised scale.
+    cv : int, splitter or iterable, optional
+        Five folds with the same share of events by default, repeated up to five times where there
+        are fewer than 200 events.
+    rule : {"best", "1se"} or callable, default="best"
+        As for :class:`SparseAUCClassifierCV`.
+    scoring : {"uno", "harrell"}, default="uno"
+        What models are chosen by: Uno's C up to ``horizon``, or Harrell's C.
+    pair_weights : {"equal", "uno"}, default="equal"
+        As for :class:`SparseConcordance`.
+    horizon : float, optional
+        Time up to which events count in Uno's C, and that ``predict_risk`` is about. By default the
+        time by which 80 % of the events have happened.
+    clip : "auto", float or None, default="auto"
+        As for :class:`SparseAUCClassifierCV`.
+    limits : Limits, optional
+        Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
+    random_state : int, RandomState or None, default=0
+        For the default folds.
+    n_jobs : int, optional
+        Number of training sets in parallel, in threads. The result does not depend on it.
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    k_, alpha_ : int, float
+        The chosen values.
+    best_score_ : float
+        Mean validation concordance of the chosen model. It is optimistic, as the best of many.
+    best_index_, cv_results_, path_, n_splits_, n_repeats_, clip_limits_, budget_
+        As for :class:`SparseAUCClassifierCV`.
+    out_of_fold_scores_ : ndarray of shape (n,)
+        Score of each row by the chosen model fitted without its fold.
+    hazards_ : ProportionalHazards
+        Slope and baseline of the risk, from out-of-fold scores.
+    horizon_ : float
+    coef_, intercept_, objective_, scale_, cost_, not_included_, n_strata_, stratum_weights_
+        As for :class:`SparseConcordance`.
+    n_features_in_, feature_names_in_
+        As for :class:`SparseConcordance`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseauc import SparseConcordanceCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 20))
+    >>> time = rng.exponential(np.exp(-X[:, 3] + X[:, 7]))
+    >>> event = rng.random(300) < 0.7
+    >>> model = SparseConcordanceCV(rule="1se").fit(X, np.column_stack([event, time]))
+    >>> model.k_
+    2
+    >>> model.predict_risk(X[:2], horizon=1.0).shape
+    (2,)
+    """
+
+    _score_name: ClassVar[str] = "concordance"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ValidatedList._parameter_constraints,
+        **ConcordanceModel._parameter_constraints,
+        "scoring": [StrOptions({"uno", "harrell"})],
+    }
+
+    def __init__(
+        self,
+        ks: Any = None,
+        alphas: Any = None,
+        *,
+        cv: Any = None,
+        rule: Literal["best", "1se"] | Rule = "best",
+        scoring: Literal["uno", "harrell"] = "uno",
+        pair_weights: PairWeights = "equal",
+        horizon: float | None = None,
+        clip: Literal["auto"] | float | None = "auto",
+        limits: Limits | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.ks = ks
+        self.alphas = alphas
+        self.cv = cv
+        self.rule = rule
+        self.scoring = scoring
+        self.pair_weights = pair_weights
+        self.horizon = horizon
+        self.clip = clip
+        self.limits = limits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @names_columns
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        stratum_weights: Weighting = "pairs",
+    ) -> Self:
+        """Choose k and the ridge, then columns and coefficients on all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : structured array, data frame or array of shape (n, 2)
+            As for :class:`SparseConcordance`.
+        sample_weight : array-like of shape (n,), optional
+            Weights for fitting and validation.
+        groups : array-like of shape (n,), optional
+            For splitters that keep groups together.
+        strata : array-like of shape (n,), optional
+            Site or batch of each row: only pairs of one stratum count, in fitting and validation.
+        stratum_weights : {"pairs", "equal"}, default="pairs"
+            Weight of each stratum: its number of pairs, or the same for all.
+
+        Returns
+        -------
+        self
+        """
+        X, times, weight = self._check_times(X, y, sample_weight)
+        target = self._target(times)
+        divided = self._check_strata(strata, stratum_weights, target, weight)
+        splits = survival_splits(self.cv, X, times, groups, divided, self.random_state)
+        plan = SplitPlan.from_splits(splits, len(times), weight, divided)
+        target.check_splits(plan)
+        found, coef = self._choose_by_validation(X, target, plan)
+        self.hazards_ = ProportionalHazards.fit(self.out_of_fold_scores_, times, weight)
+        self._report_choice(target.chance_error(weight))
+        return self._set_middle(coef, found.moments)
+
+    def _target(self, times: SurvivalTimes) -> TimeTarget:
+        return TimeTarget(
+            times,
+            self.horizon_ if self.pair_weights == "uno" else None,
+            self.horizon_ if self.scoring == "uno" else None,
+        )
+
+
+def survival_splits(
+    cv: Any, X: Any, times: SurvivalTimes, groups: Any, strata: Strata | None, random_state: Any
+) -> list[Any]:
+    """Divide rows as ``cv`` says; by default folds with the same share of events, repeated.
+
+    The concordance of a fold with few events is a matter of luck; repeats average it out.
+    """
+    n_events = int(times.event.sum())
+    repeats = None
+    if cv is None:
+        cv, repeats = max(2, min(5, n_events)), min(5, -(-200 // n_events))
+    folds = cv if isinstance(cv, int) else 2
+    few = min(n_events, len(times) - n_events) < folds
+    labels = np.ones(len(times), np.bool_) if few else times.event
+    return make_splits(cv, X, labels, groups, strata, random_state, repeats)

@@ -1,0 +1,271 @@
+"""Base of the models whose number of columns and ridge are chosen by cross-validation."""
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .._clipping import DEFAULT_CLIP, clip_columns, clip_limits
+from ..limits import budgets_to_try
+from ..metrics import fold_standard_error
+from ..objective import Array, Floats, Indices
+from ..path.cross_validation import CrossValidation
+from ..path.folds import SplitPlan
+from ..path.path import (
+    DEFAULT_ALPHAS,
+    WIDE_ALPHAS,
+    SparseAUCPath,
+    check_lengths,
+    whole_numbers,
+)
+from ..path.rules import ChanceWarning, Rule, choose, score_by_others
+from ..path.targets import Target
+from ..solvers.restrictions import Restrictions
+from ._exchange import ExchangeModel
+
+# Values of k tried by default, and the rows that lists so long must have.
+_SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100])
+_ROWS = np.where(_SIZES <= 24, 2.5, 5.0) * _SIZES
+# Largest size of X (rows × columns) for which logistic coefficients and clipping are tried by
+# default.
+SMALL = 2**22
+
+
+class _Choice(NamedTuple):
+    """What the rule chose."""
+
+    at: int  # place of the list on the path
+    kind: str  # of its coefficients
+    scores: Array  # validation score of each split
+    attributes: dict[str, Any]  # fitted attributes that say so
+
+
+class Candidates(NamedTuple):
+    """Validation scores of one kind of coefficients at every k, and the ridges of their lists."""
+
+    kind: str
+    scores: Array  # (n_splits, n_ks)
+    alphas: Array
+
+
+class ValidatedList(ExchangeModel):
+    """Base of models whose list is the best of a path by cross-validation.
+
+    A subclass calls ``_choose_by_validation`` in its fit.
+    """
+
+    ks: Any
+    alphas: Any
+    rule: str | Rule
+    clip: Any
+    n_jobs: int | None
+    verbose: int
+    k_: int
+    alpha_: float
+    coefficients_: str
+
+    # What models are chosen by.
+    _score_name: ClassVar[str] = "AUC"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExchangeModel._parameter_constraints,
+        "ks": ["array-like", None],
+        "alphas": ["array-like", None],
+        "cv": ["cv_object"],
+        "rule": [StrOptions({"best", "1se"}), callable],
+        "clip": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="neither"), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
+        "verbose": ["verbose"],
+    }
+
+    def _choose_by_validation(
+        self, X: Any, target: Target, plan: SplitPlan, *, logistic: bool = False
+    ) -> tuple[CrossValidation, Array]:
+        """Choose k, ridge, columns and coefficients; set all that says so but ``coef_``."""
+        n, d = X.shape
+        given = self.alphas
+        if given is None:
+            given = DEFAULT_ALPHAS if d < n else WIDE_ALPHAS
+        alphas = np.unique(np.asarray(given, np.float64))
+        if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
+            raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
+        ks, restrictions = self._path_points(n, d)
+
+        def search(table: Any) -> tuple[CrossValidation, _Choice]:
+            found = CrossValidation(
+                table, target, plan, ks, alphas, restrictions, logistic=logistic,
+                n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
+            )  # fmt: skip
+            return found, self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
+
+        limits = self._clip_limits(X, plan.weight)
+        always = limits is not None and self.clip != "auto"
+        found, choice = search(clip_columns(X, limits) if always else X)
+        if limits is not None and self.clip == "auto":
+            other, rival = search(clip_columns(X, limits))
+            gain = rival.scores - choice.scores
+            if gain.mean() > fold_standard_error(gain, plan.n_repeats):
+                found, choice = other, rival
+            else:
+                limits = None
+        self.clip_limits_ = limits
+        for name, value in choice.attributes.items():
+            setattr(self, name, value)
+        at = choice.at
+        at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
+        refitted = choice.kind == "logistic"
+        self.out_of_fold_scores_ = found.out_of_fold(None if refitted else at_alpha, at)
+
+        def search_all_rows(within: Restrictions) -> tuple[SparseAUCPath, Indices]:
+            path = found.path_at(at_alpha, within)
+            return path, path.solutions[0][at].support
+
+        self.path_, restrictions = self._search_required(restrictions, search_all_rows)
+        (solutions,) = self.path_.solutions
+        support = solutions[at].support
+        coef = np.zeros(d)
+        coef[support] = solutions[at].coef / self.path_.scale[support]
+        self.objective_ = found.moments.loss(coef)
+        if refitted:
+            ridge = self.cv_results_["param_logistic_ridge"][self.best_index_]
+            coef[support] = found.logistic_coef(support, ridge)
+        if restrictions.budgets is not None:
+            self.budget_ = float(restrictions.budgets[at])
+            if np.unique(restrictions.budgets).size > 1:
+                self.k_ = int(np.count_nonzero(coef))
+        self._set_list(coef, restrictions)
+        self.scale_ = self.path_.scale
+        return found, coef.astype(X.dtype, copy=False)
+
+    def _report_choice(self, chance: float) -> None:
+        """Print the choice if verbose, and warn if it is not better than chance.
+
+        ``chance`` is the standard error of the score of a list that says nothing.
+        """
+        name = self._score_name
+        if self.verbose:
+            price = f", costs {self.cost_:g}" if hasattr(self, "cost_") else ""
+            kind = f", {self.coefficients_} coefficients" if hasattr(self, "coefficients_") else ""
+            print(
+                f"k = {self.k_}{price}, alpha = {self.alpha_:g}{kind}: mean validation {name} "
+                f"{self.best_score_:.4f} over {self.n_splits_} folds, "
+                f"{len(self.cv_results_['params'])} models each"
+            )
+        mean, error = score_by_others(self.rule, self.cv_results_, self.n_repeats_)
+        # Of few folds the standard error is uncertain itself; that of chance is known.
+        half = 1.96 * max(error, chance)
+        low, high = mean - half, min(mean + half, 1.0)
+        if low <= 0.5:
+            warnings.warn(
+                f"the list may be no better than chance: its {name} on folds that were not used "
+                f"for the choice is {mean:.2f}, and the 95 % interval, {max(low, 0.0):.2f} to "
+                f"{high:.2f}, includes 0.5",
+                ChanceWarning,
+                stacklevel=5,
+            )
+
+    def _clip_limits(self, X: Any, weight: Array | None) -> Floats | None:
+        """Limits at which columns are clipped, or may be; None if none is."""
+        if self.clip is None:
+            return None
+        dense = isinstance(X, np.ndarray)
+        if self.clip == "auto":
+            small = dense and X.shape[1] < X.shape[0] <= SMALL // X.shape[1]
+            if not small:
+                return None
+            return clip_limits(X, DEFAULT_CLIP, weight, heavy_only=True)
+        if not dense:
+            raise ValueError(
+                f"clip={self.clip} needs quantiles of whole columns: give X as an array or a data "
+                "frame, or clip it beforehand and set clip=None"
+            )
+        return clip_limits(X, float(self.clip), weight)
+
+    def _path_points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
+        """Values of k to try, and restrictions with a budget for each if there are any."""
+        budgets = self._given_limits.budgets
+        restrictions = self._restrict(budgets)
+        ks = self._sizes_to_try(n, d, restrictions)
+        if budgets is None:
+            return ks, restrictions
+        if budgets.size == 1 and self.ks is None:
+            budgets = budgets_to_try(float(budgets[0]), restrictions, d)
+        if budgets.size > 1:
+            ks = ks[-1:]
+        ks, budgets = np.broadcast_arrays(ks, budgets)
+        return ks, replace(restrictions, budgets=budgets)
+
+    def _sizes_to_try(self, n: int, d: int, restrictions: Restrictions) -> Indices:
+        """Numbers of columns, ascending, without those there are too few columns for."""
+        n_fixed, available = restrictions.fixed.size, restrictions.most_columns(d)
+        if self.ks is None:
+            tried = _SIZES[max(n, _ROWS[0]) >= _ROWS]
+            smallest = max(1, n_fixed)
+            return np.unique(np.clip(tried, smallest, max(smallest, available)))
+        ks = whole_numbers(self.ks, "ks")
+        if ks.size and self._longest_list(int(ks[-1]), restrictions) < ks[-1]:
+            few_enough = ks[ks <= available]
+            ks = few_enough if few_enough.size else np.array([available])
+        check_lengths(ks, d, restrictions)
+        return ks
+
+    def _candidates(self, alphas: Array, found: CrossValidation) -> list[Candidates]:
+        """Return the models to choose from; among equals the first wins."""
+        order = np.argsort(-alphas)
+        n_ks = found.scores.shape[2]
+        return [
+            Candidates("auc", found.scores[:, a], np.full(n_ks, alphas[a])) for a in order.tolist()
+        ]
+
+    def _choose(
+        self, ks: Indices, budgets: Array | None, alphas: Array, found: CrossValidation,
+        repeats: float,
+    ) -> _Choice:  # fmt: skip
+        """Choose by the rule."""
+        # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
+        candidates = self._candidates(alphas, found)
+        kinds = [one.kind for one in candidates]
+        scores = np.stack([one.scores for one in candidates], axis=2).reshape(len(found.scores), -1)
+        tried: dict[str, Any] = {
+            "k": np.repeat(ks, len(kinds)),
+            "alpha": np.stack([one.alphas for one in candidates], axis=1).ravel(),
+        }
+        of_kinds = np.tile(np.array(kinds, dtype=object), ks.size)
+        names_kinds = hasattr(self, "coefficients")
+        if names_kinds:
+            tried["coefficients"] = of_kinds
+        if budgets is not None:
+            tried["budget"] = np.repeat(budgets, len(kinds))
+        rows = zip(*(values.tolist() for values in tried.values()), strict=True)
+        mean = scores.mean(axis=0)
+        results: dict[str, Any] = {
+            **{f"param_{name}": values for name, values in tried.items()},
+            "params": [dict(zip(tried, row, strict=True)) for row in rows],
+            **{f"split{i}_test_score": row for i, row in enumerate(scores)},
+            "mean_test_score": mean,
+            "std_test_score": scores.std(axis=0),
+            "standard_error_test_score": fold_standard_error(scores, repeats),
+            "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
+        }
+        if found.logistic_ridges is not None:
+            own = np.repeat(found.logistic_ridges, len(kinds))
+            results["param_logistic_ridge"] = np.where(of_kinds == "logistic", own, np.nan)
+        best = choose(self.rule, results)
+        attributes = {
+            "cv_results_": results,
+            "n_splits_": len(scores),
+            "n_repeats_": repeats,
+            "best_index_": best,
+            "best_score_": float(mean[best]),
+            "k_": int(tried["k"][best]),
+            "alpha_": float(tried["alpha"][best]),
+        }
+        kind = str(of_kinds[best])
+        if names_kinds:
+            attributes["coefficients_"] = kind
+        return _Choice(best // len(kinds), kind, scores[:, best], attributes)
