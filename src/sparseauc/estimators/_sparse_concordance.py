@@ -1,7 +1,7 @@
 """SparseConcordance and SparseConcordanceCV: the best few columns for times to event."""
 
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -480,7 +480,8 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         X, times, weight = self._check_times(X, y, sample_weight)
         target = self._target(times)
         divided = self._check_strata(strata, stratum_weights, target, weight)
-        splits = survival_splits(self.cv, X, times, groups, divided, self.random_state)
+        counted = times.event & (times.time < target.validated_until)
+        splits = survival_splits(self.cv, X, counted, groups, divided, self.random_state)
         plan = SplitPlan.from_splits(splits, len(times), weight, divided)
         target.check_splits(plan)
         found, coef = self._choose_by_validation(X, target, plan)
@@ -497,17 +498,18 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
 
 
 def survival_splits(
-    cv: Any, X: Any, times: SurvivalTimes, groups: Any, strata: Strata | None, random_state: Any
+    cv: Any, X: Any, counted: Mask, groups: Any, strata: Strata | None, random_state: Any
 ) -> list[Any]:
     """Divide rows as ``cv`` says; by default folds with the same share of events, repeated.
 
-    The concordance of a fold with few events is a matter of luck; repeats average it out.
+    ``counted`` are the rows whose events count. The concordance of a fold with few of them is a
+    matter of luck; repeats average it out.
     """
-    n_events = int(times.event.sum())
+    n_events = int(counted.sum())
     repeats = None
     if cv is None:
         cv, repeats = max(2, min(5, n_events)), min(5, -(-200 // n_events))
-    folds = cv if isinstance(cv, int) else 2
-    few = min(n_events, len(times) - n_events) < folds
-    labels = np.ones(len(times), np.bool_) if few else times.event
+    folds = cv if isinstance(cv, Integral) else 2
+    # Too few rows without an event to have some in every fold need not be in every fold.
+    labels = counted if counted.size - n_events >= folds else np.ones_like(counted)
     return make_splits(cv, X, labels, groups, strata, random_state, repeats)

@@ -34,6 +34,11 @@ class TimeTarget:
     horizon: float | None = None
     validation_horizon: float | None = None
 
+    @property
+    def validated_until(self) -> float:
+        """Events before this time count in validation."""
+        return np.inf if self.validation_horizon is None else self.validation_horizon
+
     def moments(
         self, table: Any, weight: Array | None, strata: Strata | None = None
     ) -> PairMoments:
