@@ -47,9 +47,10 @@ def load(name):
     frame = SurvLoader().load_dataset(name)["df"]
     numbers = frame[[c for c in frame if c.startswith("num_")]].astype(float)
     levels = frame[[c for c in frame if c.startswith("fac_")]].astype(str)
-    coded = pd.get_dummies(levels, drop_first=True).astype(float)
-    X = pd.concat([numbers, coded], axis=1).to_numpy()
-    return X, np.column_stack([frame["event"] == 1, frame["time"]]).astype(float)
+    if levels.shape[1]:
+        coded = pd.get_dummies(levels, drop_first=True).astype(float)
+        numbers = pd.concat([numbers, coded], axis=1)
+    return numbers.to_numpy(), np.column_stack([frame["event"] == 1, frame["time"]]).astype(float)
 
 
 def outer_splits(name, seed):
@@ -334,7 +335,7 @@ def main():
         for name in arguments.tables
         if name != "DLBCL" or i == 0
     ]
-    results = Parallel(n_jobs=arguments.jobs, verbose=5)(
+    results = Parallel(n_jobs=arguments.jobs)(
         delayed(judge_table)(*task, arguments.cache) for task in tasks
     )
     found = {}
