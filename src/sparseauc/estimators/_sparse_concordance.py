@@ -350,8 +350,8 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
     Parameters
     ----------
     ks : array-like of int, optional
-        Values of k to try. By default 1 … 50 and some up to 100, if there are 5 rows for each
-        column (2.5 up to 24 columns).
+        Values of k to try. By default 1 … 50 and some up to 100, if there are 10 events for each
+        column (5 up to 24 columns).
     alphas : array-like of float, optional
         Ridges to try, on the standardised scale.
     cv : int, splitter or iterable, optional
@@ -484,7 +484,9 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         splits = survival_splits(self.cv, X, counted, groups, divided, self.random_state)
         plan = SplitPlan.from_splits(splits, len(times), weight, divided)
         target.check_splits(plan)
-        found, coef = self._choose_by_validation(X, target, plan)
+        found, coef = self._choose_by_validation(
+            X, target, plan, n_informative=int(times.event.sum()) // 2
+        )
         self.hazards_ = ProportionalHazards.fit(self.out_of_fold_scores_, times, weight)
         self._report_choice(target.chance_error(weight))
         return self._set_middle(coef, found.moments)

@@ -84,9 +84,18 @@ class ValidatedList(ExchangeModel):
     }
 
     def _choose_by_validation(
-        self, X: Any, target: Target, plan: SplitPlan, *, logistic: bool = False
+        self,
+        X: Any,
+        target: Target,
+        plan: SplitPlan,
+        *,
+        logistic: bool = False,
+        n_informative: int | None = None,
     ) -> tuple[CrossValidation, Array]:
-        """Choose k, ridge, columns and coefficients; set all that says so but ``coef_``."""
+        """Choose k, ridge, columns and coefficients; set all that says so but ``coef_``.
+
+        Lists are as long as ``n_informative`` rows allow by default, all of them unless given.
+        """
         n, d = X.shape
         given = self.alphas
         if given is None:
@@ -94,7 +103,7 @@ class ValidatedList(ExchangeModel):
         alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
-        ks, restrictions = self._path_points(n, d)
+        ks, restrictions = self._path_points(n if n_informative is None else n_informative, d)
 
         def search(table: Any) -> tuple[CrossValidation, _Choice]:
             found = CrossValidation(
