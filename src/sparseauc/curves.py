@@ -14,6 +14,9 @@ from scipy.stats import beta, binom
 from ._types import Array, Indices, Mask
 from .solvers.logistic import logistic_regression
 
+# Slope, in log odds for each standard deviation of the score, where a fitted one is not positive.
+_SMALL_SLOPE = 0.01
+
 __all__ = [
     "CalibrationBins",
     "binomial_limits",
@@ -40,8 +43,8 @@ def binomial_limits(
     """
     x, n = np.asarray(successes, np.float64), np.asarray(trials, np.float64)
     tail = (1.0 - confidence) / 2
-    low = np.where(x > 0, beta.ppf(tail, np.maximum(x, 1), n - x + 1), 0.0)
-    high = np.where(x < n, beta.ppf(1 - tail, x + 1, np.maximum(n - x, 1)), 1.0)
+    low = np.where(x > 0, beta.ppf(tail, np.where(x > 0, x, 1.0), n - x + 1), 0.0)
+    high = np.where(x < n, beta.ppf(1 - tail, x + 1, np.where(x < n, n - x, 1.0)), 1.0)
     return low, high
 
 
@@ -174,66 +177,69 @@ def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
     return CalibrationBins(means, rows[held], positives, low, high)
 
 
-def fit_logistic(scores: Array, positive: Mask, *, smooth: bool = False) -> tuple[float, float]:
+def fit_logistic(scores: Array, positive: Mask) -> tuple[float, float]:
     """Slope and intercept of the logistic regression of a class on one score.
 
     Parameters
     ----------
     scores, positive : ndarrays of shape (n,)
-    smooth : bool, default=False
-        Whether to fit Platt's targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2) in place of 1 and 0, which
-        keeps the slope finite where the score separates the classes.
 
     Returns
     -------
     slope, intercept : float
         The probability is 1/(1 + exp(−slope·score − intercept)). NaN where no finite fit exists.
     """
-    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
-    ends = (1 / (n_negative + 2), (n_positive + 1) / (n_positive + 2)) if smooth else (0.0, 1.0)
-    target = np.where(positive, ends[1], ends[0])
-    coef, intercept = logistic_regression(scores[:, None], target, ridge=0.0)
-    slope = float(coef[0])
-    if not smooth and abs(slope) * scores.std() > 20:  # separated: the slope grows without end
+    (slope,), intercept = logistic_regression(scores[:, None], positive, ridge=0.0)
+    if abs(slope) * scores.std() > 20:  # separated: the slope grows without end
         return np.nan, np.nan
-    return slope, intercept
+    return float(slope), intercept
 
 
 def fit_calibration(
     scores: Array, positive: Mask, weight: Array | None = None
 ) -> dict[str, float | int]:
-    """Map from out-of-fold scores to probabilities, by logistic regression.
+    """Platt scaling: the map from out-of-fold scores to log odds, by logistic regression.
 
     Parameters
     ----------
-    scores : ndarray of shape (n,)
-        Out-of-fold scores; NaN where there is none.
+    scores : ndarray of shape (n,) or (n, n_rounds)
+        Out-of-fold scores, of each round of cross-validation; NaN where there is none. Rounds are
+        not averaged: a mean of several models separates the classes better than any one of them.
     positive : ndarray of bool of shape (n,)
     weight : ndarray of shape (n,), optional
 
     Returns
     -------
     dict
-        ``slope`` and ``intercept``, and the number of rows used, ``n_positive`` and ``n_negative``.
-        A negative slope would reverse the order of rows and is replaced by 0: every row then has
-        the overall share of positives as probability.
+        ``slope`` and ``intercept``; ``n_positive`` and ``n_negative``, the number of rows used;
+        ``prevalence``, the share of positives among them; and ``reversed``: whether the slope was
+        not positive. Rows would then lose their order, so the slope is replaced by a small one:
+        all rows have about the share of positives as probability.
     """
+    scores = np.asarray(scores, np.float64).reshape(positive.size, -1)
     known = ~np.isnan(scores)
-    scores, positive = np.asarray(scores[known], np.float64), positive[known]
-    weight = None if weight is None else weight[known]
+    used = known.any(axis=1) & (True if weight is None else weight > 0)
+    n_positive, n_negative = (int(np.count_nonzero(used & side)) for side in (positive, ~positive))
+    rows, rounds = np.nonzero(known)
+    values, target = scores[rows, rounds], positive[rows]
+    share = None if weight is None else weight[rows]
     # Next to no ridge: it keeps the slope finite where the score separates the classes, and unlike
     # Platt's targets it does not depend on how many rows a weight stands for.
-    (slope,), intercept = logistic_regression(scores[:, None], positive, weight, ridge=1e-4)
-    slope = float(slope)
-    if slope < 0:
-        slope, intercept = 0.0, float(logit(np.average(positive, weights=weight)))
-    counted = positive if weight is None else positive[weight > 0]
-    n_positive = int(np.count_nonzero(counted))
+    (slope,), intercept = logistic_regression(values[:, None], target, share, ridge=1e-4)
+    prevalence = float(np.average(target, weights=share))
+    reversed_ = not slope > 0
+    if reversed_:
+        mean = float(np.average(values, weights=share))
+        spread = float(np.sqrt(np.average((values - mean) ** 2, weights=share)))
+        slope = _SMALL_SLOPE / spread if spread > 0 else 1.0
+        intercept = float(logit(prevalence)) - slope * mean
     return {
-        "slope": slope,
-        "intercept": intercept,
+        "slope": float(slope),
+        "intercept": float(intercept),
         "n_positive": n_positive,
-        "n_negative": counted.size - n_positive,
+        "n_negative": n_negative,
+        "prevalence": prevalence,
+        "reversed": reversed_,
     }
 
 
@@ -253,8 +259,8 @@ def cross_fitted_probabilities(
     out = np.empty(scores.size)
     for fold in np.unique(folds).tolist():
         own = folds == fold
-        slope, intercept = fit_logistic(scores[~own], positive[~own], smooth=True)
-        out[own] = expit(slope * scores[own] + intercept)
+        how = fit_calibration(scores[~own], positive[~own])
+        out[own] = expit(how["slope"] * scores[own] + how["intercept"])
     return out
 
 

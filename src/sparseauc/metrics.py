@@ -107,10 +107,20 @@ def fast_auc(
 
 
 def fast_auc_within(
-    scores: NDArray[Any], positive: NDArray[np.bool_], strata: Strata | None
+    scores: NDArray[Any],
+    positive: NDArray[np.bool_],
+    strata: Strata | None,
+    sample_weight: NDArray[Any] | None = None,
 ) -> float:
     """Area under the ROC curve, within strata where there are any, without input checks."""
-    return fast_auc(scores, positive) if strata is None else strata.auc(scores, positive)
+    if strata is None:
+        return fast_auc(scores, positive, sample_weight)
+    if sample_weight is None:
+        return strata.auc(scores, positive)
+    shares = stratum_shares(strata.totals(positive, sample_weight), strata.weighting)
+    parts = [np.flatnonzero(strata.code == number) for number in range(len(strata))]
+    aucs = [fast_auc(scores[rows], positive[rows], sample_weight[rows]) for rows in parts]
+    return float(shares @ aucs)
 
 
 def _twice_below(keys: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.intp]:

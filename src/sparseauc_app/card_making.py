@@ -85,7 +85,6 @@ def make_card(
         about.setdefault("limits", given)
     negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
     used = {term.column for term in terms}
-    calibration = getattr(classifier, "calibration_", None)
     card = ScoreCard(
         terms=terms,
         intercept=float(classifier.intercept_[0] + coef[chosen] @ offset),
@@ -94,7 +93,7 @@ def make_card(
         target=target,
         columns=tuple(one.name for one in origins),
         types={name: kind for name, kind in (types or {}).items() if name in used},
-        calibration=None if calibration is None else Calibration(**calibration),
+        calibration=_calibration_of(classifier),
         summary=about,
         version=__version__,
     )
@@ -117,6 +116,17 @@ def limits_on_card(classifier: Any, names: Any) -> dict[str, Any]:
     if len(lost):
         found["not_included"] = [str(names[j]) for j in lost]
     return found
+
+
+def _calibration_of(classifier: Any) -> Calibration | None:
+    """How the score of a classifier becomes log odds; None without probabilities."""
+    if "calibration_" in vars(classifier):  # of version 0.2
+        return Calibration(**classifier.calibration_)
+    platt = getattr(classifier, "platt_", None)
+    if platt is None:
+        return None
+    # Platt scaling is part of the coefficients.
+    return Calibration(1.0, 0.0, platt["n_positive"], platt["n_negative"])
 
 
 def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:

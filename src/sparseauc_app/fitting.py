@@ -4,7 +4,6 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +11,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from sparseauc._text import quoted
-from sparseauc.curves import fit_calibration
-from sparseauc.estimators import ExchangeClassifier, SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.estimators import ExchangeClassifier, SparseAUCClassifierCV
+from sparseauc.estimators._log_odds import score_in_log_odds
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
 from sparseauc.path.folds import Split
@@ -24,16 +23,16 @@ from sparseauc.selection.confidence import (
     fit_rows,
     permutation_test,
 )
-from sparseauc.selection.points import point_score
+from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
 from sparseauc.strata import StrataWarning
 
 from .card_making import as_fitted, steps_of
-from .folds import Progress, Rows, outer_splits, score_folds, stratified_folds
+from .folds import Progress, Rows, outer_splits, score_folds, split_rows, stratified_folds
 from .limits import limits_for
 from .reading import DataError, Table
-from .summary import FitSummary, ridge_of
+from .summary import FitSummary, on_scale_of, ridge_of
 
 
 @dataclass(frozen=True)
@@ -90,11 +89,6 @@ class FitSettings:
         """Return the settings for JSON."""
         return {**vars(self), "limits": self.limits.as_dict()}
 
-    @property
-    def tuned(self) -> bool:
-        """Whether cross-validation has anything to choose."""
-        return self.k is None or self.alpha is None or isinstance(self.clip, float)
-
 
 def fit_table(
     table: Table, settings: FitSettings | None = None, progress: Progress | None = None
@@ -146,10 +140,12 @@ def fit_table(
         warnings.simplefilter("always", UserWarning)
         try:
             advance("Choosing columns")
-            model = _fit_pipeline(table, settings, np.arange(table.y.size))
-            summary = summarise_fit(
-                table, model, partial(_fit_pipeline, table, settings), settings, splits, advance
-            )
+            model, points = _fit_pipeline(table, settings, np.arange(table.y.size))
+
+            def fit_again(rows: Rows) -> Any:
+                return _fit_pipeline(table, settings, rows)[0]
+
+            summary = summarise_fit(table, model, fit_again, settings, splits, advance, points)
             permutation = None
             if settings.permutations:
                 permutation = _test_permutations(table, settings, report)
@@ -184,6 +180,7 @@ def summarise_fit(
     settings: FitSettings,
     splits: Sequence[Split],
     advance: Callable[[str], None] | None = None,
+    points: PointScore | None = None,
 ) -> FitSummary:
     """Validate a model that was fitted to all rows of a table, and summarise what is known of it.
 
@@ -191,7 +188,7 @@ def summarise_fit(
     ----------
     table : Table
     model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
-        It gets a calibration by the scores of nested cross-validation, and keeps all else.
+        Without probabilities, it is calibrated by the scores of nested cross-validation.
     fit : callable
         Fits the same procedure to some rows of the table.
     settings : FitSettings
@@ -199,6 +196,8 @@ def summarise_fit(
         Training and test rows of the outer folds; none without nested cross-validation.
     advance : callable, optional
         Called with the name of each stage.
+    points : PointScore, optional
+        The points of the model, if it has any.
 
     Returns
     -------
@@ -217,9 +216,7 @@ def summarise_fit(
     nested = score_folds(table, splits, fit_fold) if splits else None
     _, classifier = steps_of(model)
     X = as_fitted(model, table.X)
-    points = None
-    if settings.points is not None:
-        points = point_score(classifier, X, table.y, strata=table.strata)
+    if points is not None:
         names = table.columns[points.columns["column"].to_numpy(np.int64)]
         points = replace(
             points, columns=points.columns.assign(column=names), positive_label=table.positive
@@ -234,26 +231,27 @@ def summarise_fit(
         )  # fmt: skip
         if stability is not None and table.groups is not None:
             notes.append("selection frequencies ignore groups and are too high")
+    scores = np.asarray(classifier.decision_function(X), np.float64)
+    if nested is not None and not hasattr(classifier, "predict_proba"):
+        # It has no out-of-fold scores of its own.
+        left_out = on_scale_of(scores, positive, nested.scores)
+        score_in_log_odds(classifier, left_out[:, None], positive, None)
+        scores = np.asarray(classifier.decision_function(X), np.float64)
     columns = column_table(classifier, X, table.y, stability, table.strata)
     if columns["column"].dtype.kind in "iu":
         columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
-    summary = FitSummary(
+    return FitSummary(
         model=model,
         table=table,
         settings=settings.as_dict(),
         columns=columns,
-        training_scores=np.asarray(classifier.decision_function(X), np.float64),
+        training_scores=scores,
         nested=nested,
         stability=stability,
         points=points,
         notes=tuple(notes),
         refit_scores=np.array(refits) if refits else None,
     )
-    if summary.out_of_fold_scores is not None:
-        # Better for calibration than the inner folds' scores, which the choice of k has seen.
-        scores = np.asarray(summary.out_of_fold_scores, np.float64)
-        classifier.calibration_ = fit_calibration(scores, positive)
-    return summary
 
 
 def _describe_left_out(classifier: Any, table: Table) -> list[str]:
@@ -274,72 +272,65 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
         if clip not in ("auto", None):
             raise DataError("--points are added up by hand: leave --clip out, or use --clip none")
         clip = None
-    classifier: Any
-    if not settings.tuned:
-        assert settings.k is not None
-        assert settings.alpha is not None
-        classifier = SparseAUCClassifier(settings.k, settings.alpha, limits=limits)
-    else:
-        ks = None if settings.k is None else [settings.k]
-        if ks is None and settings.max_k is not None:
-            least = max(1, len(limits.always_include))
-            ks = list(range(least, min(max(settings.max_k, least), len(table.inputs)) + 1))
-        classifier = SparseAUCClassifierCV(
-            ks=ks,
-            alphas=None if settings.alpha is None else [settings.alpha],
-            cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
-            rule=settings.rule,
-            clip=clip,
-            limits=limits,
-            random_state=settings.seed,
-            n_jobs=settings.jobs,
-        )
+    ks = None if settings.k is None else [settings.k]
+    if ks is None and settings.max_k is not None:
+        least = max(1, len(limits.always_include))
+        ks = list(range(least, min(max(settings.max_k, least), len(table.inputs)) + 1))
+    # With both given there is nothing to choose; folds are for the calibration alone.
+    given = settings.k is not None and settings.alpha is not None
+    classifier = SparseAUCClassifierCV(
+        ks=ks,
+        alphas=None if settings.alpha is None else [settings.alpha],
+        cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
+        rule=settings.rule,
+        coefficients="auc" if given and clip == "auto" else "auto",
+        clip=None if given and clip == "auto" else clip,
+        limits=limits,
+        random_state=settings.seed,
+        n_jobs=settings.jobs,
+    )
     if table.imputation is None:
         return classifier
     imputer = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
     return Pipeline([("impute", imputer), ("model", classifier)])
 
 
-def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> Any:
-    """Fit the pipeline to some rows; inner folds keep groups together."""
+def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any, PointScore | None]:
+    """Fit the pipeline to some rows, and give points if wanted; folds keep groups together."""
     model = _make_estimator(table, settings, rows)
-    known = {"strata": table.strata, "groups": table.groups if settings.tuned else None}
+    known = {"strata": table.strata, "groups": table.groups}
     try:
         fit_rows(model, table.X, table.y, rows, **known)
     except ColumnError as bad:
         raise DataError(bad.named(str(table.columns[bad.column]))) from None
-    if settings.points is not None:
-        _give_points(model, table, rows, settings.points)
-    return model
-
-
-def _give_points(model: Any, table: Table, rows: Rows, largest: int) -> None:
-    """Put whole points in place of the coefficients of a model fitted to some rows."""
+    if settings.points is None:
+        return model, None
     _, classifier = steps_of(model)
-    strata = None if table.strata is None else table.strata[rows]
     score = point_score(
-        classifier, as_fitted(model, table.X[rows]), table.y[rows], largest=largest, strata=strata
-    )
+        classifier, as_fitted(model, table.X[rows]), table.y[rows], largest=settings.points,
+        cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
+        random_state=settings.seed, strata=None if table.strata is None else table.strata[rows],
+    )  # fmt: skip
+    # In place of the coefficients.
     classifier.__dict__.update(vars(score.model))
+    return model, score
 
 
 def _test_permutations(table: Table, settings: FitSettings, report: Progress) -> PermutationResult:
     """Permutation test of the whole procedure."""
     procedure = _make_estimator(table, settings, np.arange(table.y.size))
     folds = stratified_folds(table, np.arange(table.y.size), 5, settings.seed)
-    if settings.tuned:
-        # Not repeated: that costs several times as much, and the test compares like with like.
-        last = procedure.steps[-1][1] if isinstance(procedure, Pipeline) else procedure
-        last.set_params(cv=folds, n_jobs=None)
+    # Not repeated: that costs several times as much, and the test compares like with like.
+    last = procedure.steps[-1][1] if isinstance(procedure, Pipeline) else procedure
+    last.set_params(cv=folds, n_jobs=None)
 
     def tell(done: int, steps: int) -> None:
         report(f"Permutation {done} of {steps}", done, steps)
 
     tell(0, settings.permutations)
     return permutation_test(
-        procedure, table.X, table.y,
-        n_permutations=settings.permutations, cv=None if settings.tuned else folds,
-        strata=table.strata, random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
+        procedure, table.X, table.y, n_permutations=settings.permutations, strata=table.strata,
+        random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparseauc._types import Floats
+from sparseauc._types import Floats, Mask
 from sparseauc.estimators import ExchangeClassifier, SparseLinearClassifier
 from sparseauc.metrics import AUCInterval, auc_by_k, auc_confidence_interval
 from sparseauc.operating_points import OperatingPoint, operating_points
@@ -135,10 +135,7 @@ class FitSummary:
 
     def rescale(self, scores: Floats) -> Floats:
         """Turn scores scaled as those of ``nested`` into scores on the scale of this model."""
-        positive, own = self.table.y == 1, self.training_scores
-        high, low = own[positive].mean(), own[~positive].mean()
-        rescaled: Floats = (low + high) / 2 + scores * (high - low)
-        return rescaled
+        return on_scale_of(self.training_scores, self.table.y == 1, scores)
 
     @cached_property
     def strata_results(self) -> list[GroupResult]:
@@ -205,7 +202,7 @@ class FitSummary:
             "auc": self._describe_auc(),
             "training_auc": self.training_auc.auc,
             "operating_points": [point.as_dict() for point in self.operating_points],
-            "calibration": getattr(self.classifier, "calibration_", None),
+            "calibration": getattr(self.classifier, "platt_", None),
             "chosen": self.columns.to_dict(orient="records"),
             "distributions": self._describe_columns(),
             "auc_by_k": self.auc_by_k(),
@@ -278,3 +275,10 @@ class FitSummary:
 def ridge_of(classifier: Any) -> float:
     """Ridge of a classifier, given or chosen; 0 without one."""
     return float(getattr(classifier, "alpha_", getattr(classifier, "alpha", 0.0)))
+
+
+def on_scale_of(training_scores: Floats, positive: Mask, scores: Floats) -> Floats:
+    """Turn scores whose training classes have means of ±0.5 into those of another model."""
+    high, low = training_scores[positive].mean(), training_scores[~positive].mean()
+    rescaled: Floats = (low + high) / 2 + scores * (high - low)
+    return rescaled

@@ -4,16 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.curves import fit_calibration
 from sparseauc.datasets import make_outbreak
+from sparseauc.moments import class_moments
 from sparseauc.path.rules import ChanceWarning
 
 
@@ -118,7 +119,8 @@ def test_logistic_coefficients_are_those_of_the_fit(outbreak):
     assert set(model.cv_results_["param_coefficients"]) == {model.coefficients_} == {"logistic"}
     columns = sorted(chosen(model))
     ridge = model.cv_results_["param_logistic_ridge"][model.best_index_]
-    expected = logistic_scores(X, y, columns, X, ridge)
+    slope, intercept = model.platt_["slope"], model.platt_["intercept"]
+    expected = slope * logistic_scores(X, y, columns, X, ridge) + intercept
     assert_allclose(model.decision_function(X), expected, atol=1e-7)
     for i, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
         scores = model.out_of_fold_scores_[test]
@@ -126,7 +128,7 @@ def test_logistic_coefficients_are_those_of_the_fit(outbreak):
         assert found == pytest.approx(roc_auc_score(y[test], scores), abs=1e-12)
         plain = SparseAUCClassifier(k=model.k_, alpha=1.0).fit(X[train], y[train])
         naive = logistic_scores(X[train], y[train], sorted(chosen(plain)), X[test], ridge)
-        assert_allclose(scores, naive, atol=1e-7)
+        assert_allclose(scores, slope * naive + intercept, atol=1e-7)
 
 
 def test_logistic_coefficients_are_not_tried_where_columns_outnumber_rows():
@@ -138,29 +140,67 @@ def test_logistic_coefficients_are_not_tried_where_columns_outnumber_rows():
 # ---------------------------------------------------------------- cross-validation: probabilities
 
 
-def test_probabilities_are_a_logistic_regression_on_out_of_fold_scores(outbreak):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_are_log_odds_by_logistic_regression_on_out_of_fold_scores(outbreak, weighted):
     X, y = outbreak
-    model = SparseAUCClassifierCV([1, 3, 5], [1.0], cv=3).fit(X, y)
-    positive = y == model.classes_[1]
-    how = model.calibration_
-    assert (how["n_positive"], how["n_negative"]) == (positive.sum(), (~positive).sum())
-    plain = LogisticRegression(C=np.inf, tol=1e-10).fit(model.out_of_fold_scores_[:, None], y)
-    assert how["slope"] == pytest.approx(plain.coef_[0, 0], rel=0.01)
-    assert how["intercept"] == pytest.approx(plain.intercept_[0], rel=0.01)
-    found = model.predict_proba(X)
-    expected = 1 / (1 + np.exp(-(how["slope"] * model.decision_function(X) + how["intercept"])))
-    assert_allclose(found, np.column_stack([1 - expected, expected]), atol=1e-12)
+    weight = np.random.default_rng(0).integers(1, 4, y.size).astype(float) if weighted else None
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    how = {"ks": [3], "alphas": [1.0], "coefficients": "auc", "clip": None, "cv": cv}
+    model = SparseAUCClassifierCV(**how).fit(X, y, weight)
+    positive, platt = y == model.classes_[1], model.platt_
+    assert (platt["n_positive"], platt["n_negative"]) == (positive.sum(), (~positive).sum())
+    assert platt["prevalence"] == pytest.approx(np.average(positive, weights=weight))
+    scores, target, counted = [], [], []
+    for train, test in cv.split(X, y):
+        part = None if weight is None else weight[train]
+        plain = SparseAUCClassifier(3, 1.0).fit(X[train], y[train], part)
+        means = class_moments(X[train], positive[train], part).means
+        scores.append((X[test] - np.mean(means, axis=0)) @ plain.coef_[0])
+        target.append(positive[test])
+        counted.append(np.ones(test.size) if weight is None else weight[test])
+    scores, target, counted = (np.concatenate(one) for one in (scores, target, counted))
+    oracle = LogisticRegression(C=np.inf, tol=1e-10).fit(scores[:, None], target, counted)
+    assert platt["slope"] == pytest.approx(oracle.coef_[0, 0], rel=0.01)
+    assert platt["intercept"] == pytest.approx(oracle.intercept_[0], rel=0.01)
+    log_odds, found = model.decision_function(X), model.predict_proba(X)
+    assert_allclose(found[:, 1], 1 / (1 + np.exp(-log_odds)))
+    assert_array_equal(model.predict(X), model.classes_[(found[:, 1] > 0.5).astype(int)])
 
 
 def test_calibration_of_scores_that_rank_the_wrong_way_or_perfectly():
     positive = np.arange(40) % 4 == 0
-    backwards = fit_calibration(np.linspace(0, 1e-3, 40) - 1.0 * positive, positive)
-    assert backwards["slope"] == 0.0
-    assert 1 / (1 + np.exp(-backwards["intercept"])) == pytest.approx(0.25)
+    scores = np.linspace(0, 1e-3, 40) - 1.0 * positive
+    backwards = fit_calibration(scores, positive)
+    assert backwards["reversed"]
+    assert 0 < backwards["slope"] * scores.std() <= 0.01
+    probabilities = 1 / (1 + np.exp(-backwards["slope"] * scores - backwards["intercept"]))
+    assert_allclose(probabilities, 0.25, atol=0.01)
+    constant = fit_calibration(np.ones(40), positive)
+    assert constant["slope"] + constant["intercept"] == pytest.approx(np.log(1 / 3))
     perfect = fit_calibration(np.append(positive[:-1] * 1.0, np.nan), positive)
     assert np.isfinite(perfect["slope"])
     assert perfect["slope"] > 0
     assert (perfect["n_positive"], perfect["n_negative"]) == (10, 29)
+    assert not perfect["reversed"]
+
+
+def test_on_noise_the_order_of_rows_stays_and_a_warning_tells():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(60, 5)), np.arange(60) % 3 == 0
+    model = SparseAUCClassifierCV([2], [1.0], cv=3, coefficients="auc", clip=None)
+    with pytest.warns(ChanceWarning, match="do not rank positives above negatives"):
+        model.fit(X, y)
+    plain = SparseAUCClassifier(2, 1.0).fit(X, y)
+    order = np.argsort(plain.decision_function(X))
+    assert_array_equal(np.argsort(model.decision_function(X)), order)
+    assert_allclose(model.predict_proba(X)[:, 1], 1 / 3, atol=0.02)
+
+
+def test_without_folds_there_are_no_probabilities_and_an_error_says_why(outbreak):
+    model = SparseAUCClassifier(3).fit(*outbreak)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="has no predict_proba, because it has no out-of-fold"):
+        model.predict_proba(outbreak.X)
 
 
 def test_probabilities_agree_with_how_frequent_positives_are():

@@ -103,7 +103,7 @@ def test_fit_equals_that_in_memory(cluster, outbreak, kind):
     assert_array_equal(actual.get_support(), expected.get_support())
     for name in ("coef_", "intercept_", "scale_", "objective_"):
         assert_allclose(getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
-    assert actual.n_passes_ == (1 if kind == "labels in memory" else 2)
+    assert actual.n_passes_ == (2 if kind == "labels in memory" else 3)
     if kind in ("frames", "labels by name", "empty partitions"):
         assert_array_equal(actual.feature_names_in_, [f"gene{j}" for j in range(D)])
 
@@ -157,7 +157,7 @@ def test_weights_text_labels_and_scores(cluster, outbreak):
     assert_array_equal(model.classes_, ["healthy", "ill"])
     assert_allclose(model.decision_function(rows), in_memory.decision_function(X), atol=1e-10)
     assert_array_equal(model.predict(rows), in_memory.predict(X))
-    assert model.n_passes_ == 3  # labels, weights, moments
+    assert model.n_passes_ == 4  # labels, weights, moments, scores
 
 
 def test_moments_of_a_collection(cluster, outbreak):

@@ -42,14 +42,6 @@ from sparseauc.solvers.restrictions import Restrictions
 
 @parametrize_with_checks(
     [SparseAUCClassifier(), SparseAUCClassifierCV(ks=[1, 2, 3], alphas=[0.1, 10.0], cv=3)],
-    expected_failed_checks=lambda estimator: (
-        {
-            "check_classifiers_train": "predictions weigh both classes the same, probabilities are "
-            "those of the classes as they occur: at the threshold they need not be one half"
-        }
-        if isinstance(estimator, SparseAUCClassifierCV)
-        else {}
-    ),
 )
 @pytest.mark.filterwarnings("ignore:k=:UserWarning")
 def test_scikit_learn_checks(estimator, check):
@@ -70,6 +62,17 @@ def chosen(model):
     return model.get_support(indices=True).tolist()
 
 
+def midway(model, X, y, X_new):
+    """Scores of new rows, zero midway between the class means of the training rows."""
+    scores = X @ model.coef_[0]
+    return X_new @ model.coef_[0] - (scores[y > 0].mean() + scores[y <= 0].mean()) / 2
+
+
+def before_scaling(model):
+    """Out-of-fold scores before Platt scaling."""
+    return (model.out_of_fold_scores_ - model.platt_["intercept"]) / model.platt_["slope"]
+
+
 # -------------------------------------------------------------------------------- what it returns
 
 
@@ -83,7 +86,9 @@ def test_finds_the_columns_and_ranks(outbreak):
     assert_allclose(scores, X @ model.coef_[0] + model.intercept_[0], atol=1e-12)
     assert_array_equal(model.predict(X), np.where(scores > 0, 1, -1))
     # Classes weigh the same in the threshold, rare as one of them is.
-    assert scores[y > 0].mean() == pytest.approx(-scores[y < 0].mean())
+    balanced = LogisticRegression(C=np.inf, class_weight="balanced", tol=1e-10)
+    balanced.fit(scores[:, None], y)
+    assert balanced.intercept_[0] == pytest.approx(0, abs=1e-3)
     assert_allclose(model.scale_, X.std(axis=0), rtol=1e-10)
 
 
@@ -516,10 +521,12 @@ def test_refit_on_all_rows(outbreak, searched):
     X, y = outbreak
     plain = SparseAUCClassifier(k=searched.k_, alpha=searched.alpha_).fit(X, y)
     assert chosen(plain) == chosen(searched)
-    assert_allclose(searched.coef_, plain.coef_, atol=1e-12)
-    assert_allclose(searched.intercept_, plain.intercept_, atol=1e-12)
+    slope, intercept = (searched.platt_[name] for name in ("slope", "intercept"))
+    assert_allclose(searched.coef_, slope * plain.coef_, atol=1e-12)
+    expected = slope * midway(plain, X, y, X) + intercept
+    assert_allclose(searched.decision_function(X), expected, atol=1e-12)
     assert searched.path_.ks.tolist() == [1, 3, 5, 10]
-    assert_allclose(searched.coef_[0], searched.path_.coef(searched.k_, searched.alpha_))
+    assert_allclose(searched.coef_[0], slope * searched.path_.coef(searched.k_, searched.alpha_))
 
 
 def test_out_of_fold_scores_reproduce_the_split_scores(outbreak, searched):
@@ -529,7 +536,7 @@ def test_out_of_fold_scores_reproduce_the_split_scores(outbreak, searched):
         auc = searched.cv_results_[f"split{i}_test_score"][searched.best_index_]
         assert roc_auc_score(y[test], scores[test]) == pytest.approx(auc, abs=1e-12)
         model = SparseAUCClassifier(k=searched.k_, alpha=searched.alpha_).fit(X[train], y[train])
-        assert_allclose(scores[test], model.decision_function(X[test]), atol=1e-9)
+        assert_allclose(before_scaling(searched)[test], midway(model, X[train], y[train], X[test]))
 
 
 def test_with_many_rows_the_list_is_no_longer_than_it_must_be():
@@ -599,11 +606,11 @@ def test_any_splitter(splitter):
     for i, (train, test) in enumerate(splits):
         plain = SparseAUCClassifier(k=model.k_, alpha=model.alpha_).fit(X[train], y[train])
         times[test] += 1
-        total[test] += plain.decision_function(X[test])
+        total[test] += midway(plain, X[train], y[train], X[test])
         auc = model.cv_results_[f"split{i}_test_score"][model.best_index_]
         assert roc_auc_score(y[test], plain.decision_function(X[test])) == pytest.approx(auc)
     with np.errstate(invalid="ignore"):
-        assert_allclose(model.out_of_fold_scores_, total / times, atol=1e-9)
+        assert_allclose(before_scaling(model), total / times, atol=1e-9)
     assert_array_equal(np.isnan(model.out_of_fold_scores_), times == 0)
 
 

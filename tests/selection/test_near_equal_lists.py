@@ -128,5 +128,7 @@ def test_refusals():
     model = SparseAUCClassifier(k=2).fit(X, y)
     with pytest.raises(ValueError, match=r"within == -0\.1"):
         near_equal_lists(model, X, y, within=-0.1)
+    with pytest.raises(ValueError, match="within == nan, must be a finite number"):
+        near_equal_lists(model, X, y, within=float("nan"))
     with pytest.raises(ValueError, match="most == 0"):
         near_equal_lists(model, X, y, most=0)

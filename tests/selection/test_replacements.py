@@ -7,13 +7,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import Limits, MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
-from sparseauc.metrics import fold_standard_error
-from sparseauc.selection import replacements
+from sparseauc.metrics import delong_test, fold_standard_error
+from sparseauc.selection import near_equal_lists, replacements
+from sparseauc.selection.replacing import PairedAUCs
 
 pytestmark = pytest.mark.slow
 
@@ -55,36 +56,98 @@ def test_every_exchange_as_by_hand(seed, d, data):
     X, y = make_outbreak(n=80, d=d, k=1, mu=1.0, r=0.4, correlation=0.5, random_state=seed)
     model = SparseAUCClassifier(k=k, alpha=alpha).fit(X, y)
     chosen = model.get_support(indices=True)
-    table = replacements(model, X, y, n_best=d, cv=3)
+    table = replacements(model, X, y, n_best=d, cv=2)
     assert len(table) == k * (d - k)
-    splits = list(StratifiedKFold(3).split(X, y))
     _, objective = naive_fit(X, y, chosen, alpha)
     for row in table.itertuples():
         after = [*chosen[chosen != row.column], row.replacement]
         assert row.objective_change == pytest.approx(
             naive_fit(X, y, after, alpha)[1] - objective, abs=1e-10
         )
-        changes = naive_auc_change(X, y, chosen, after, alpha, splits)
-        assert row.auc_change == pytest.approx(changes.mean(), abs=1e-9)
         assert row.correlation == pytest.approx(
             np.corrcoef(X[:, [row.column, row.replacement]].T)[0, 1]
         )
 
 
-def test_changes_of_auc_and_their_error(outbreak):
+def naive_exchanges(X, y, k, alpha, n_best):
+    """The best list, and the best replacements of each of its columns, by trying them all."""
+    chosen = SparseAUCClassifier(k=k, alpha=alpha).fit(X, y).get_support(indices=True)
+    variants = []
+    for column in chosen:
+        rest = [j for j in chosen if j != column]
+        others = [j for j in range(X.shape[1]) if j not in chosen]
+        others.sort(key=lambda j: naive_fit(X, y, [*rest, j], alpha)[1])
+        variants += [[*rest, j] for j in others[:n_best]]
+    return chosen, variants
+
+
+def test_changes_of_auc_are_shrunk_by_what_holds_on_rows_left_out(outbreak):
     X, y = outbreak
     model = SparseAUCClassifier(k=3).fit(X, y)
-    chosen = model.get_support(indices=True)
     table = replacements(model, X, y, n_best=2, cv=4)
-    assert table["column"].tolist() == np.repeat(chosen, 2).tolist()
     splits = list(StratifiedKFold(4).split(X, y))
-    for row in table.itertuples():
-        after = [*chosen[chosen != row.column], row.replacement]
-        changes = naive_auc_change(X, y, chosen, after, 1.0, splits)
-        assert row.auc_change == pytest.approx(changes.mean(), abs=1e-12)
-        assert row.standard_error == pytest.approx(fold_standard_error(changes), abs=1e-12)
-    for _, part in table.groupby("column"):
-        assert part["objective_change"].is_monotonic_increasing
+    products, squares, aucs = [], [], []
+    for train, test in splits:
+        chosen, variants = naive_exchanges(X[train], y[train], 3, 1.0, 2)
+        inner = RepeatedStratifiedKFold(n_splits=5, n_repeats=1, random_state=0)
+        parts = list(inner.split(X[train], y[train]))
+        apparent, change = (
+            np.array([naive_auc_change(*rows, chosen, one, 1.0, how).mean() for one in variants])
+            for rows, how in (((X[train], y[train]), parts), ((X, y), [(train, test)]))
+        )
+        products.append(apparent @ change)
+        squares.append(apparent @ apparent)
+        w, _ = naive_fit(X[train], y[train], chosen, 1.0)
+        scaler = StandardScaler().fit(X[train][:, chosen])
+        aucs.append(roc_auc_score(y[test], scaler.transform(X[test][:, chosen]) @ w))
+    share = sum(products) / sum(squares)
+    deviations = (np.array(products) - share * np.array(squares)) / np.mean(squares)
+    chosen, variants = naive_exchanges(X, y, 3, 1.0, 2)
+    assert table["column"].tolist() == np.repeat(chosen, 2).tolist()
+    for row, variant in zip(table.itertuples(), variants, strict=True):
+        assert row.replacement == variant[-1]
+        apparent = naive_auc_change(X, y, chosen, variant, 1.0, splits).mean()
+        assert row.auc_change == pytest.approx(share * apparent, abs=1e-9)
+        assert row.auc == pytest.approx(np.mean(aucs) + share * apparent, abs=1e-9)
+        variance = row.standard_error**2 - (apparent * fold_standard_error(deviations)) ** 2
+        found = []
+        for train, test in splits:
+            scores = []
+            for columns in (variant, chosen):
+                w, _ = naive_fit(X[train], y[train], columns, 1.0)
+                scaler = StandardScaler().fit(X[train][:, columns])
+                scores.append(scaler.transform(X[test][:, columns]) @ w)
+            found.append(delong_test(y[test], *scores).standard_error ** 2)
+        assert variance == pytest.approx(np.mean(found) / 4, rel=1e-6)
+        assert row.high - row.low == pytest.approx(2 * 1.96 * row.standard_error)
+
+
+@pytest.mark.parametrize("with_strata", [False, True])
+def test_weights_count_as_repeated_rows(outbreak, with_strata):
+    X, y = outbreak
+    rng = np.random.default_rng(3)
+    weight, sites = rng.integers(1, 4, y.size), rng.integers(0, 2, y.size)
+    rows = np.repeat(np.arange(y.size), weight)
+    strata = sites if with_strata else None
+    again = sites[rows] if with_strata else None
+    model = SparseAUCClassifier(k=3).fit(X, y, weight, strata=strata)
+    with pytest.raises(ValueError, match="if it was fitted with sample_weight, give that too"):
+        replacements(model, X, y, strata=strata)
+    with pytest.raises(ValueError, match="if it was fitted with sample_weight, give that too"):
+        near_equal_lists(model, X, y, strata=strata)
+    repeated = SparseAUCClassifier(k=3).fit(X[rows], y[rows], strata=again)
+    found = near_equal_lists(model, X, y, sample_weight=weight, strata=strata, within=0.1)
+    expected = near_equal_lists(repeated, X[rows], y[rows], strata=again, within=0.1)
+    assert found.lists == expected.lists
+    np.testing.assert_allclose(found.objectives, expected.objectives)
+    kept = ["column", "replacement", "objective_change"]
+    one = replacements(model, X, y, sample_weight=weight, strata=strata)
+    other = replacements(repeated, X[rows], y[rows], strata=again)
+    pd.testing.assert_frame_equal(one[kept], other[kept])
+    # AUCs too are weighted, where folds keep repeated rows together.
+    judge = PairedAUCs(y > 0, weight.astype(float), None)
+    twice = PairedAUCs(y[rows] > 0, None, None)
+    assert judge.auc(X[:, 0]) == pytest.approx(twice.auc(X[rows, 0]))
 
 
 def test_a_copy_takes_the_place_for_nothing(outbreak):
@@ -140,5 +203,5 @@ def test_refusals(outbreak):
     with pytest.raises(ValueError, match="y has 5, the model knows"):
         replacements(model, X, np.where(y > 0, 5, -1))
     free = SparseAUCClassifier(k=2, alpha=0.0).fit(X, y)
-    with pytest.raises(ValueError, match="depend on each other linearly"):
+    with pytest.raises(ValueError, match="not those of the fit: column 0 has a standard deviation"):
         replacements(free, np.zeros_like(X), y)

@@ -15,7 +15,6 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import (
     _check_partial_fit_first_call,
     check_classification_targets,
@@ -69,15 +68,6 @@ def names_columns(method: Callable[P, T]) -> Callable[P, T]:
             raise ValueError(bad.named(names[bad.column])) from None
 
     return named
-
-
-def _is_calibrated(model: Any) -> bool:
-    if model._calibrates or "calibration_" in vars(model):
-        return True
-    raise AttributeError(
-        f"{type(model).__name__} ranks rows and gives no probabilities: use decision_function, "
-        "SparseAUCClassifierCV, or sklearn.calibration.CalibratedClassifierCV"
-    )
 
 
 class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -217,7 +207,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
     """
 
     classes_: npt.NDArray[Any]
-    calibration_: dict[str, Any]
+    platt_: dict[str, Any]
 
     # Whether every fit calibrates probabilities.
     _calibrates: ClassVar[bool] = False
@@ -232,17 +222,27 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
         return labels
 
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
-        """Return class probabilities of shape (n, 2), by Platt scaling of the scores.
+    @property
+    def predict_proba(self) -> Callable[[Any], Floats]:
+        """Return class probabilities of rows, of shape (n, 2), at the prevalence of training.
 
-        ``calibration_`` was fitted to out-of-fold scores. Probabilities hold at the prevalence of
-        the training rows. ``predict`` uses the score, not the probability: with rare positives, a
-        row may be predicted positive with a probability below one half.
+        The score is in log odds, and the probability of the positive class is its logistic
+        function. Only models that were calibrated on out-of-fold scores have probabilities.
         """
-        check_is_fitted(self, "calibration_")
-        how = self.calibration_
-        positive = expit(how["slope"] * self.decision_function(X) + how["intercept"])
+        if not self._calibrates and not {"platt_", "calibration_"} & vars(self).keys():
+            raise AttributeError(
+                f"{type(self).__name__} has no predict_proba, because it has no out-of-fold scores "
+                "to calibrate probabilities on: use SparseAUCClassifierCV, or wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV"
+            )
+        return self._predict_proba
+
+    def _predict_proba(self, X: Any) -> Floats:
+        log_odds = self.decision_function(X)
+        if (how := vars(self).get("calibration_")) is not None:
+            # Models of version 0.2 have scores of another scale.
+            log_odds = how["slope"] * log_odds + how["intercept"]
+        positive = expit(log_odds)
         return np.column_stack([1.0 - positive, positive])
 
     def __sklearn_tags__(self) -> Any:

@@ -215,7 +215,11 @@ class ListOfK(ExchangeModel):
         self.lower_bound_, self.optimality_gap_ = proof.lower_bound, proof.gap
         self.certificate_status_ = proof.status
         path = SparseAUCPath(np.array([k]), np.array([alpha]), gram.scale, [[proof.solution]])
-        return self._set_path(path, quadratic, restrictions, self.coef_.dtype)
+        threshold = self.intercept_
+        self._set_path(path, quadratic, restrictions, self.coef_.dtype)
+        if np.array_equal(known, np.flatnonzero(self.coef_[0])):
+            self.intercept_ = threshold
+        return self
 
 
 class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):

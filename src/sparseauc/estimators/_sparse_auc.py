@@ -17,6 +17,7 @@ from ..objective import Array, Indices
 from ..strata import Strata, Weighting
 from ._base import names_columns
 from ._exchange import ExchangeClassifier, ListOfK
+from ._log_odds import balance_threshold
 
 _NONE: Indices = np.empty(0, np.int64)
 
@@ -57,8 +58,9 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
     coef_ : ndarray of shape (1, n_features_in_)
         Coefficients on the original scale, at most k of them non-zero.
     intercept_ : ndarray of shape (1,)
-        Puts the threshold of 0 midway between the class means of the score, so that both classes
-        count the same.
+        Puts the threshold of 0 where a logistic regression on the score, with both classes of equal
+        weight, gives a probability of one half. After ``fit_moments``, which has no rows: midway
+        between the class means.
     classes_ : ndarray of shape (2,)
         The labels; ``classes_[1]`` is positive.
     objective_ : float
@@ -171,6 +173,7 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         divided = self._check_strata(strata, stratum_weights, X, positive, weight)
         moments = _moments(X, positive, weight, divided)
         self._choose_list(moments, *self._check_limits(), X.dtype)
+        balance_threshold(self, X, positive, weight)
         if isinstance(X, Chunks):
             self.n_passes_ = X.n_passes
         return self

@@ -8,7 +8,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._moved import moved_parameters
 from ..chunks import Chunks
-from ..curves import fit_calibration
 from ..limits import MOVED, Limits
 from ..moments import Moments
 from ..objective import Array
@@ -19,6 +18,7 @@ from ..path.targets import ClassTarget
 from ..strata import Weighting
 from ._base import names_columns
 from ._exchange import ExchangeClassifier
+from ._log_odds import score_in_log_odds
 from ._validated import SMALL, Candidates, ValidatedList
 
 
@@ -92,13 +92,21 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         Logistic coefficients are tried on the lists of each k at its best ridge, with the best of
         four ridges of their own there, ``param_logistic_ridge``.
     out_of_fold_scores_ : ndarray of shape (n,)
-        Score of each row by the chosen model fitted without its fold; the mean over repeats, NaN if
-        a row is never validated.
+        Score of each row by the chosen model fitted without its fold, in log odds; the mean over
+        repeats, NaN if a row is never validated.
     clip_limits_ : ndarray of shape (2, n_features_in_) or None
         Limits of each column, infinite if it is not clipped; None if no column is.
-    calibration_ : dict
-        Platt scaling: ``slope`` and ``intercept`` of a logistic regression on
-        ``out_of_fold_scores_``, with ``n_positive`` and ``n_negative``, the rows it is based on.
+    coef_ : ndarray of shape (1, n_features_in_)
+        Change of the log odds for each unit of a column; ``exp(coef_)`` are odds ratios.
+    intercept_ : ndarray of shape (1,)
+        So that ``decision_function`` gives log odds at the prevalence of the training rows.
+    platt_ : dict
+        Platt scaling, which is part of ``coef_`` and ``intercept_``: ``slope`` and ``intercept`` of
+        the logistic regression on out-of-fold scores; ``n_positive`` and ``n_negative``, the rows
+        it is based on, and ``prevalence``, their share of positives by weight.
+    objective_ : float
+        F of the coefficients of least loss on the chosen columns, before they are scaled or
+        replaced by logistic ones.
     path_ : SparseAUCPath
         The lists of all k on all rows, at ``alpha_``.
     n_splits_ : int
@@ -107,7 +115,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     auc_error_ : float
         Bound on the error of validation AUCs, if rows were read in chunks; 0 unless the rarer class
         has very many rows.
-    coef_, intercept_, classes_, objective_, scale_, cost_, not_included_
+    classes_, scale_, cost_, not_included_
         As for :class:`SparseAUCClassifier`.
     n_strata_, stratum_weights_, n_passes_
         As for :class:`SparseAUCClassifier`.
@@ -212,22 +220,21 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         splits = make_splits(self.cv, seen, positive, groups, divided, self.random_state)
         check_splits(splits, positive, weight, divided)
         plan = SplitPlan.from_splits(splits, n, weight, divided)
-        found, coef = self._choose_by_validation(
+        found, coef, rounds = self._choose_by_validation(
             X, ClassTarget(positive), plan, logistic=tries_logistic
         )
-        self.calibration_ = fit_calibration(self.out_of_fold_scores_, positive, weight)
         if chunked:
             self.auc_error_ = found.score_error
             self.n_passes_ = X.n_passes
-        n_positive, n_negative = (
-            self.calibration_[f"n_{side}"] for side in ("positive", "negative")
-        )
+        moments = found.moments
+        assert isinstance(moments, Moments)
+        self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in moments.means))
+        score_in_log_odds(self, rounds, positive, weight, stacklevel=5)
+        n_positive, n_negative = (self.platt_[f"n_{side}"] for side in ("positive", "negative"))
         self._report_choice(
             float(np.sqrt((n_positive + n_negative + 1) / (12 * n_positive * n_negative)))
         )
-        moments = found.moments
-        assert isinstance(moments, Moments)
-        return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in moments.means))
+        return self
 
     def _candidates(self, alphas: Array, found: CrossValidation) -> list[Candidates]:
         candidates = [] if self.coefficients == "logistic" else super()._candidates(alphas, found)

@@ -484,7 +484,7 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         splits = survival_splits(self.cv, X, counted, groups, divided, self.random_state)
         plan = SplitPlan.from_splits(splits, len(times), weight, divided)
         target.check_splits(plan)
-        found, coef = self._choose_by_validation(
+        found, coef, _ = self._choose_by_validation(
             X, target, plan, n_informative=int(times.event.sum()) // 2
         )
         self.hazards_ = ProportionalHazards.fit(self.out_of_fold_scores_, times, weight)

@@ -13,7 +13,7 @@ from .._clipping import DEFAULT_CLIP, clip_columns, clip_limits
 from ..limits import budgets_to_try
 from ..metrics import fold_standard_error
 from ..objective import Array, Floats, Indices
-from ..path.cross_validation import CrossValidation
+from ..path.cross_validation import CrossValidation, mean_over_rounds
 from ..path.folds import SplitPlan
 from ..path.path import (
     DEFAULT_ALPHAS,
@@ -91,9 +91,10 @@ class ValidatedList(ExchangeModel):
         *,
         logistic: bool = False,
         n_informative: int | None = None,
-    ) -> tuple[CrossValidation, Array]:
+    ) -> tuple[CrossValidation, Array, Array]:
         """Choose k, ridge, columns and coefficients; set all that says so but ``coef_``.
 
+        Returns the search, coefficients, and out-of-fold scores of each round, (n, n_rounds).
         Lists are as long as ``n_informative`` rows allow by default, all of them unless given.
         """
         n, d = X.shape
@@ -128,7 +129,8 @@ class ValidatedList(ExchangeModel):
         at = choice.at
         at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
         refitted = choice.kind == "logistic"
-        self.out_of_fold_scores_ = found.out_of_fold(None if refitted else at_alpha, at)
+        rounds = found.out_of_fold(None if refitted else at_alpha, at)
+        self.out_of_fold_scores_ = mean_over_rounds(rounds)
 
         def search_all_rows(within: Restrictions) -> tuple[SparseAUCPath, Indices]:
             path = found.path_at(at_alpha, within)
@@ -149,7 +151,7 @@ class ValidatedList(ExchangeModel):
                 self.k_ = int(np.count_nonzero(coef))
         self._set_list(coef, restrictions)
         self.scale_ = self.path_.scale
-        return found, coef.astype(X.dtype, copy=False)
+        return found, coef.astype(X.dtype, copy=False), rounds
 
     def _report_choice(self, chance: float) -> None:
         """Print the choice if verbose, and warn if it is not better than chance.

@@ -134,9 +134,10 @@ class CrossValidation:
         )[0]  # fmt: skip
 
     def out_of_fold(self, at_alpha: int | None, at_k: int) -> Array:
-        """Scores of all rows, each by the models that were fitted without it.
+        """Scores of all rows, each by the models that were fitted without it, (n, rounds).
 
-        At an index of alpha, None for logistic coefficients, and of k.
+        A round validates each row once at most; NaN where it does not. At an index of alpha, None
+        for logistic coefficients, and of k.
         """
         models, at = self._models, at_alpha
         if at is None:
@@ -248,3 +249,12 @@ def _path_or_missing(
         return number, search.run(alphas)
     except NotGathered as missing:
         return number, _Unfinished(search, missing)
+
+
+def mean_over_rounds(scores: Array) -> Array:
+    """Mean of the out-of-fold scores of each row, (n, n_rounds); NaN if it has none."""
+    known = ~np.isnan(scores)
+    times = known.sum(axis=1)
+    total = np.where(known, scores, 0.0).sum(axis=1)
+    mean: Array = np.where(times > 0, total / np.maximum(times, 1), np.nan)
+    return mean

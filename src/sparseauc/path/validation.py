@@ -241,7 +241,7 @@ def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
 
 
 class OutOfFold(Gather):
-    """Score each row by the models of the splits that validate it, NaN where none does."""
+    """Score each row by the models of the splits that validate it, (n, rounds), NaN for none."""
 
     def __init__(self, models: Sequence[Models]) -> None:
         self._models = models
@@ -249,13 +249,11 @@ class OutOfFold(Gather):
     def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> Array:
         """Score the rows of a chunk."""
         del start
-        total, times = np.zeros(X.shape[0]), np.zeros(X.shape[0])
-        for validated in known:
+        scores = np.full((X.shape[0], len(known)), np.nan)
+        for place, validated in enumerate(known):
             for number, rows in rows_by_number(validated):
-                total[rows] += self._models[number].scores(X[rows])[0]
-                times[rows] += 1
-        total[times == 0] = np.nan
-        return total / np.maximum(times, 1)
+                scores[rows, place] = self._models[number].scores(X[rows])[0]
+        return scores
 
 
 # --------------------------------------------------------------------------------------- kernels

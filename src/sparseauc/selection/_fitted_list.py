@@ -1,5 +1,6 @@
 """A fitted short list and the rows it is asked about, checked and brought to moments."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -8,10 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._clipping import clip_columns
 from ..estimators import ExchangeClassifier
+from ..estimators._base import check_weights
 from ..metrics import fast_auc_within
-from ..moments import class_moments
+from ..moments import Moments, class_moments
 from ..moments.gram import StandardisedGram
 from ..objective import Array, Indices, Mask
+from ..path.folds import Split, check_splits, make_splits
 from ..solvers.exchange import Solution, dependence_tolerance, solve_on
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import exchange_gains
@@ -30,12 +33,17 @@ class FittedList(NamedTuple):
     restrictions: Restrictions  # what the model's list obeys
     names: npt.NDArray[Any]  # of the columns, or their indices
     strata: Strata | None = None
+    weight: Array | None = None
 
     @classmethod
     def from_model(
-        cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False, strata: Any = None
-    ) -> Self:
-        """Check a classifier and rows against each other; ``groups``: it may have chosen such."""
+        cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False,
+        sample_weight: Any = None, strata: Any = None,
+    ) -> Self:  # fmt: skip
+        """Check a classifier and rows against each other; ``groups``: it may have chosen such.
+
+        Rows and weights are those of the fit, whose standard deviations the model has.
+        """
         if not isinstance(model, ExchangeClassifier):
             raise ValueError(
                 "model must be a SparseAUCClassifier or SparseAUCClassifierCV, got "
@@ -53,21 +61,65 @@ class FittedList(NamedTuple):
         (X,) = model._check_table(X, reset=False)
         X = clip_columns(X, model.clip_limits_)
         positive = _positive_rows(model, X, y)
+        weight = (
+            None
+            if sample_weight is None
+            else check_weights(sample_weight, positive, np.array([False, True]))
+        )
         if hasattr(model, "n_strata_") and strata is None:
             raise ValueError("this model compares rows within strata: give those of the fit too")
         divided = None
         if strata is not None:
-            divided = Strata.from_labels(strata, positive, weighting=model.stratum_weights_)
+            divided = Strata.from_labels(strata, positive, weight, model.stratum_weights_)
+        gram = StandardisedGram(class_moments(X, positive, weight, strata=divided))
+        _check_same_rows(model, gram.scale, weighted=weight is not None)
         return cls(
             X,
             positive,
-            StandardisedGram(class_moments(X, positive, strata=divided)),
+            gram,
             support,
             model._chosen_alpha,
             model._fitted_restrictions(),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
             divided,
+            weight,
         )
+
+    def at(self, rows: Indices) -> Self:
+        """The same list, asked about some of the rows."""
+        positive, weight, strata = self.labels(rows)
+        X = self.X[rows]
+        gram = StandardisedGram(class_moments(X, positive, weight, strata=strata))
+        return self._replace(X=X, positive=positive, gram=gram, strata=strata, weight=weight)
+
+    def labels(self, rows: Indices) -> tuple[Mask, Array | None, Strata | None]:
+        """Classes, weights and strata of some of the rows."""
+        positive = self.positive[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        strata = self.strata
+        if strata is not None:
+            part = replace(strata, code=strata.code[rows])
+            strata = part.with_both_classes(positive, weight)
+        return positive, weight, strata
+
+    def moments(self, values: Array, rows: Indices) -> Moments:
+        """Moments of some columns of all rows, over some of the rows."""
+        times = np.bincount(rows, minlength=self.positive.size).astype(np.float64)
+        weight = times if self.weight is None else times * self.weight
+        return class_moments(values, self.positive, weight, strata=self.strata)
+
+    def splits(self) -> list[Split]:
+        """Folds of these rows, five or as many as there are rows of the rarer class; or none."""
+        counted = self.positive if self.weight is None else self.positive[self.weight > 0]
+        few = int(min(counted.sum(), (~counted).sum()))
+        if few < 2:
+            return []
+        found = make_splits(min(5, few), self.X, self.positive, None, self.strata, 0, n_repeats=1)
+        try:
+            check_splits(found, self.positive, self.weight, self.strata)
+        except ValueError:
+            return []
+        return found
 
     def solution(self, support: Indices) -> Solution:
         """Least loss with ridge on some columns."""
@@ -86,11 +138,23 @@ class FittedList(NamedTuple):
 
     def auc(self, scores: Array) -> float:
         """AUC of scores of the rows, within strata where there are any."""
-        return fast_auc_within(scores, self.positive, self.strata)
+        return fast_auc_within(scores, self.positive, self.strata, self.weight)
 
     def values(self, columns: Indices) -> Array:
         """Some columns, dense and in double precision."""
         return np.column_stack([_column(self.X, j) for j in columns.tolist()])
+
+
+def _check_same_rows(model: Any, scale: Array, *, weighted: bool) -> None:
+    """Refuse rows, or weights, whose standard deviations are not those of the fit."""
+    same = np.isclose(scale, model.scale_, rtol=1e-4, atol=0.0)
+    for column in np.flatnonzero(~same)[:1].tolist():
+        given = "X, strata and sample_weight are" if weighted else "X and strata are"
+        more = "" if weighted else "; if it was fitted with sample_weight, give that too"
+        raise ValueError(
+            f"{given} not those of the fit: column {column} has a standard deviation of "
+            f"{scale[column]:.6g}, and had {model.scale_[column]:.6g}{more}"
+        )
 
 
 def exchange_table(

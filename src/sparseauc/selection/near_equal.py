@@ -79,6 +79,7 @@ def near_equal_lists(
     within: float = 0.01,
     most: int = 1000,
     operations: float = 5e9,
+    sample_weight: npt.ArrayLike | None = None,
     strata: npt.ArrayLike | None = None,
 ) -> NearEqualLists:
     """Find lists of the same length whose objective is within a share of the best.
@@ -93,7 +94,7 @@ def near_equal_lists(
         Fitted, without ``groups``. Columns that it must include are in all lists, and those that
         it excludes in none.
     X : array-like, sparse matrix or frame of shape (n, d)
-        The rows of the fit. Each counts once.
+        The rows of the fit.
     y : array-like of shape (n,)
     within : float, default=0.01
         Lists count whose loss with ridge is at most ``1 + within`` times the least found.
@@ -102,7 +103,7 @@ def near_equal_lists(
     operations : float, default=5e9
         Multiplications that settling all lists may take, which is a few seconds. A number of
         seconds would give other lists on another machine.
-    strata : array-like of shape (n,), optional
+    sample_weight, strata : array-like of shape (n,), optional
         Those that the model was fitted with.
 
     Returns
@@ -124,9 +125,12 @@ def near_equal_lists(
     (3, True)
     """
     check_scalar(within, "within", Real, min_val=0.0)
+    if not np.isfinite(within):
+        raise ValueError(f"within == {within}, must be a finite number of 0 or more.")
     check_scalar(most, "most", Integral, min_val=1)
     check_scalar(operations, "operations", Real, min_val=0.0)
-    return lists_near(FittedList.from_model(model, X, y, strata=strata), within, most, operations)
+    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
+    return lists_near(fitted, within, most, operations)
 
 
 def lists_near(fitted: FittedList, within: float, most: int, operations: float) -> NearEqualLists:

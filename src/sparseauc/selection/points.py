@@ -1,23 +1,34 @@
-"""The page of a score of whole points: points, and the risk that goes with each total."""
+"""A score of whole points, and the risk that goes with each total.
+
+Points are found on all rows. The risk of a total is that of rows that were left out: in every fold
+the list is chosen and points are given without them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, logit
 
-from ..curves import binomial_limits
-from ..estimators._points import give_points
-from ..objective import Array, Indices, Mask
+from .._types import Array, Indices, Mask
+from ..curves import binomial_limits, fit_calibration
+from ..metrics import fast_auc_within
+from ..path.cross_validation import mean_over_rounds
+from ..path.folds import Split, check_splits, make_splits
+from ..path.path import path_of_moments
+from ..solvers.points import Range, points_range, possible_points, raise_auc, whole_points
 from ._fitted_list import FittedList
 from .table import _column
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Unit = Literal["deviation", "unit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,27 +41,36 @@ class PointScore:
         ``column`` (its name, or number), ``points``, ``unit``: a row gets the points as often as
         its value holds the unit; and ``yes_no``: whether the column holds 0 and 1 only.
     risk : pandas.DataFrame
-        Rows by their total: ``above`` and ``up_to``, how many ``rows`` and ``positives`` there are
-        in between, ``risk``, the share of positives, with its 95 % limits ``low`` and ``high``; and
-        ``sensitivity`` and ``specificity`` of calling rows positive whose total is ``above``.
+        Rows left out of the fit, by their total: ``above`` and ``up_to``, how many ``rows`` and
+        ``positives`` there are in between, ``risk``, the share of positives, with its 95 % limits
+        ``low`` and ``high``; ``predicted``, the mean risk by the logistic function of the total;
+        and ``sensitivity`` and ``specificity`` of calling rows positive whose total is ``above``.
+    slope, intercept : float
+        The log odds of a total are slope × total + intercept.
+    threshold : float
+        Total above which the risk is higher than the share of positives: a whole number.
+    prevalence : float
+        That share.
     auc, model_auc : float
-        AUC of the points, and of the model's own coefficients, on the same rows.
+        AUC of the points, and of coefficients of least loss on the same columns, on rows left out:
+        the mean over folds.
     positive_label : object
         The class that high totals speak for.
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        A copy of the model whose score is the total less ``threshold``: to predict, save and
+        A copy of the model whose coefficients are the points, in log odds: to predict, save and
         export. It has the attributes ``points_`` and ``units_``, of all columns.
-    threshold : float
-        Total above which rows are predicted positive, midway between the classes.
     """
 
     columns: pd.DataFrame
     risk: pd.DataFrame = field(repr=False)
+    slope: float
+    intercept: float
+    threshold: float
+    prevalence: float
     auc: float
     model_auc: float
     positive_label: Any
     model: Any = field(repr=False)
-    threshold: float
     _places: Indices = field(repr=False)
 
     def totals(self, X: Any) -> Array:
@@ -70,6 +90,11 @@ class PointScore:
             values = np.column_stack([_column(X, j) for j in self._places.tolist()])
         return _totals(values, self.columns["points"].to_numpy(), self.columns["unit"].to_numpy())
 
+    def risks(self, totals: npt.ArrayLike) -> Array:
+        """Risk of totals, by their logistic function."""
+        risks: Array = expit(self.slope * np.asarray(totals, np.float64) + self.intercept)
+        return risks
+
     def as_dict(self) -> dict[str, Any]:
         """What JSON can hold: columns, risk, threshold; None where a range has no end."""
         risk = self.risk.astype(object).where(np.isfinite(self.risk), None)
@@ -78,7 +103,10 @@ class PointScore:
             "positive": str(self.positive_label),
             "columns": columns.to_dict("records"),
             "risk": risk.to_dict("records"),
+            "slope": self.slope,
+            "intercept": self.intercept,
             "threshold": self.threshold,
+            "prevalence": self.prevalence,
             "auc": self.auc,
             "model_auc": self.model_auc,
         }
@@ -107,11 +135,19 @@ def write_points(score: Mapping[str, Any]) -> str:
             f"{above:>11} {up_to:>7} {one['rows']:>6d} {one['positives']:>10d} "
             f"{one['risk']:>6.0%} ({one['low']:.0%} to {one['high']:.0%})"
         )
-    lines += [
-        "",
-        f"Predicted positive: total above {score['threshold']:g}.",
-        f"AUC of these rows {score['auc']:.3f}, of coefficients {score['model_auc']:.3f}.",
-    ]
+    lines.append("")
+    if "prevalence" in score:
+        lines += [
+            "Rows were left out of the fit that gives their total.",
+            f"Above {score['threshold']:g}, the risk is higher than the share of positives, "
+            f"{score['prevalence']:.0%}.",
+            f"AUC of rows left out {score['auc']:.3f}, of coefficients {score['model_auc']:.3f}.",
+        ]
+    else:  # of version 0.2
+        lines += [
+            f"Predicted positive: total above {score['threshold']:g}.",
+            f"AUC of these rows {score['auc']:.3f}, of coefficients {score['model_auc']:.3f}.",
+        ]
     return "\n".join(lines)
 
 
@@ -121,7 +157,10 @@ def point_score(
     y: npt.ArrayLike,
     *,
     largest: Any = 5,
-    per: Literal["deviation", "unit"] = "deviation",
+    per: Unit = "deviation",
+    cv: Any = None,
+    random_state: Any = 0,
+    sample_weight: npt.ArrayLike | None = None,
     strata: npt.ArrayLike | None = None,
 ) -> PointScore:
     """Turn a short list into whole points that are added up by hand.
@@ -133,17 +172,25 @@ def point_score(
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted. A column that is not worth a point is left out. A model of whole points keeps those.
+        Fitted. A column that is not worth a point is left out.
     X : array-like, sparse matrix or frame of shape (n, d)
-        The rows of the fit. Each counts once.
+        The rows of the fit.
     y : array-like of shape (n,)
     largest : int or (int, int), default=5
-        Points are from ``-largest`` to ``largest``, or from the first number to the second.
+        Points are from ``-largest`` to ``largest``, or from the first number to the second. With
+        (0, 3) no column may lower the total: the list is chosen anew among such lists, if the
+        model's has coefficients below 0.
     per : {"deviation", "unit"}, default="deviation"
         Points are given for each standard deviation of a column, rounded to one digit, or for each
         unit. Columns of 0 and 1 count by the unit.
-    strata : array-like of shape (n,), optional
-        Those that the model was fitted with: points are then found, and AUCs are, within strata.
+    cv : int, splitter or iterable, optional
+        Folds for the risk by total, as in scikit-learn. By default five stratified folds, repeated
+        where rows are few.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the default folds.
+    sample_weight, strata : array-like of shape (n,), optional
+        Those that the model was fitted with. With strata, points are found, and AUCs are, within
+        them.
 
     Returns
     -------
@@ -151,8 +198,10 @@ def point_score(
 
     Notes
     -----
-    The risk and the AUC are those of the rows given. On the rows of the fit both are a little too
-    good; give other rows of the same columns to :meth:`PointScore.totals` to see by how much.
+    Risk and AUC are those of rows left out. In every fold, a list of the same length is chosen with
+    the same ridge and limits, and given points, without the rows of the fold. As these totals have
+    other columns, they are brought to the scale of the points of all rows: so that the class means
+    of the training rows are the same.
 
     Examples
     --------
@@ -168,37 +217,60 @@ def point_score(
 
     if per not in ("deviation", "unit"):
         raise ValueError(f"per must be 'deviation' or 'unit', got {per!r}")
-    fitted = FittedList.from_model(model, X, y, groups=True, strata=strata)
+    within = points_range(largest)
+    fitted = FittedList.from_model(
+        model, X, y, groups=True, sample_weight=sample_weight, strata=strata
+    )
     if model.clip_limits_ is not None and np.isfinite(model.clip_limits_[:, fitted.support]).any():
         raise ValueError(
             "points are added up by hand, and this model clips values first: fit one with clip=None"
         )
-    support, positive = fitted.support, fitted.positive
-    values = fitted.values(support)
-    if hasattr(model, "points_"):
-        other, coef = model, fitted.coef(support)
-    else:
-        other, coef = copy(model), np.asarray(model.coef_[0, support], np.float64)
-        give_points(
-            other, largest, fitted.gram, fitted.alpha, fitted.restrictions, values, positive,
-            fitted.strata, per,
-        )  # fmt: skip
-    points, unit = other.points_[support], other.units_[support]
-    totals = _totals(values, points, unit)
-    yes_no = np.isin(values, (0.0, 1.0)).all(axis=0)
+    signed = _with_signs(fitted, within)
+    if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):
+        signed = signed._replace(support=_choose(signed))
+    splits = make_splits(cv, fitted.X, fitted.positive, None, fitted.strata, random_state)
+    check_splits(splits, fitted.positive, fitted.weight, fitted.strata)
+    found = _give_points(signed, within, per)
+    if not found.points.any():
+        raise ValueError(
+            f"no column is worth a point from {within[0]} to {within[1]}: allow points of both "
+            "signs"
+        )
+    totals = found.totals(fitted)
+    whole = bool(np.all(totals == np.rint(totals)))
+    left_out, auc, model_auc = _totals_left_out(signed, found, within, per, splits)
+    platt = fit_calibration(left_out, fitted.positive, fitted.weight)
+    slope, intercept = platt["slope"], platt["intercept"]
+    even = (logit(platt["prevalence"]) - intercept) / slope
+    threshold = float(np.floor(even + 1e-9) if whole else np.rint(even)) + 0.0
     columns = pd.DataFrame(
-        {"column": fitted.names[support], "points": points, "unit": unit, "yes_no": yes_no}
-    )
+        {
+            "column": fitted.names[found.support], "points": found.points, "unit": found.units,
+            "yes_no": found.yes_no,
+        }
+    )  # fmt: skip
+    kept = found.points != 0
+    risk = _risk_by_total(fitted, left_out, whole=whole)
+    middle = [np.average(part, weights=weight) for part, weight in risk.pop("totals")]
+    risk["predicted"] = expit(slope * np.array(middle) + intercept)
     return PointScore(
-        columns[points != 0].reset_index(drop=True),
-        pd.DataFrame(_risk_by_total(positive, totals)),
-        fitted.auc(totals),
-        fitted.auc(values @ coef),
-        model.classes_.tolist()[1],
-        other,
-        -float(other.intercept_[0]),
-        support[points != 0],
-    )
+        columns[kept].reset_index(drop=True), pd.DataFrame(risk), slope, intercept, threshold,
+        platt["prevalence"], auc, model_auc, model.classes_.tolist()[1],
+        _as_model(model, found, platt, left_out), found.support[kept],
+    )  # fmt: skip
+
+
+class _Points(NamedTuple):
+    """Points of the columns of a list."""
+
+    support: Indices
+    points: Indices
+    units: Array
+    yes_no: Mask
+
+    def totals(self, fitted: FittedList) -> Array:
+        """Totals of the rows."""
+        return _totals(fitted.values(self.support), self.points, self.units)
 
 
 def _totals(values: Array, points: Indices, unit: Array) -> Array:
@@ -206,31 +278,160 @@ def _totals(values: Array, points: Indices, unit: Array) -> Array:
     return np.round(values @ (points / unit), 9)
 
 
-def _risk_by_total(positive: Mask, totals: Array) -> dict[str, npt.NDArray[Any]]:
-    """Share of positives in each tenth of the totals, with edges that are easily read."""
+def _with_signs(fitted: FittedList, within: Range) -> FittedList:
+    """The same, with the signs that a range of points leaves to all columns."""
+    if within[0] < 0 < within[1]:
+        return fitted
+    every = np.arange(fitted.gram.n_features)
+    sign = 1 if within[0] == 0 else -1
+    given, restrictions = fitted.restrictions.signs_of(every), fitted.restrictions
+    # A column that must have the other sign has no point to get.
+    against = np.union1d(restrictions.excluded, every[given == -sign])
+    fixed = np.setdiff1d(restrictions.fixed, against)
+    return fitted._replace(
+        restrictions=replace(
+            restrictions, fixed=fixed, excluded=against, signs=np.full(every.size, sign)
+        )
+    )
+
+
+def _choose(fitted: FittedList) -> Indices:
+    """The best list of the same length, with the same ridge and limits, on these rows."""
+    ks, alphas = np.array([fitted.support.size]), np.array([fitted.alpha])
+    path = path_of_moments(fitted.gram.quadratic, ks, alphas, fitted.restrictions, thorough=True)
+    return path.solutions[0][0].support
+
+
+def _give_points(fitted: FittedList, within: Range, per: Unit) -> _Points:
+    """Whole points for the columns of a list."""
+    support, gram = fitted.support, fitted.gram
+    scale, values = gram.scale[support], fitted.values(support)
+    rounded = np.array([float(f"{deviation:.1g}") for deviation in scale])
+    yes_no: Mask = np.asarray(np.isin(values, (0.0, 1.0)).all(axis=0))
+    units = np.where(yes_no | (per == "unit"), 1.0, rounded)
+    # A point stands for this much of a standardised coefficient.
+    stretch = scale / units
+    P = gram.block(support, support) + fitted.alpha * np.eye(support.size)
+    signs = fitted.restrictions.signs_of(support)
+    points = whole_points(
+        P * np.outer(stretch, stretch), gram.delta[support] * stretch, within, signs
+    )
+    low, high = possible_points(within, signs)
+    points = raise_auc(
+        values / units, fitted.positive, fitted.strata, fitted.weight, points, low, high
+    )
+    return _Points(support, points, units, yes_no)
+
+
+def _totals_left_out(
+    fitted: FittedList, final: _Points, within: Range, per: Unit, splits: list[Split]
+) -> tuple[Array, float, float]:
+    """Totals of rows by points given without them, (n, rounds), and mean AUCs over the folds.
+
+    On the scale of the final points. The second AUC is that of coefficients of least loss.
+    """
+    positive = fitted.positive
+    middle, distance = _class_means(final.totals(fitted), *fitted.labels(np.arange(positive.size)))
+    times = np.zeros(positive.size, np.int64)
+    rounds = int(np.bincount(np.concatenate([test for _, test in splits])).max())
+    found = np.full((positive.size, rounds), np.nan)
+    aucs = []
+    for train, test in splits:
+        part = fitted.at(train)
+        part = part._replace(support=_choose(part))
+        if part.support.size == 0:
+            totals, coef = np.zeros(test.size), np.zeros(0)
+        else:
+            points, coef = _give_points(part, within, per), part.coef(part.support)
+            values = fitted.values(points.support)
+            own_middle, own_distance = _class_means(
+                _totals(values[train], points.points, points.units), *fitted.labels(train)
+            )
+            totals = (_totals(values[test], points.points, points.units) - own_middle) / (
+                own_distance if own_distance > 0 else 1.0
+            )
+            aucs.append(
+                [
+                    fast_auc_within(scores, of, strata, weight)
+                    for of, weight, strata in [fitted.labels(test)]
+                    for scores in (totals, values[test] @ coef)
+                ]
+            )
+        found[test, times[test]] = middle + distance * totals
+        times[test] += 1
+    auc, model_auc = np.mean(aucs, axis=0) if aucs else (0.5, 0.5)
+    return found, float(auc), float(model_auc)
+
+
+def _class_means(
+    totals: Array, positive: Mask, weight: Array | None, strata: Any
+) -> tuple[float, float]:
+    """The middle of the class means, and their distance."""
+    del strata
+    high, low = (
+        float(np.average(totals[side], weights=None if weight is None else weight[side]))
+        for side in (positive, ~positive)
+    )
+    return (high + low) / 2, high - low
+
+
+def _as_model(model: Any, found: _Points, platt: dict[str, Any], left_out: Array) -> Any:
+    """A copy of a model whose score is that of the points, in log odds."""
+    other = copy(model)
+    d = model.coef_.shape[1]
+    other.points_, other.units_ = np.zeros(d, np.int64), np.ones(d)
+    other.points_[found.support], other.units_[found.support] = found.points, found.units
+    other.coef_ = platt["slope"] * (other.points_ / other.units_).reshape(1, -1)
+    other.intercept_ = np.array([platt["intercept"]])
+    other.platt_ = {name: value for name, value in platt.items() if name != "reversed"}
+    other.out_of_fold_scores_ = platt["slope"] * mean_over_rounds(left_out) + platt["intercept"]
+    if hasattr(model, "cost_"):
+        prices = model._fitted_restrictions().prices
+        other.cost_ = prices.total(np.flatnonzero(other.points_))
+    for gone in ("optimality_gap_", "lower_bound_", "certificate_status_", "calibration_"):
+        vars(other).pop(gone, None)
+    return other
+
+
+def _risk_by_total(fitted: FittedList, left_out: Array, *, whole: bool) -> dict[str, Any]:
+    """Share of positives in each tenth of the totals, with edges that are easily read.
+
+    Each row counts once, whatever the number of rounds.
+    """
+    rows, _ = np.nonzero(~np.isnan(left_out))
+    totals, positive = left_out[~np.isnan(left_out)], fitted.positive[rows]
+    times = np.bincount(rows, minlength=fitted.positive.size)[rows]
+    weight = (1.0 if fitted.weight is None else fitted.weight[rows]) / times
+    if whole:
+        totals = np.rint(totals)
     edges = np.quantile(totals, np.arange(0.1, 0.95, 0.1))
     # Adding 0 turns −0 into 0.
-    edges = np.unique(np.round(edges, 0 if edges[-1] - edges[0] >= 10 else 1) + 0.0)
-    ascending = np.sort(totals)
+    coarse = whole or edges[-1] - edges[0] >= 5
+    edges = np.unique(np.round(edges, 0 if coarse else 1) + 0.0)
     kept = [-np.inf]
     for edge in edges.tolist():
-        if ascending[0] <= edge < ascending[-1] and np.any((totals > kept[-1]) & (totals <= edge)):
+        if totals.min() <= edge < totals.max() and np.any((totals > kept[-1]) & (totals <= edge)):
             kept.append(edge)
     up_to = np.array([*kept[1:], np.inf])
-    # Rows and positives up to each edge; then those above it and up to the next.
-    counts = [np.searchsorted(np.sort(side), up_to, "right") for side in (totals, totals[positive])]
-    rows, positives = (np.diff(count, prepend=0) for count in counts)
-    low, high = binomial_limits(positives, rows)
-    above = [np.concatenate([[0], count[:-1]]) for count in counts]
-    n, n_positive = totals.size, int(positive.sum())
+    cell = np.searchsorted(up_to[:-1], totals, "left")
+    n = up_to.size
+    counted = np.bincount(cell, 1 / times, n)
+    positives = np.bincount(cell, positive / times, n)
+    sums, of_positive = np.bincount(cell, weight, n), np.bincount(cell, weight * positive, n)
+    risk = of_positive / sums
+    # With weights, as many rows of equal weight as tell as much.
+    size = sums**2 / np.bincount(cell, weight**2 * times, n)
+    low, high = binomial_limits(risk * size, size)
+    above = [np.cumsum(part[::-1])[::-1] for part in (of_positive, sums - of_positive)]
     return {
         "above": np.array(kept),
         "up_to": up_to,
-        "rows": rows,
-        "positives": positives,
-        "risk": positives / rows,
+        "rows": np.rint(counted).astype(np.int64),
+        "positives": np.rint(positives).astype(np.int64),
+        "risk": risk,
         "low": low,
         "high": high,
-        "sensitivity": (n_positive - above[1]) / n_positive,
-        "specificity": (above[0] - above[1]) / (n - n_positive),
+        "sensitivity": above[0] / above[0][0],
+        "specificity": 1 - above[1] / above[1][0],
+        "totals": [(totals[cell == part], weight[cell == part]) for part in range(n)],
     }

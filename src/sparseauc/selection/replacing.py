@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
+from .._types import Array, Indices, Mask
 from ..metrics import fast_auc_within, fold_standard_error
-from ..moments import class_moments
 from ..moments.gram import StandardisedGram
-from ..objective import Array, Indices
 from ..path.folds import Split, SplitPlan, check_splits, make_splits
+from ..path.path import path_of_moments
 from ..solvers.signed import minimise_signed
+from ..strata import Strata, stratum_shares
 from ._fitted_list import FittedList, exchange_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Standard errors on either side of an interval that holds 95 %.
+_NORMAL = 1.96
 
 
 def replacements(
@@ -30,6 +33,7 @@ def replacements(
     n_best: int = 5,
     cv: Any = None,
     random_state: Any = 0,
+    sample_weight: npt.ArrayLike | None = None,
     strata: npt.ArrayLike | None = None,
 ) -> pd.DataFrame:
     """For each chosen column, the columns that can best take its place.
@@ -42,7 +46,7 @@ def replacements(
     model : SparseAUCClassifier or SparseAUCClassifierCV
         Fitted, without ``groups``. Columns that it excludes are no replacements.
     X : array-like, sparse matrix or frame of shape (n, d)
-        The rows of the fit. Each counts once.
+        The rows of the fit.
     y : array-like of shape (n,)
     n_best : int, default=5
         Replacements for each column.
@@ -50,6 +54,8 @@ def replacements(
         As in scikit-learn. By default five stratified folds, repeated where rows are few.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
+    sample_weight : array-like of shape (n,), optional
+        Those that the model was fitted with.
     strata : array-like of shape (n,), optional
         Those that the model was fitted with; AUCs are then within them.
 
@@ -61,15 +67,21 @@ def replacements(
         - ``column``, ``replacement``: names, or numbers if the model was fitted without names;
         - ``correlation``: of the two;
         - ``objective_change``: of the loss with ridge, on all rows;
-        - ``auc``: mean over validation folds, with coefficients fitted to the training folds;
-        - ``auc_change``: ``auc`` less that of the list as it is, over the same folds;
-        - ``standard_error``: of ``auc_change``, over folds.
+        - ``auc_change``: expected change of the AUC of new rows;
+        - ``auc``: the same of the AUC, with that of lists of this length chosen without the
+          validation rows;
+        - ``standard_error``, ``low``, ``high``: of ``auc_change``, and its 95 % interval.
 
     Notes
     -----
+    The list was chosen as the best on all rows, so cross-validation of the list and its variants on
+    these rows makes replacements look worse than they are. Therefore all is done again in every
+    fold: the list and its replacements are chosen on the training rows and cross-validated there,
+    and their changes of AUC on the validation rows, which had no part in this, tell which share of
+    a cross-validated change holds. ``auc_change`` is that share of the cross-validated change. Its
+    variance is DeLong's, and that of the share over folds.
+
     Coefficients are those of the least loss with ridge, also where the model's are logistic.
-    Validation rows are not used for coefficients, but all rows were used to choose the list and
-    the replacements. So ``auc`` is a little too good, for the list as for its variants.
 
     Examples
     --------
@@ -82,9 +94,9 @@ def replacements(
     (6, True)
     """
     check_scalar(n_best, "n_best", Integral, min_val=1)
-    fitted = FittedList.from_model(model, X, y, strata=strata)
+    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
     splits = make_splits(cv, fitted.X, fitted.positive, None, fitted.strata, random_state)
-    check_splits(splits, fitted.positive, None, fitted.strata)
+    check_splits(splits, fitted.positive, fitted.weight, fitted.strata)
     return best_replacements(fitted, n_best, splits)
 
 
@@ -97,7 +109,50 @@ def best_replacements(
     """
     import pandas as pd
 
-    positive, support, gram = fitted.positive, fitted.support, fitted.gram
+    repeats = SplitPlan.from_splits(splits, fitted.positive.size, None).n_repeats
+    support = fitted.support
+    found = _find_exchanges(fitted, support, n_best, origins)
+    leaving = support[[place for place, _ in found.pairs]] if found.pairs else support[:0]
+    joining = np.array([j for _, j in found.pairs], np.int64)
+    used = np.unique(np.concatenate(found.lists))
+    values = fitted.values(used)
+    aucs, variances = _judge_lists(fitted, found.lists, splits)
+    apparent = (aucs[:, 1:] - aucs[:, :1]).mean(axis=0)
+    share, share_error, auc = _share_that_holds(fitted, n_best, splits, repeats, origins)
+    change = share * apparent
+    variance = variances.mean(axis=0) / max(1.0, len(splits) / repeats)
+    error = np.sqrt(variance + (apparent * share_error) ** 2)
+    return pd.DataFrame(
+        {
+            "column": fitted.names[leaving],
+            "replacement": fitted.names[joining],
+            "correlation": [
+                np.asarray(np.corrcoef(values[:, np.searchsorted(used, pair)].T))[0, 1]
+                for pair in zip(leaving, joining, strict=True)
+            ],
+            "objective_change": found.changes,
+            "auc": auc + change,
+            "auc_change": change,
+            "standard_error": error,
+            "low": change - _NORMAL * error,
+            "high": change + _NORMAL * error,
+        }
+    )
+
+
+class _Exchanges(NamedTuple):
+    """The best exchanges of the columns of a list."""
+
+    pairs: list[tuple[int, int]]  # place of the column that leaves, and the column that joins
+    changes: Array  # of the objective
+    lists: list[Indices]  # the list itself, and after each exchange
+
+
+def _find_exchanges(
+    fitted: FittedList, support: Indices, n_best: int, origins: npt.NDArray[Any] | None
+) -> _Exchanges:
+    """The exchanges of each column of a list that raise the objective least."""
+    gram = fitted.gram
     objective, after = exchange_table(
         gram, gram.rows(support), support, fitted.alpha, fitted.restrictions
     )
@@ -111,39 +166,64 @@ def best_replacements(
         if np.isfinite(after[place, j])
     ]
     lists = [support, *(np.append(np.delete(support, place), j) for place, j in pairs)]
-    used = np.unique(np.concatenate(lists))
-    values = fitted.values(used)
-    aucs = validated_aucs(fitted, lists, splits)
-    change = aucs[:, 1:] - aucs[:, :1]
-    repeats = SplitPlan.from_splits(splits, positive.size, None).n_repeats
-    leaving = support[[place for place, _ in pairs]] if pairs else support[:0]
-    joining = np.array([j for _, j in pairs], np.int64)
-    return pd.DataFrame(
-        {
-            "column": fitted.names[leaving],
-            "replacement": fitted.names[joining],
-            "correlation": [
-                np.asarray(np.corrcoef(values[:, np.searchsorted(used, pair)].T))[0, 1]
-                for pair in zip(leaving, joining, strict=True)
-            ],
-            "objective_change": [after[pair] - objective for pair in pairs],
-            "auc": aucs[:, 1:].mean(axis=0),
-            "auc_change": change.mean(axis=0),
-            "standard_error": fold_standard_error(change, repeats),
-        }
-    )
+    return _Exchanges(pairs, np.array([after[pair] - objective for pair in pairs]), lists)
+
+
+def _share_that_holds(
+    fitted: FittedList, n_best: int, splits: list[Split], repeats: float,
+    origins: npt.NDArray[Any] | None,
+) -> tuple[float, float, float]:  # fmt: skip
+    """Share of a cross-validated change of AUC that holds on new rows, its error, and the AUC.
+
+    The list was chosen on all rows that validate it, and its replacements were not: they look worse
+    than they are. In every split all is done again on the training rows alone: the list and its
+    replacements are chosen, and cross-validated. The validation rows have no part in that. The
+    share is the slope of the regression, through 0, of the changes on validation rows on those.
+    """
+    products, squares, aucs = [], [], []
+    ks, alphas = np.array([fitted.support.size]), np.array([fitted.alpha])
+    for train, test in splits:
+        part = fitted.at(train)
+        inner = part.splits()
+        path = path_of_moments(part.gram.quadratic, ks, alphas, part.restrictions)
+        support = path.solutions[0][0].support
+        if support.size == 0 or not inner:
+            continue
+        try:
+            lists = _find_exchanges(part, support, n_best, origins).lists
+        except ValueError:  # without a ridge, columns may depend on each other among fewer rows
+            continue
+        judged = _judge_lists(fitted, lists, [(train, test)])[0][0]
+        within = _judge_lists(part, lists, inner)[0].mean(axis=0)
+        change, apparent = judged[1:] - judged[0], within[1:] - within[0]
+        products.append(float(apparent @ change))
+        squares.append(float(apparent @ apparent))
+        aucs.append(judged[0])
+    if not squares or sum(squares) == 0.0:
+        return 1.0, 0.0, float(np.mean(aucs)) if aucs else np.nan
+    share = sum(products) / sum(squares)
+    deviations = (np.array(products) - share * np.array(squares)) / np.mean(squares)
+    return share, float(fold_standard_error(deviations, repeats)), float(np.mean(aucs))
 
 
 def validated_aucs(fitted: FittedList, lists: list[Indices], splits: list[Split]) -> Array:
     """Validation AUC of each list, with coefficients of the training rows, (n_splits, n_lists)."""
+    return _judge_lists(fitted, lists, splits)[0]
+
+
+def _judge_lists(
+    fitted: FittedList, lists: list[Indices], splits: list[Split]
+) -> tuple[Array, Array]:
+    """Validation AUCs of lists, (n_splits, n_lists), and variances of their changes from the first.
+
+    With coefficients of the training rows.
+    """
     used = np.unique(np.concatenate(lists))
-    values, positive, strata = fitted.values(used), fitted.positive, fitted.strata
-    signs = fitted.restrictions.signs_of(used)
+    values, signs = fitted.values(used), fitted.restrictions.signs_of(used)
     lists = [np.searchsorted(used, one) for one in lists]
-    aucs = np.empty((len(splits), len(lists)))
+    aucs, variances = np.empty((len(splits), len(lists))), np.empty((len(splits), len(lists) - 1))
     for number, (train, test) in enumerate(splits):
-        times = np.bincount(train, minlength=positive.size).astype(np.float64)
-        gram = StandardisedGram(class_moments(values, positive, times, strata=strata))
+        gram = StandardisedGram(fitted.moments(values, train))
         delta, H, _ = gram.gram()
         coef = np.zeros((values.shape[1], len(lists)))
         for place, columns in enumerate(lists):
@@ -152,8 +232,50 @@ def validated_aucs(fitted: FittedList, lists: list[Indices], splits: list[Split]
                 ridged, delta[columns], signs[columns], np.zeros(columns.size)
             )[0]
         scores = (values[test] / gram.scale) @ coef
-        part = None
-        if strata is not None:
-            part = replace(strata, code=strata.code[test]).with_both_classes(positive[test])
-        aucs[number] = [fast_auc_within(score, positive[test], part) for score in scores.T]
-    return aucs
+        judge = PairedAUCs(*fitted.labels(test))
+        aucs[number] = [judge.auc(score) for score in scores.T]
+        variances[number] = [judge.variance(score, scores[:, 0]) for score in scores[:, 1:].T]
+    return aucs, variances
+
+
+class PairedAUCs:
+    """AUCs of several scores of the same rows, and DeLong's variance of their differences."""
+
+    def __init__(self, positive: Mask, weight: Array | None, strata: Strata | None) -> None:
+        self._positive, self._weight, self._strata = positive, weight, strata
+        code = np.zeros(positive.size, np.int64) if strata is None else strata.code
+        share = np.ones(positive.size) if weight is None else weight
+        self._parts = []
+        for number in range(int(code.max(initial=-1)) + 1):
+            sides = [np.flatnonzero((code == number) & side) for side in (positive, ~positive)]
+            self._parts.append([(rows, share[rows] / share[rows].sum()) for rows in sides])
+        totals = Strata(code, [None] * len(self._parts)).totals(positive, weight)
+        self._shares = stratum_shares(totals, "pairs" if strata is None else strata.weighting)
+
+    def auc(self, scores: Array) -> float:
+        """AUC of a score, within strata if there are any."""
+        return fast_auc_within(scores, self._positive, self._strata, self._weight)
+
+    def variance(self, one: Array, other: Array) -> float:
+        """Variance of the difference of two AUCs; strata with a single row of a class add none."""
+        total = 0.0
+        for share, sides in zip(self._shares, self._parts, strict=True):
+            for (own, weight), (rest, of_rest) in (sides, sides[::-1]):
+                # Share of the other class below each row, for both scores; above, up to its sign.
+                places = [_weight_below(score, own, rest, of_rest) for score in (one, other)]
+                deviation = places[0] - places[1]
+                deviation = deviation - weight @ deviation
+                if own.size > 1:
+                    spread = float(weight**2 @ deviation**2) * own.size / (own.size - 1)
+                    total += float(share) ** 2 * spread
+        return total
+
+
+def _weight_below(scores: Array, rows: Indices, others: Indices, weight: Array) -> Array:
+    """Weight of other rows with a score below that of each row, ties one half."""
+    order = np.argsort(scores[others], kind="stable")
+    before = np.append(0.0, np.cumsum(weight[order]))
+    ascending = scores[others][order]
+    left, right = (np.searchsorted(ascending, scores[rows], side) for side in ("left", "right"))
+    below: Array = (before[left] + before[right]) / 2
+    return below

@@ -27,6 +27,8 @@ _LARGEST_STEP = 5
 _LEAST_GAIN = 1e-12
 # Changes of points that raise the AUC of the rows by less are not worth a look.
 _LEAST_AUC_GAIN = 1e-4
+# Points are added up by hand, and larger numbers come no closer to the coefficients.
+MOST_POINTS = 100
 
 
 def whole_points(P: Array, delta: Array, within: Range, signs: Indices | None = None) -> Indices:
@@ -59,11 +61,12 @@ def points_range(given: object) -> Range:
     >>> points_range(5), points_range((0, 3))
     ((-5, 5), (0, 3))
     """
-    low, high = (-int(given), int(given)) if isinstance(given, Integral) else _two_numbers(given)
-    if not low <= 0 <= high or low == high:
+    whole = isinstance(given, Integral) and not isinstance(given, bool)
+    low, high = (-int(given), int(given)) if whole else _two_numbers(given)  # type: ignore[call-overload]
+    if not -MOST_POINTS <= low <= 0 <= high <= MOST_POINTS or low == high:
         raise ValueError(
-            f"points are whole numbers from one of 0 or less to one of 0 or more, such as 5 for -5 "
-            f"to 5, or (0, 3); got {given!r}"
+            "points are whole numbers from one of 0 or less to one of 0 or more, such as 5 for -5 "
+            f"to 5, or (0, 3), and none beyond {MOST_POINTS}; got {given!r}"
         )
     return low, high
 
@@ -122,19 +125,19 @@ def _climb(
 
 
 def raise_auc(
-    values: Array, positive: Mask, strata: Strata | None, points: Indices, low: Indices,
-    high: Indices,
+    values: Array, positive: Mask, strata: Strata | None, weight: Array | None, points: Indices,
+    low: Indices, high: Indices,
 ) -> Indices:  # fmt: skip
     """Change the points of one column at a time, as long as that raises the AUC of the rows."""
-    best = fast_auc_within(values @ points, positive, strata)
+    best = fast_auc_within(values @ points, positive, strata, weight)
     while True:
         moves = [(j, step) for j in range(points.size) for step in (-2, -1, 1, 2)]
         tried = np.array([points] * len(moves))
         for row, (j, step) in enumerate(moves):
             tried[row, j] += step
         tried = tried[((tried >= low) & (tried <= high)).all(axis=1) & tried.any(axis=1)]
-        aucs = [fast_auc_within(values @ one, positive, strata) for one in tried]
-        place = int(np.argmax(aucs))
-        if aucs[place] <= best + _LEAST_AUC_GAIN:
+        aucs = [fast_auc_within(values @ one, positive, strata, weight) for one in tried]
+        if not aucs or max(aucs) <= best + _LEAST_AUC_GAIN:
             return _smallest(points)
+        place = int(np.argmax(aucs))
         points, best = tried[place], aucs[place]
