@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
@@ -103,8 +105,6 @@ def test_points_of_a_model(table):
     np.testing.assert_array_equal(score.totals(X.to_numpy()), score.totals(X))
     np.testing.assert_array_equal(score.totals(X.to_numpy().tolist()), score.totals(X))
     np.testing.assert_array_equal(score.totals(sp.csr_matrix(X.to_numpy())), score.totals(X))
-    assert score.auc == pytest.approx(roc_auc_score(y, score.totals(X)))
-    assert score.model_auc == pytest.approx(roc_auc_score(y, model.decision_function(X)))
     assert score.auc > score.model_auc - 0.01
 
 
@@ -119,42 +119,42 @@ def test_never_below_the_points_of_least_loss(table):
         P = (gram.block(chosen, chosen) + alpha * np.eye(k)) * np.outer(worth, worth)
         points = whole_points(P, gram.delta[chosen] * worth, (-5, 5))
         totals = X.to_numpy()[:, chosen] @ (points / score.columns["unit"].to_numpy())
-        assert score.auc >= roc_auc_score(y, totals) - 1e-12
+        assert roc_auc_score(y, score.totals(X)) >= roc_auc_score(y, totals) - 1e-12
 
 
 @pytest.mark.parametrize("estimator", [SparseAUCClassifier(k=4), SparseAUCClassifierCV(ks=[4])])
-def test_a_model_whose_score_is_the_total(table, estimator):
+def test_a_model_whose_score_is_the_log_odds_of_the_total(table, estimator):
     X, y, _ = table
     labels = np.where(y > 0, "z ill", "well")
     model = estimator.fit(X, labels)
     coef = model.coef_.copy()
     score = point_score(model, X, labels)
-    totals = score.totals(X)
-    scores = score.model.decision_function(X)
-    np.testing.assert_allclose(scores, totals - score.threshold, atol=1e-8)
-    means = [totals[labels == label].mean() for label in model.classes_]
-    assert means[0] < score.threshold < means[1]
+    totals, of_points = score.totals(X), score.model
+    scores = of_points.decision_function(X)
+    np.testing.assert_allclose(scores, score.slope * totals + score.intercept, atol=1e-8)
+    np.testing.assert_allclose(of_points.predict_proba(X)[:, 1], score.risks(totals), atol=1e-8)
+    assert score.prevalence == pytest.approx((y > 0).mean())
+    assert score.threshold % 1 == 0
+    assert score.risks(score.threshold - 1) < score.prevalence < score.risks(score.threshold + 1)
     np.testing.assert_array_equal(model.coef_, coef)
     assert not hasattr(model, "points_")
-    assert type(score.model) is type(model)
-    np.testing.assert_array_equal(score.model.coef_[0], score.model.points_ / score.model.units_)
-    if isinstance(model, SparseAUCClassifierCV):
-        p = score.model.predict_proba(X)[:, 1]
-        old = model.predict_proba(X)[:, 1]
-        assert abs(p.mean() - (labels == "z ill").mean()) < 0.05
-        assert np.corrcoef(p, old)[0, 1] > 0.97
-        np.testing.assert_array_equal(
-            np.argsort(p, kind="stable"), np.argsort(scores, kind="stable")
-        )
+    assert type(of_points) is type(model)
+    np.testing.assert_allclose(
+        of_points.coef_[0], score.slope * of_points.points_ / of_points.units_
+    )
+    assert abs(score.risks(totals).mean() - (y > 0).mean()) < 0.05
 
 
-def test_whole_totals_have_a_threshold_between_them():
+def test_whole_totals_have_whole_thresholds():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (300, 4)) * 1.0
     y = (X[:, 0] + X[:, 1] + rng.random(300)) > 1.2
     score = point_score(SparseAUCClassifier(k=3).fit(X, y), X, y)
-    assert score.threshold % 1 == 0.5
-    assert set(score.model.decision_function(X) % 1) == {0.5}
+    assert set(score.totals(X) % 1) == {0.0}
+    above = score.totals(X) > score.threshold
+    np.testing.assert_array_equal(above, score.risks(score.totals(X)) > score.prevalence)
+    ends = score.risk[["above", "up_to"]].to_numpy()
+    assert set(ends[np.isfinite(ends)] % 1) == {0.0}
     assert "if so" in str(score)
     assert "points of all that apply" in str(score)
 
@@ -168,20 +168,99 @@ def test_what_json_holds(table):
     assert content["risk"][-1]["up_to"] is None
 
 
-def test_risk_counts_every_row_once(table):
+def totals_left_out(X, y, k, alpha, largest, splits, final):
+    """Totals by points given without the rows, on the scale of the final totals."""
+
+    def ends(totals, y):
+        return totals[y > 0].mean(), totals[y <= 0].mean()
+
+    high, low = ends(final, y)
+    found = np.empty(y.size)
+    for train, test in splits:
+        model = SparseAUCClassifier(k=k, alpha=alpha).fit(X[train], y[train])
+        score = point_score(model, X[train], y[train], largest=largest, cv=2)
+        own_high, own_low = ends(score.totals(X[train]), y[train])
+        place = (score.totals(X[test]) - (own_high + own_low) / 2) / (own_high - own_low)
+        found[test] = (high + low) / 2 + place * (high - low)
+    return found
+
+
+def test_risk_is_that_of_rows_left_out(table):
     X, y, _ = table
-    score = point_score(SparseAUCClassifierCV(ks=[3]).fit(X, y), X, y, largest=3)
-    totals, risk = score.totals(X), score.risk
+    X = X.to_numpy()
+    splits = list(StratifiedKFold(4).split(X, y))
+    score = point_score(SparseAUCClassifier(3, 0.1).fit(X, y), X, y, largest=3, cv=4)
+    totals = totals_left_out(X, y, 3, 0.1, 3, splits, score.totals(X))
+    risk = score.risk
     assert risk["rows"].sum() == 600
     assert risk["positives"].sum() == (y > 0).sum()
     assert risk["above"].tolist()[1:] == risk["up_to"].tolist()[:-1]
     for row in risk.itertuples():
         inside = (totals > row.above) & (totals <= row.up_to)
         assert row.rows == inside.sum() > 0
-        assert row.risk == (y[inside] > 0).mean()
+        assert row.risk == pytest.approx((y[inside] > 0).mean())
         assert row.low <= row.risk <= row.high
-        assert row.sensitivity == (totals[y > 0] > row.above).mean()
-        assert row.specificity == (totals[y <= 0] <= row.above).mean()
+        assert row.predicted == pytest.approx(score.risks(totals[inside].mean()))
+        assert row.sensitivity == pytest.approx((totals[y > 0] > row.above).mean())
+        assert row.specificity == pytest.approx((totals[y <= 0] <= row.above).mean())
+    oracle = LogisticRegression(C=np.inf, tol=1e-10).fit(totals[:, None], y)
+    assert score.slope == pytest.approx(oracle.coef_[0, 0], rel=0.01)
+    assert score.auc == pytest.approx(
+        np.mean([roc_auc_score(y[test], totals[test]) for _, test in splits])
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_on_noise_no_total_promises_anything():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(120, 150)), np.arange(120) % 2
+    score = point_score(SparseAUCClassifier(k=5).fit(X, y), X, y)
+    assert 0.2 < score.risk["risk"].iloc[-1] < 0.8
+    assert 0.35 < score.auc < 0.65
+
+
+@pytest.mark.parametrize("with_strata", [False, True])
+def test_weights_count_as_repeated_rows(with_strata):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = rng.random(300) < 1 / (1 + np.exp(0.5 - X[:, :4] @ [1, 0.7, -0.6, 0.4]))
+    y[150:] = rng.random(150) < 1 / (1 + np.exp(0.5 + X[150:, :4] @ [1, -0.7, -0.6, 1.4]))
+    weight = np.where(np.arange(300) < 150, 8, 1)
+    rows, site = np.repeat(np.arange(300), weight), np.arange(300) % 2
+    strata, again = (site, site[rows]) if with_strata else (None, None)
+    how = {"cv": [(np.arange(0, 300, 2), np.arange(1, 300, 2))]}
+    train, test = (np.flatnonzero(rows % 2 == part) for part in (0, 1))
+    one = point_score(
+        SparseAUCClassifier(4, 0.1).fit(X, y, weight, strata=strata), X, y, sample_weight=weight,
+        strata=strata, **how,
+    )  # fmt: skip
+    other = point_score(
+        SparseAUCClassifier(4, 0.1).fit(X[rows], y[rows], strata=again), X[rows], y[rows],
+        strata=again, cv=[(train, test)],
+    )  # fmt: skip
+    assert one.columns.equals(other.columns)
+    for name in ("slope", "intercept", "auc", "model_auc", "prevalence"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-4)
+
+
+def test_points_of_one_sign_choose_columns_of_that_sign():
+    rng = np.random.default_rng(1)
+    gain = 0
+    for _ in range(10):
+        X = rng.normal(size=(200, 6))
+        y = rng.random(200) < 1 / (1 + np.exp(-X @ [-1.0, -0.9, 0.6, 0.5, 0.0, 0.0]))
+        free = SparseAUCClassifier(k=2).fit(X, y)
+        assert (free.coef_[0] < 0).any()
+        score = point_score(free, X, y, largest=(0, 3))
+        signed = SparseAUCClassifier(k=2, limits=Limits(signs=np.ones(6, int))).fit(X, y)
+        assert set(score.columns["column"]) == set(signed.get_support(indices=True))
+        assert (score.columns["points"] > 0).all()
+        gain += roc_auc_score(y, score.totals(X)) - 0.5
+    assert gain / 10 > 0.1
+    down = point_score(free, X, y, largest=(-3, 0))
+    assert (down.columns["points"] < 0).all()
+    with pytest.raises(ValueError, match="no column is worth a point from 0 to 3"):
+        point_score(SparseAUCClassifier(k=1).fit(-X[:, 2:3], y), -X[:, 2:3], y, largest=(0, 3))
 
 
 def test_a_page(table):
@@ -207,7 +286,7 @@ def test_points_per_unit():
 def test_refusals(table):
     X, y, _ = table
     model = SparseAUCClassifier(k=3).fit(X, y)
-    for bad in (0, (1, 5), (0, 0), (5, -5), (-1.5, 2), (1, 2, 3)):
+    for bad in (0, True, 10**6, (1, 5), (0, 0), (5, -5), (-1.5, 2), (1, 2, 3)):
         with pytest.raises(ValueError, match="points are whole numbers from"):
             point_score(model, X, y, largest=bad)
     with pytest.raises(ValueError, match="per must be"):
@@ -221,19 +300,11 @@ def test_refusals(table):
 
 
 @pytest.mark.parametrize("given", [5, (-2, 4), (0, 3)])
-def test_points_of_an_estimator(table, given):
+def test_points_stay_within_their_range(table, given):
     X, y, _ = table
-    plain = SparseAUCClassifier(k=4, alpha=0.1).fit(X, y)
-    score = point_score(plain, X, y, largest=given)
-    model = score.model
+    model = point_score(SparseAUCClassifier(k=4, alpha=0.1).fit(X, y), X, y, largest=given).model
     low, high = points_range(given)
     assert ((model.points_ >= low) & (model.points_ <= high)).all()
-    of_points = point_score(model, X, y)
-    # But for what coefficients of the columns with points alone come to.
-    assert str(of_points).splitlines()[:-1] == str(score).splitlines()[:-1]
-    np.testing.assert_allclose(
-        model.decision_function(X), of_points.totals(X) - of_points.threshold, atol=1e-8
-    )
     assert not hasattr(clone(model).fit(X, y), "points_")
 
 
@@ -248,13 +319,13 @@ def test_points_within_strata():
     model = score.model
     assert model.get_support(indices=True).tolist() == [0, 1, 2]
     totals = score.totals(X)
-    assert score.auc == pytest.approx(stratified_auc(y, totals, site).auc)
+    found = stratified_auc(y, totals, site).auc
     assert score.auc > score.model_auc - 0.01
     for j, step in product(range(3), (-2, -1, 1, 2)):
         other = model.points_[:3] + step * (np.arange(3) == j)
         if np.abs(other).max() <= 5:
             of_other = X[:, :3] / model.units_[:3] @ other
-            assert stratified_auc(y, of_other, site).auc <= score.auc + 1e-4
+            assert stratified_auc(y, of_other, site).auc <= found + 1e-4
     with pytest.raises(ValueError, match="give those of the fit"):
         point_score(model, X, y)
 
