@@ -253,7 +253,7 @@ def test_points_of_one_sign_choose_columns_of_that_sign():
         assert (free.coef_[0] < 0).any()
         score = point_score(free, X, y, largest=(0, 3))
         signed = SparseAUCClassifier(k=2, limits=Limits(signs=np.ones(6, int))).fit(X, y)
-        assert set(score.columns["column"]) == set(signed.get_support(indices=True))
+        assert set(score.columns["column"]) <= set(signed.get_support(indices=True))
         assert (score.columns["points"] > 0).all()
         gain += roc_auc_score(y, score.totals(X)) - 0.5
     assert gain / 10 > 0.1
