@@ -234,7 +234,7 @@ def summarise_fit(
     scores = np.asarray(classifier.decision_function(X), np.float64)
     if nested is not None and not hasattr(classifier, "predict_proba"):
         # It has no out-of-fold scores of its own.
-        left_out = on_scale_of(scores, positive, nested.scores)
+        left_out = np.asarray(on_scale_of(scores, positive, nested.scores), np.float64)
         score_in_log_odds(classifier, left_out[:, None], positive, None)
         scores = np.asarray(classifier.decision_function(X), np.float64)
     columns = column_table(classifier, X, table.y, stability, table.strata)
