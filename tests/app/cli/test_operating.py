@@ -96,8 +96,12 @@ def test_probabilities_are_those_of_log_odds(folder, summary):
     )
     np.testing.assert_allclose(found["probability"], expit(found["score"]))
     calibration = json.loads(run("show", folder / "m.skops", "--json").stdout)["calibration"]
-    assert calibration == summary.classifier.platt_
-    assert calibration["n_positive"] == Y.sum()
+    assert calibration == {
+        "slope": 1.0, "intercept": 0.0, "n_positive": Y.sum(), "n_negative": (~Y).sum()
+    }  # fmt: skip
+    np.testing.assert_allclose(
+        found["probability"], summary.classifier.predict_proba(X)[:, 1], rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
