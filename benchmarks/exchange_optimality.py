@@ -15,7 +15,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.solvers import exchange_path
-from sparseauc.solvers.exchange import make_state, nothing_found, search
+from sparseauc.solvers.exchange import escape, make_state, nothing_found, search
 
 N_PROBLEMS, D, K = 300, 16, 5
 SUPPORTS = {k: np.array(list(itertools.combinations(range(D), k))) for k in range(1, K + 1)}
@@ -34,7 +34,8 @@ def long_search(gram, alpha, k):
     nobody = np.zeros(gram.n_features, np.bool_)
     state, found = make_state(gram.gram(), alpha, 101, nobody, nobody), nothing_found(100)
     for top, most in ((48, 40), (100, 60)):
-        search(state, found, 101, top, np.array([0, *range(most, 4, -1)]))
+        lowest = search(state, found, 101, top, -1)
+        escape(state, found, lowest, top, np.arange(most, 4, -1))
     return 1 - found.explained[k]
 
 

@@ -16,10 +16,12 @@ from sparseauc.moments import class_moments
 from sparseauc.moments.base import NotGathered
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.objective import minimise_on_support
-from sparseauc.solvers import exchange, working_set
-from sparseauc.solvers.exchange import make_state
+from sparseauc.solvers import h_cache, working_set
+from sparseauc.solvers.exchange import make_state, moves, sweeps
+from sparseauc.solvers.exchange.state import explained
+from sparseauc.solvers.h_cache import HCache
 from sparseauc.solvers.restrictions import Restrictions
-from sparseauc.solvers.working_set import KnownH, exchange_path, stages
+from sparseauc.solvers.working_set import ExchangeSearch, exchange_path, stages
 
 # ----------------------------------------------------- the oracle: least squares on each support
 
@@ -91,7 +93,7 @@ def assert_state(state, alpha):
     assert_allclose(state.q[outside], q[outside], rtol=1e-9, atol=1e-10)
     assert_allclose(state.g[outside], g[outside], rtol=1e-9, atol=1e-10)
     assert np.isinf(state.q[members]).all()
-    assert exchange.explained(state) == pytest.approx(-state.delta[members] @ w, abs=1e-10)
+    assert explained(state) == pytest.approx(-state.delta[members] @ w, abs=1e-10)
 
 
 def wander(state, rng, steps):
@@ -99,10 +101,10 @@ def wander(state, rng, steps):
     for _ in range(steps):
         k = int(state.counts[0])
         if k and (k == state.support.size or rng.random() < 0.4):
-            exchange.leave(state, int(rng.integers(k)))
+            sweeps.leave(state, int(rng.integers(k)))
         else:
             outside = np.setdiff1d(np.arange(state.g.size), members_of(state))
-            exchange.join(state, int(rng.choice(outside)))
+            sweeps.join(state, int(rng.choice(outside)))
 
 
 @given(
@@ -116,18 +118,18 @@ def test_state_equals_its_definition(seed, d, alpha, steps):
     state = make_state(gram_of(X, y).gram(), alpha, d - 1, no_columns(d), no_columns(d))
     wander(state, np.random.default_rng(seed), steps)
     assert_state(state, alpha)
-    exchange.refactorise(state)
+    sweeps.refactorise(state)
     assert_state(state, alpha)
 
 
 def test_state_when_columns_fill_several_tiles():
-    X, y = problem(0, 80, exchange._TILE * 2 + 7)
+    X, y = problem(0, 80, sweeps.TILE * 2 + 7)
     d = X.shape[1]
     for alpha in (0.0, 1.0):
         state = make_state(gram_of(X, y).gram(), alpha, 15, no_columns(d), no_columns(d))
         wander(state, np.random.default_rng(0), 150)  # more than go without a fresh start
         assert_state(state, alpha)
-        exchange.move_to(state, np.array([3, 600, 1030]))
+        sweeps.move_to(state, np.array([3, 600, 1030]))
         assert sorted(members_of(state)) == [3, 600, 1030]
         assert_state(state, alpha)
 
@@ -152,7 +154,7 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     k, members = int(state.counts[0]), members_of(state).tolist()
     M, w, T, g, q = state.M, state.w, state.T, state.g, state.q
     now = naive_minimum(A, b, members, alpha)
-    assert 1.0 - exchange.explained(state) == pytest.approx(now, abs=1e-10)
+    assert 1.0 - explained(state) == pytest.approx(now, abs=1e-10)
 
     def change(support):
         return naive_minimum(A, b, support, alpha) - now
@@ -177,17 +179,17 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     joins = {j: value for j, value in joins.items() if not excluded[j]}
     leaves = {p: value for p, value in leaves.items() if not fixed[members[p]]}
     exchanges = {(p, j): v for (p, j), v in exchanges.items() if p in leaves and j in joins}
-    joined = exchange.best_join(state)
+    joined = moves.best_join(state)
     assert (joined >= 0) == bool(joins)
     if joins:
         assert joins[joined] == pytest.approx(min(joins.values()), abs=1e-10)
-    left = exchange.best_leave(state)
+    left = moves.best_leave(state)
     assert (left >= 0) == bool(leaves)
     if leaves:
         assert leaves[left] == pytest.approx(min(leaves.values()), abs=1e-10)
     best = min(exchanges.values(), default=0.0)
     for least in (1e-8, 0.01):
-        found = exchange.best_exchange(state, least)
+        found = moves.best_exchange(state, least)
         if found[0] >= 0:
             assert exchanges[found] == pytest.approx(best, abs=1e-10)
             assert best < -least + 1e-10
@@ -285,18 +287,18 @@ def test_same_answer_again():
 class PartlyGathered(StandardisedGram):
     """Gives the rows of H, and H among the columns, that were gathered."""
 
-    def __init__(self, quadratic, quick):
+    def __init__(self, quadratic):
         super().__init__(quadratic)
-        self.gathered, self.quick = NotGathered(), quick
+        self.gathered = NotGathered()
 
     def rows(self, columns):
         if missing := set(columns.tolist()) - self.gathered.rows:
-            raise NotGathered(rows=missing, source=self)
+            raise NotGathered(rows=missing)
         return super().rows(columns)
 
     def block(self, columns, others):
         if missing := {*columns.tolist(), *others.tolist()} - self.gathered.block:
-            raise NotGathered(block=missing, source=self)
+            raise NotGathered(block=missing)
         return super().block(columns, others)
 
 
@@ -308,29 +310,28 @@ class PartlyGathered(StandardisedGram):
     integer=st.booleans(),
     first=st.sampled_from([1, 5, 20]),
     n_fixed=st.integers(0, 2),
-    quick=st.booleans(),
     thorough=st.booleans(),
     kept=st.sampled_from([0, 2**23]),
 )
 def test_what_is_gathered_when_changes_no_list(
-    seed, d, k, alphas, integer, first, n_fixed, quick, thorough, kept
+    seed, d, k, alphas, integer, first, n_fixed, thorough, kept
 ):
     X, y = problem(seed, 60, d, integer)
     restrictions = Restrictions(np.arange(min(n_fixed, k, d)))
-    gram = PartlyGathered(class_moments(X, y), quick)
-    known = KnownH(gram)
+    gram = PartlyGathered(class_moments(X, y))
+    cache = HCache(gram)
     settings = {"first": first, "thorough": thorough}
     with (
         mock.patch.object(working_set, "_PER_CEILING", 0),
-        mock.patch.object(working_set, "_KEPT_NUMBERS", kept),
+        mock.patch.object(h_cache, "_KEPT_NUMBERS", kept),
     ):
         for alpha in alphas:
-            arguments = min(k, d), alpha, restrictions
-            expected = exchange_path(gram_of(X, y), *arguments, **settings)
+            expected = exchange_path(gram_of(X, y), min(k, d), alpha, restrictions, **settings)
+            search = ExchangeSearch(gram, alpha, restrictions, cache, **settings)
             path = None
             while path is None:
                 try:
-                    path = exchange_path(gram, *arguments, known, **settings)
+                    path = search.path(min(k, d))
                 except NotGathered as missing:
                     more = gram.gathered | missing
                     assert len(more.rows) + len(more.block) > (
@@ -356,7 +357,7 @@ def test_a_list_does_not_depend_on_the_other_lengths_asked_for(first):
 @pytest.mark.parametrize("kept", [0, 2**23])
 def test_equal_columns_outside_the_working_set(monkeypatch, kept):
     # Rows of H are fetched again where there is no room to keep them.
-    monkeypatch.setattr(working_set, "_KEPT_NUMBERS", kept)
+    monkeypatch.setattr(h_cache, "_KEPT_NUMBERS", kept)
     monkeypatch.setattr(working_set, "_PER_CEILING", 0)
     monkeypatch.setattr(working_set, "_MOST_ADDED", 1)
     X, y = problem(4, 60, 40)

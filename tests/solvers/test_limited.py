@@ -45,7 +45,7 @@ def limited_path(gram, ks, alpha, restrictions, first=300):
     """The list of each point of a path."""
     points = zip(ks.tolist(), restrictions.money(ks.size), strict=True)
     return [
-        exchange_path(gram, k, alpha, restrictions, money=money, first=first)[-1]
+        exchange_path(gram, k, alpha, restrictions, budget=money, first=first)[-1]
         for k, money in points
     ]
 

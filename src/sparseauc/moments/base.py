@@ -55,6 +55,9 @@ class NotGathered(Exception):
         Columns whose rows of H are missing.
     block : set of int
         Columns of which H is missing among themselves and with those gathered before.
+    ahead : dict
+        Columns whose rows may be asked for next, with their ranks: they are gathered in the same
+        pass where memory allows.
     source : GatheredMoments, optional
         Where they are gathered.
     """
@@ -64,21 +67,23 @@ class NotGathered(Exception):
         rows: Iterable[int] = (),
         block: Iterable[int] = (),
         source: GatheredMoments | None = None,
+        *,
+        ahead: Iterable[int] = (),
     ) -> None:
         self.rows, self.block, self.source = set(rows), set(block), source
+        self.ahead = {column: rank for rank, column in enumerate(ahead)}
         super().__init__(f"{len(self.rows)} rows of H and a block of {len(self.block)} are missing")
 
     def __or__(self, other: NotGathered) -> NotGathered:
         source = other.source if self.source is None else self.source
-        return NotGathered(self.rows | other.rows, self.block | other.block, source)
+        both = NotGathered(self.rows | other.rows, self.block | other.block, source)
+        both.ahead = other.ahead | self.ahead
+        for column in self.ahead.keys() & other.ahead.keys():
+            both.ahead[column] = min(self.ahead[column], other.ahead[column])
+        return both
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.block)
-
-    @property
-    def quick(self) -> bool:
-        """Whether a pass takes less time than a search."""
-        return self.source is not None and self.source.quick
 
     def gather(self, *, single: bool = False) -> None:
         """Read the rows once for all that is missing; see ``GatheredMoments.gather``."""

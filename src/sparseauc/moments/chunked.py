@@ -34,6 +34,8 @@ from .stratified import StratifiedMoments
 _ALL_BYTES = 2**29
 # Bytes of cross products that are gathered where nothing less will do.
 _MOST_BYTES = 2**31
+# Bytes of rows of H up to which rows are gathered before they are asked for.
+_AHEAD_BYTES = 2**29
 # Variances of columns whose products may be summed in single precision.
 _ORDINARY = 1e-20, 1e20
 # Numbers centred at a time.
@@ -126,7 +128,7 @@ class GatheredMoments:
         Whole rows of H may be of single precision, as the table is, where they only tell which
         columns to look at.
         """
-        rows = np.array(sorted(missing.rows - self._rows.place.keys()), np.int64)
+        rows = np.array(sorted(self._with_rows_ahead(missing)), np.int64)
         block = np.setdiff1d(np.array(sorted(missing.block), np.int64), self._block.columns)
         if rows.size + block.size == 0:
             return
@@ -150,6 +152,17 @@ class GatheredMoments:
             self._rows.double &= is_tensor(found[0]) or not single
         if block.size:
             self._block.add(block, to_host(found[1]))
+
+    def _with_rows_ahead(self, missing: NotGathered) -> set[int]:
+        """Rows that are missing, and as many of those ahead as there is memory for."""
+        rows = missing.rows - self._rows.place.keys()
+        if not missing:
+            return rows
+        ahead = missing.ahead.keys() - self._rows.place.keys() - rows
+        room = _AHEAD_BYTES // (16 * self._division.n_parts * self.n_features)
+        room -= len(self._rows.place) + len(rows)
+        ranked = sorted(ahead, key=lambda row: (missing.ahead[row], row))
+        return rows | set(ranked[: max(room, 0)])
 
     @cached_property
     def _ordinary(self) -> bool:

@@ -14,8 +14,9 @@ from ..moments.base import NotGathered, Quadratic
 from ..moments.gram import StandardisedGram
 from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
+from ..solvers.h_cache import HCache
 from ..solvers.restrictions import Restrictions
-from ..solvers.working_set import KnownH, exchange_path
+from ..solvers.working_set import ExchangeSearch
 from ..strata import Weighting
 
 # Ridges tried by default where there are more rows than columns, on the standardised scale, where
@@ -102,7 +103,8 @@ class PathSearch:
     ) -> None:
         self._ks, self._restrictions, self._thorough = ks, restrictions, thorough
         self._gram = StandardisedGram(moments)
-        self._known = KnownH(self._gram)
+        self._cache = HCache(self._gram)
+        self._searches: dict[tuple[float, float], ExchangeSearch] = {}
         self._found: dict[float, list[Solution]] = {}
 
     def run(self, alphas: Array) -> SparseAUCPath:
@@ -134,10 +136,13 @@ class PathSearch:
 
     def _path(self, alpha: float, money: float) -> dict[int, Solution]:
         """The lists of all lengths for an amount of money."""
-        path = exchange_path(
-            self._gram, int(self._ks[-1]), alpha, self._restrictions, self._known, money=money,
-            thorough=self._thorough,
-        )  # fmt: skip
+        if (alpha, money) not in self._searches:
+            self._searches[alpha, money] = ExchangeSearch(
+                self._gram, alpha, self._restrictions, self._cache, budget=money,
+                thorough=self._thorough,
+            )  # fmt: skip
+        path = self._searches[alpha, money].path(int(self._ks[-1]))
+        del self._searches[alpha, money]
         # The first list has what must be in all, and places for what signs hold at 0 of that.
         fixed = self._restrictions.fixed[self._restrictions.signs_of(self._restrictions.fixed) != 0]
         held = np.setdiff1d(fixed[self._gram.diagonal[fixed] > 0], path[0].support)

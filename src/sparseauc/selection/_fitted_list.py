@@ -15,9 +15,8 @@ from ..moments import Moments, class_moments
 from ..moments.gram import StandardisedGram
 from ..objective import Array, Indices, Mask
 from ..path.folds import Split, check_splits, make_splits
-from ..solvers.exchange import Solution, dependence_tolerance, solve_on
+from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
-from ..solvers.working_set import exchange_gains
 from ..strata import Strata
 from .table import _column, _positive_rows
 
@@ -175,15 +174,17 @@ def exchange_table(
     columns, whole = np.arange(gram.n_features), gram.diagonal + alpha
     w = -M @ gram.delta[support]
     T, gradient = M @ rows, gram.delta + w @ rows
-    allowed = restrictions.exchanges(support, columns)
+    allowed = restrictions.allowed_swaps(support, columns)
     allowed[:, gram.diagonal <= 0] = False
     allowed[:, support] = False
     allowed[:, restrictions.excluded] = False
+    own, sign = np.empty((2, 0), np.int64)
+    if restrictions.signs is not None:
+        own, sign = restrictions.signs[support], restrictions.signs
     gains = [
         exchange_gains(
             T, rows, gradient, whole, dependence_tolerance(gram.precision) * whole, w, M,
-            np.array([place]), False, allowed, restrictions.signs_of(support),
-            restrictions.signs_of(columns),
+            np.array([place]), False, allowed, own, sign,
         )
         for place in range(support.size)
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from sklearn.utils import check_scalar
 from .._jit import inlined_kernel, kernel
 from ..objective import Array, Indices, Mask
 from ..solvers.exchange import dependence_tolerance
-from ..solvers.working_set import KnownH
+from ..solvers.h_cache import HCache
 from ._fitted_list import FittedList, exchange_table
 
 # Columns among which all lists are enumerated at most.
@@ -283,7 +283,7 @@ def _lists_by_exchanges(
     fitted: FittedList, start: float, within: float, most: int
 ) -> list[Indices]:
     """Lists near the best one, from list to list by exchanges of one column, the best first."""
-    known = KnownH(fitted.gram)
+    known = HCache(fitted.gram)
     best = start
     first = tuple(fitted.support.tolist())
     seen, waiting = {first}, [(start, first)]

@@ -17,13 +17,13 @@ from .._types import Array, Indices, Mask
 from ..moments.base import NotGathered
 from ..moments.gram import Gram, StandardisedGram
 from .exchange import (
-    LEAST_PRICE,
     MIN_RELATIVE_GAIN,
     Solution,
     dependence_tolerance,
     least_gain,
     solve_on,
 )
+from .exchange.limits import MIN_COST
 from .restrictions import Restrictions
 
 # Of the eigenvalues of what is left of a group, those below this share of the largest are rounding.
@@ -142,7 +142,7 @@ def _exchange_within(
     # its price.
     weights = [limits.sizes.astype(np.float64), np.ones(len(members))]
     if limits.money < np.inf:
-        weights.append(np.maximum(limits.prices, LEAST_PRICE))
+        weights.append(np.maximum(limits.prices, MIN_COST))
     must = [number for number, columns in enumerate(members) if fixed[columns].any()]
     for weight in weights:
         place = _GroupSearch(part, places, limits, alpha, must, weight).run()
@@ -217,7 +217,7 @@ class _GroupSearch:
 
         Or for their columns, where those are too many.
         """
-        sizes, prices = self._limits.sizes, np.maximum(self._limits.prices, LEAST_PRICE)
+        sizes, prices = self._limits.sizes, np.maximum(self._limits.prices, MIN_COST)
         while not self._limits.fit(groups):
             rests = {
                 out: [number for number in groups if number != out]

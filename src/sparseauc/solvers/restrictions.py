@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._types import Array, Indices, Mask
+from .exchange.limits import ExchangeLimits
 
 # Share of a budget by which rounding may let a sum of prices exceed it.
 _ROUNDING = 1e-9
@@ -31,24 +32,6 @@ class Prices(NamedTuple):
         paid = np.isin(purchases, self.purchases[bought])
         extra: Array = np.where(paid, 0.0, self.amounts[purchases])
         return extra
-
-
-class Limits(NamedTuple):
-    """What restricts the choice among some columns, as kernels take it."""
-
-    family: Indices  # 0 for columns of none
-    max_per_family: int
-    sign: Indices  # 0 for coefficients of any sign
-    held: Mask  # must be on the list, and take a place, even where their sign holds them at 0
-    purchase: Indices  # that each column comes with
-    price: Array  # of each purchase, 0 for what fixed columns have bought
-    money: float
-
-
-def no_limits(c: int) -> Limits:
-    """Let c columns be chosen freely."""
-    zeros = np.zeros(c, np.int64)
-    return Limits(zeros, c, zeros, np.zeros(c, np.bool_), zeros, np.zeros(1), 0.0)
 
 
 @dataclass(frozen=True)
@@ -90,20 +73,26 @@ class Restrictions:
             return np.zeros(columns.size, np.int64)
         return self.signs[columns]
 
-    def limits_of(self, columns: Indices, money: float) -> Limits:
-        """What restricts the choice among some columns, whatever is fixed being bought."""
-        limits = no_limits(columns.size)._replace(
-            family=self.families_of(columns),
-            max_per_family=self.max_per_family,
-            sign=self.signs_of(columns),
-        )
-        if self.prices is None or money == np.inf:
-            return limits
-        numbers, purchase = np.unique(self.prices.purchases[columns], return_inverse=True)
-        paid = np.isin(numbers, self.prices.purchases[self.fixed])
-        price = np.where(paid, 0.0, self.prices.amounts[numbers])
-        left = money - self.prices.total(self.fixed)
-        return limits._replace(purchase=purchase.astype(np.int64), price=price, money=left)
+    def bind(self, budget: float = np.inf) -> bool:
+        """Whether a list may be infeasible that has the fixed columns and none excluded."""
+        limited = self.families is not None or self.signs is not None
+        return limited or (self.prices is not None and budget < np.inf)
+
+    def limits_of(self, columns: Indices, budget: float) -> ExchangeLimits:
+        """What restricts the choice among some columns, whatever is fixed being paid."""
+        bundle, cost, left = np.zeros(columns.size, np.int64), np.zeros(1), 0.0
+        if self.prices is not None and budget < np.inf:
+            numbers, inverse = np.unique(self.prices.purchases[columns], return_inverse=True)
+            paid = np.isin(numbers, self.prices.purchases[self.fixed])
+            bundle, cost = (
+                inverse.astype(np.int64),
+                np.where(paid, 0.0, self.prices.amounts[numbers]),
+            )
+            left = budget - self.prices.total(self.fixed)
+        return ExchangeLimits.make(
+            self.families_of(columns), self.max_per_family, self.signs_of(columns), bundle, cost,
+            left,
+        )  # fmt: skip
 
     @property
     def none_bind(self) -> bool:
@@ -178,7 +167,7 @@ class Restrictions:
             allowed &= price <= money
         return allowed
 
-    def exchanges(self, support: Indices, columns: Indices, money: float | None = None) -> Mask:
+    def allowed_swaps(self, support: Indices, columns: Indices, money: float | None = None) -> Mask:
         """Whether a column of a list may give way to another, (support + 1, columns).
 
         In the last row, whether another may join.

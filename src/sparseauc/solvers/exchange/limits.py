@@ -1,0 +1,179 @@
+"""Families, budgets and signs beside the kernels that exchange columns.
+
+The kernels ask one question, ``allows``: may these columns change places? And where a list is not
+feasible, one repair, ``must_leave``: which column goes first? Where no limit binds, neither runs.
+
+With signs, all supports are such that the minimiser has the right ones: where a sign holds a
+coefficient at 0, the support is the shorter one without it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._jit import inlined_kernel, kernel
+from ..._types import Array, Indices, Mask
+from .gain import keeps_signs
+
+# A column without cost is taken to cost this, where gains are compared per cost.
+MIN_COST = 1e-12
+# Answers of ``must_leave`` that are no positions.
+FEASIBLE, STUCK = np.int64(-1), np.int64(-2)
+
+
+class ExchangeLimits(NamedTuple):
+    """What restricts the choice among c columns, and how much of it is used up.
+
+    Attributes
+    ----------
+    bind : bool
+        Whether there are any limits; all arrays are empty if not.
+    family : int64 ndarray of shape (c,)
+        0 for columns of none.
+    sign : int64 ndarray of shape (c,)
+        0 for coefficients of any sign.
+    signed : bool
+        Whether any coefficient must have a sign.
+    required : bool ndarray of shape (c,)
+        Must be on the list, and take a place, even where their sign holds them at 0.
+    bundle : int64 ndarray of shape (c,)
+        The bundle that each column comes with; it is paid once.
+    cost : ndarray of shape (n_bundles,)
+        Of each bundle, 0 for those of fixed columns.
+    room : int64 ndarray of shape (1 + n_families,)
+        How many more columns of each family may join.
+    bought : int64 ndarray of shape (n_bundles,)
+        How many columns of the support come with each bundle.
+    budget : ndarray of shape (1,)
+        What is left of the budget.
+    absent : int64 ndarray of shape (1,)
+        Required columns that are not in the support, as their signs hold them at 0.
+    """
+
+    bind: bool
+    family: Indices
+    sign: Indices
+    signed: bool
+    required: Mask
+    bundle: Indices
+    cost: Array
+    room: Indices
+    bought: Indices
+    budget: Array
+    absent: Indices
+
+    @classmethod
+    def make(
+        cls, family: Indices, max_per_family: int, sign: Indices, bundle: Indices, cost: Array,
+        budget: float,
+    ) -> "ExchangeLimits":  # fmt: skip
+        """Limits of some columns, of which nothing is used up."""
+        room = np.full(1 + family.max(initial=0), max_per_family, np.int64)
+        room[0] = family.size
+        return cls(
+            True, family, sign, bool(sign.any()), np.zeros(family.size, np.bool_), bundle, cost,
+            room, np.zeros(cost.size, np.int64), np.array([budget]), np.zeros(1, np.int64),
+        )  # fmt: skip
+
+
+def no_limits() -> ExchangeLimits:
+    """Let columns be chosen freely."""
+    none = np.empty(0, np.int64)
+    return ExchangeLimits(
+        False, none, none, False, np.empty(0, np.bool_), none, np.empty(0), none, none,
+        np.empty(0), np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def count(limits, column, change):  # type: ignore[no-untyped-def]
+    """Note that a column joins, 1, or leaves, −1."""
+    if limits.required[column]:
+        limits.absent[0] -= change  # its place, its family's and its cost stay taken
+    else:
+        limits.room[limits.family[column]] -= change
+        bundle = limits.bundle[column]
+        if limits.bought[bundle] == (change < 0):
+            limits.budget[0] -= change * limits.cost[bundle]
+        limits.bought[bundle] += change
+
+
+@kernel
+def allows(s, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
+    """Whether a column may take a position of the support, −1 for a new one.
+
+    The numerator and the denominator are those of ``exchange_terms``.
+    """
+    family, bundle = s.limits.family[column], s.limits.bundle[column]
+    own, freed, budget = np.int64(-1), np.int64(-1), s.limits.budget[0]
+    if position >= 0:
+        own = s.limits.family[s.support[position]]
+        freed = s.limits.bundle[s.support[position]]
+        if s.limits.bought[freed] == 1:
+            budget += s.limits.cost[freed]
+    room = s.limits.room[family] > 0 or family == own or s.limits.required[column]
+    paid = s.limits.bought[bundle] > (bundle == freed)
+    feasible = room and (paid or s.limits.cost[bundle] <= budget)
+    if feasible and s.limits.signed:
+        feasible = keeps_signs(
+            s.limits.sign, s.support[: s.counts[0]], s.limits.sign[column], s.w, s.M, s.T,
+            position, column, numerator, denominator,
+        )  # fmt: skip
+    return feasible
+
+
+@inlined_kernel
+def may_leave(s, column):  # type: ignore[no-untyped-def]
+    """Whether a column is neither fixed nor required."""
+    return not (s.fixed[column] or (s.limits.bind and s.limits.required[column]))
+
+
+@kernel
+def _wrong_sign(s):  # type: ignore[no-untyped-def]
+    """Position of the coefficient of a wrong sign that explains most; −1 if there is none."""
+    most, winner = 0.0, FEASIBLE
+    for p in range(s.counts[0]):
+        if s.limits.sign[s.support[p]] * s.w[p] < 0.0:
+            loss = s.w[p] * s.w[p] / s.M[p, p]
+            if winner < 0 or loss > most:
+                most, winner = loss, p
+    return winner
+
+
+@kernel
+def must_leave(s, kept, top):  # type: ignore[no-untyped-def]
+    """Position of the column that must leave next for a list of at most ``top`` to be feasible.
+
+    Coefficients of the wrong sign go first; then, of families with too many columns, the one that
+    explains least; then the one that explains least for its cost, where the budget is exceeded.
+
+    Returns
+    -------
+    int
+        −1 if the list is feasible, −2 if ``kept`` and the columns that cannot leave are too many.
+    """
+    limits = s.limits
+    if limits.signed:
+        position = _wrong_sign(s)
+        if position >= 0:
+            return position
+    over_family_limit, over_budget = False, limits.budget[0] < 0.0
+    for room in limits.room:
+        over_family_limit |= room < 0
+    too_long = s.counts[0] + limits.absent[0] > top
+    if not (over_family_limit or over_budget or too_long):
+        return FEASIBLE
+    least, position = np.inf, STUCK
+    for p in range(s.counts[0]):
+        column = s.support[p]
+        eligible = column != kept and may_leave(s, column)
+        if over_family_limit:
+            eligible &= limits.room[limits.family[column]] < 0
+        if eligible:
+            loss = s.w[p] * s.w[p] / s.M[p, p]
+            if over_budget and not over_family_limit:
+                bundle = limits.bundle[column]
+                loss /= max(limits.cost[bundle] / limits.bought[bundle], MIN_COST)
+            if loss < least:
+                least, position = loss, p
+    return position

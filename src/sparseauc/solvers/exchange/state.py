@@ -1,0 +1,142 @@
+"""The support and all that follows from it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._jit import inlined_kernel
+from ..._types import Array, Indices, Mask
+from ...moments.gram import Gram
+from .limits import ExchangeLimits, no_limits
+
+# A change must add more than this share of what is explained; less is rounding. So is what a
+# standardised difference of means of 1e-12 would explain.
+MIN_RELATIVE_GAIN, _MIN_EXPLAINED = 1e-11, 1e-24
+# Less than this share may be nothing but rounding: a column of which less is left over after the
+# support explains it is taken for linearly dependent and left out, and when less of the objective
+# is left, everything is explained. The second is in units of H's precision, for float32.
+_TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
+
+
+class State(NamedTuple):
+    """The support and all that follows from it, kept up to date as columns join and leave.
+
+    Attributes
+    ----------
+    H, delta : ndarrays of shape (d, d) and (d,)
+        The problem, on the standardised scale.
+    whole : ndarray of shape (d,)
+        Diagonal of H, and the ridge.
+    floor : ndarray of shape (d,)
+        What must be left of a column for it to join; infinity for excluded columns.
+    fixed : bool ndarray of shape (d,)
+        Columns that never leave.
+    limits : ExchangeLimits
+        What else restricts the choice.
+    counts : int64 ndarray of shape (2,)
+        Size of the support, and updates since everything was computed afresh.
+    support, w, M, T : ndarrays of shape (k_max,), (k_max,), (k_max, k_max) and (k_max, d)
+        Columns, coefficients, (H_AA + alpha I)⁻¹ and M H_A, filled up to the size of the support.
+    g, q : ndarrays of shape (d,)
+        Half the gradient, and what the support leaves of each column.
+    tolerance : float
+        Share of a column below which it counts as linearly dependent.
+    min_gain : float
+        Least gain that is more than rounding, whatever is explained.
+    may_depend : bool
+        Whether columns can depend on one another linearly; with a ridge they cannot.
+    """
+
+    H: Array
+    delta: Array
+    whole: Array
+    floor: Array
+    fixed: Mask
+    limits: ExchangeLimits
+    counts: Indices
+    support: Indices
+    w: Array
+    M: Array
+    T: Array
+    g: Array
+    q: Array
+    tolerance: float
+    min_gain: float
+    may_depend: bool
+
+
+def dependence_tolerance(precision: float) -> float:
+    """Share of a column below which what is left of it may be rounding."""
+    return max(_TOLERANCE, _TOLERANCE_UNITS * precision)
+
+
+def make_state(
+    gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask,
+    limits: ExchangeLimits | None = None,
+) -> State:  # fmt: skip
+    """Start with an empty support.
+
+    Parameters
+    ----------
+    gram : Gram
+    alpha : float
+        Ridge.
+    k_max : int
+        Largest support.
+    fixed, excluded : bool ndarrays of shape (d,)
+        Columns that never leave, and columns that never join.
+    limits : ExchangeLimits, optional
+        What else restricts the choice.
+    """
+    d = gram.delta.size
+    diagonal = gram.H.diagonal()
+    whole = diagonal + alpha
+    tolerance = dependence_tolerance(gram.precision)
+    floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
+    return State(
+        gram.H, gram.delta, whole, floor, fixed, limits or no_limits(), np.zeros(2, np.int64),
+        np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)), np.empty((k_max, d)),
+        gram.delta.copy(), whole.copy(), tolerance, _MIN_EXPLAINED / (1.0 + alpha),
+        bool((floor[np.isfinite(floor)] > alpha).any()),
+    )  # fmt: skip
+
+
+@inlined_kernel
+def places(s):  # type: ignore[no-untyped-def]
+    """Columns on the list: those of the support, and required ones whose signs hold them at 0."""
+    return s.counts[0] + s.limits.absent[0]
+
+
+@inlined_kernel
+def find_position(s, column):  # type: ignore[no-untyped-def]
+    """Position of a column in the support; −1 if it is not there."""
+    position = np.int64(-1)
+    for p in range(s.counts[0]):
+        if s.support[p] == column:
+            position = p
+    return position
+
+
+@inlined_kernel
+def explained(s):  # type: ignore[no-untyped-def]
+    """What the support takes off the objective, which is 1 without columns: −δ·w."""
+    total = 0.0
+    for p in range(s.counts[0]):
+        total -= s.delta[s.support[p]] * s.w[p]
+    return total
+
+
+@inlined_kernel
+def least_gain(total, tolerance, min_gain):  # type: ignore[no-untyped-def]
+    """What a change must gain, given what is explained; less is rounding."""
+    return np.inf if 1.0 - total < tolerance else max(MIN_RELATIVE_GAIN * total, min_gain)
+
+
+@inlined_kernel
+def depends(s):  # type: ignore[no-untyped-def]
+    """Whether next to nothing is left of a member after the others explain it: 1/M_ii."""
+    dependent = False
+    if s.may_depend:
+        for p in range(s.counts[0]):
+            dependent |= s.M[p, p] * s.tolerance * s.whole[s.support[p]] > 1.0
+    return dependent
