@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._jit import inlined_kernel, kernel
+from ..._jit import kernel
 from ..._types import Array, Indices, Mask
 from .gain import keeps_signs
 
@@ -26,8 +26,6 @@ class ExchangeLimits(NamedTuple):
 
     Attributes
     ----------
-    bind : bool
-        Whether there are any limits; all arrays are empty if not.
     family : int64 ndarray of shape (c,)
         0 for columns of none.
     sign : int64 ndarray of shape (c,)
@@ -50,7 +48,6 @@ class ExchangeLimits(NamedTuple):
         Required columns that are not in the support, as their signs hold them at 0.
     """
 
-    bind: bool
     family: Indices
     sign: Indices
     signed: bool
@@ -71,16 +68,16 @@ class ExchangeLimits(NamedTuple):
         room = np.full(1 + family.max(initial=0), max_per_family, np.int64)
         room[0] = family.size
         return cls(
-            True, family, sign, bool(sign.any()), np.zeros(family.size, np.bool_), bundle, cost,
+            family, sign, bool(sign.any()), np.zeros(family.size, np.bool_), bundle, cost,
             room, np.zeros(cost.size, np.int64), np.array([budget]), np.zeros(1, np.int64),
         )  # fmt: skip
 
 
 def no_limits() -> ExchangeLimits:
-    """Let columns be chosen freely."""
+    """Let columns be chosen freely: no array is looked at but ``absent``."""
     none = np.empty(0, np.int64)
     return ExchangeLimits(
-        False, none, none, False, np.empty(0, np.bool_), none, np.empty(0), none, none,
+        none, none, False, np.empty(0, np.bool_), none, np.empty(0), none, none,
         np.empty(0), np.zeros(1, np.int64),
     )  # fmt: skip
 
@@ -99,41 +96,35 @@ def count(limits, column, change):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def allows(s, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
+def allows(limits, s, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
     """Whether a column may take a position of the support, −1 for a new one.
 
     The numerator and the denominator are those of ``exchange_terms``.
     """
-    family, bundle = s.limits.family[column], s.limits.bundle[column]
-    own, freed, budget = np.int64(-1), np.int64(-1), s.limits.budget[0]
+    family, bundle = limits.family[column], limits.bundle[column]
+    own, freed, budget = np.int64(-1), np.int64(-1), limits.budget[0]
     if position >= 0:
-        own = s.limits.family[s.support[position]]
-        freed = s.limits.bundle[s.support[position]]
-        if s.limits.bought[freed] == 1:
-            budget += s.limits.cost[freed]
-    room = s.limits.room[family] > 0 or family == own or s.limits.required[column]
-    paid = s.limits.bought[bundle] > (bundle == freed)
-    feasible = room and (paid or s.limits.cost[bundle] <= budget)
-    if feasible and s.limits.signed:
+        own = limits.family[s.support[position]]
+        freed = limits.bundle[s.support[position]]
+        if limits.bought[freed] == 1:
+            budget += limits.cost[freed]
+    room = limits.room[family] > 0 or family == own or limits.required[column]
+    paid = limits.bought[bundle] > (bundle == freed)
+    feasible = room and (paid or limits.cost[bundle] <= budget)
+    if feasible and limits.signed:
         feasible = keeps_signs(
-            s.limits.sign, s.support[: s.counts[0]], s.limits.sign[column], s.w, s.M, s.T,
+            limits.sign, s.support[: s.counts[0]], limits.sign[column], s.w, s.M, s.T,
             position, column, numerator, denominator,
         )  # fmt: skip
     return feasible
 
 
-@inlined_kernel
-def may_leave(s, column):  # type: ignore[no-untyped-def]
-    """Whether a column is neither fixed nor required."""
-    return not (s.fixed[column] or (s.limits.bind and s.limits.required[column]))
-
-
 @kernel
-def _wrong_sign(s):  # type: ignore[no-untyped-def]
+def _wrong_sign(sign, s):  # type: ignore[no-untyped-def]
     """Position of the coefficient of a wrong sign that explains most; −1 if there is none."""
     most, winner = 0.0, FEASIBLE
     for p in range(s.counts[0]):
-        if s.limits.sign[s.support[p]] * s.w[p] < 0.0:
+        if sign[s.support[p]] * s.w[p] < 0.0:
             loss = s.w[p] * s.w[p] / s.M[p, p]
             if winner < 0 or loss > most:
                 most, winner = loss, p
@@ -141,7 +132,7 @@ def _wrong_sign(s):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def must_leave(s, kept, top):  # type: ignore[no-untyped-def]
+def must_leave(limits, s, kept, top):  # type: ignore[no-untyped-def]
     """Position of the column that must leave next for a list of at most ``top`` to be feasible.
 
     Coefficients of the wrong sign go first; then, of families with too many columns, the one that
@@ -152,28 +143,22 @@ def must_leave(s, kept, top):  # type: ignore[no-untyped-def]
     int
         −1 if the list is feasible, −2 if ``kept`` and the columns that cannot leave are too many.
     """
-    limits = s.limits
-    if limits.signed:
-        position = _wrong_sign(s)
-        if position >= 0:
-            return position
+    position = _wrong_sign(limits.sign, s) if limits.signed else FEASIBLE
     over_family_limit, over_budget = False, limits.budget[0] < 0.0
-    for room in limits.room:
-        over_family_limit |= room < 0
+    for family in range(limits.room.size):
+        over_family_limit |= limits.room[family] < 0
     too_long = s.counts[0] + limits.absent[0] > top
-    if not (over_family_limit or over_budget or too_long):
-        return FEASIBLE
-    least, position = np.inf, STUCK
-    for p in range(s.counts[0]):
-        column = s.support[p]
-        eligible = column != kept and may_leave(s, column)
-        if over_family_limit:
-            eligible &= limits.room[limits.family[column]] < 0
-        if eligible:
+    if position < 0 and (over_family_limit or over_budget or too_long):
+        least, position = np.inf, STUCK
+        for p in range(s.counts[0]):
+            column = s.support[p]
+            eligible = column != kept and not s.fixed[column]
+            if over_family_limit:
+                eligible &= limits.room[limits.family[column]] < 0
             loss = s.w[p] * s.w[p] / s.M[p, p]
             if over_budget and not over_family_limit:
                 bundle = limits.bundle[column]
                 loss /= max(limits.cost[bundle] / limits.bought[bundle], MIN_COST)
-            if loss < least:
+            if eligible and loss < least:
                 least, position = loss, p
     return position

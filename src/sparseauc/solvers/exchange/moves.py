@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._jit import inlined_kernel, kernel
 from .gain import exchange_terms
-from .limits import FEASIBLE, STUCK, allows, may_leave, must_leave
+from .limits import STUCK, allows, must_leave
 from .state import depends, explained, find_position, least_gain, places
 from .sweeps import NONE, TILE, exchange, join, leave, remove
 
@@ -14,10 +14,11 @@ def best_join(s):  # type: ignore[no-untyped-def]
     """Column that lowers the objective most by joining; −1 if none can."""
     best = 0.0
     winner = NONE
+    limits = s.limits
     for j in range(s.g.size):
         # Compared without dividing; the first of equal gains wins.
         better = s.q[j] > s.floor[j] and s.g[j] * s.g[j] > best * s.q[j]
-        if better and (not s.limits.bind or allows(s, NONE, j, s.g[j], s.q[j])):
+        if better and (not s.limited or allows(limits, s, NONE, j, s.g[j], s.q[j])):
             best = s.g[j] * s.g[j] / s.q[j]
             winner = j
     return winner
@@ -31,7 +32,7 @@ def best_leave(s):  # type: ignore[no-untyped-def]
     for p in range(s.counts[0]):
         cost = s.w[p] * s.w[p] / s.M[p, p]
         column = s.support[p]
-        if may_leave(s, column) and (cost < best or (cost == best and column < s.support[winner])):
+        if not s.fixed[column] and (cost < best or (cost == best and column < s.support[winner])):
             best = cost
             winner = p
     return winner
@@ -44,12 +45,13 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
     best = -least
     best_p = NONE
     best_j = NONE
+    limits = s.limits
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
         gs, qs = s.g[low:high], s.q[low:high]
         for p in range(s.counts[0]):
-            if not may_leave(s, s.support[p]):
+            if s.fixed[s.support[p]]:
                 continue
             t = s.T[p, low:high]
             inverse = 1.0 / s.M[p, p]
@@ -67,7 +69,7 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
                     if left > s.floor[low + j]:
                         change = loss - numerator * numerator / left
                         if change < best and (
-                            not s.limits.bind or allows(s, p, low + j, numerator, left)
+                            not s.limited or allows(limits, s, p, low + j, numerator, left)
                         ):
                             best = change
                             best_p = p
@@ -78,12 +80,10 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
 @kernel
 def repair(s, kept, top):  # type: ignore[no-untyped-def]
     """Remove columns until the list is feasible; False where that cannot be."""
-    position = NONE if s.limits.bind else FEASIBLE
-    while s.limits.bind:
-        position = must_leave(s, kept, top)
-        if position < 0:
-            break
+    position = must_leave(s.limits, s, kept, top)
+    while position >= 0:
         leave(s, position)
+        position = must_leave(s.limits, s, kept, top)
     return position != STUCK
 
 
@@ -95,7 +95,7 @@ def _required_that_helps(s):  # type: ignore[no-untyped-def]
         least = least_gain(explained(s), s.tolerance, s.min_gain)
         for j in range(s.g.size):
             helps = s.floor[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
-            if s.limits.required[j] and helps and allows(s, NONE, j, s.g[j], s.q[j]):
+            if s.limits.required[j] and helps and allows(s.limits, s, NONE, j, s.g[j], s.q[j]):
                 winner = j
     return winner
 
@@ -166,7 +166,8 @@ def resize(s, size):  # type: ignore[no-untyped-def]
         if position < 0:
             break
         leave(s, position)
-        repair(s, NONE, s.support.size)
+        if s.limited:
+            repair(s, NONE, s.support.size)
 
 
 @kernel
@@ -184,14 +185,13 @@ def take_in_fixed(s):  # type: ignore[no-untyped-def]
                 join(s, column)
                 if depends(s):
                     remove(s, column)
-        if s.limits.bind and s.limits.signed:
+        if s.limited and s.limits.signed:
             for p in range(s.counts[0]):
                 column = s.support[p]
-                if s.limits.sign[column] != 0:
-                    s.limits.required[column], s.fixed[column] = True, False
-        repair(s, NONE, s.support.size)
+                s.limits.required[column] = s.limits.sign[column] != 0
+            repair(s, NONE, s.support.size)
     taken = np.int64(0)
     for column in range(s.g.size):
-        required = s.limits.bind and s.limits.required[column]
+        required = s.limited and s.limits.required[column]
         taken += required or (s.fixed[column] and s.q[column] == np.inf)
     return taken

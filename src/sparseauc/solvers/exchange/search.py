@@ -96,7 +96,8 @@ def _visit_without(s, found, start, size, column):  # type: ignore[no-untyped-de
     """Settle a support that must do without a column of it, then let the column join again."""
     move_to(s, start)
     remove(s, column)
-    repair(s, NONE, s.support.size)
+    if s.limited:
+        repair(s, NONE, s.support.size)
     floor = s.floor[column]
     s.floor[column] = np.inf
     resize(s, size)
@@ -162,7 +163,8 @@ def _drop_each(s, found, k):  # type: ignore[no-untyped-def]
         member = False
         for other in start:
             member |= other == column
-        if member and not s.fixed[column]:
+        free = not s.fixed[column] or (s.limited and s.limits.required[column])
+        if member and free:
             improved |= _visit_without(s, found, start, k, column)
     return improved
 

@@ -31,8 +31,10 @@ class State(NamedTuple):
         What must be left of a column for it to join; infinity for excluded columns.
     fixed : bool ndarray of shape (d,)
         Columns that never leave.
+    limited : bool
+        Whether anything else restricts the choice.
     limits : ExchangeLimits
-        What else restricts the choice.
+        What that is.
     counts : int64 ndarray of shape (2,)
         Size of the support, and updates since everything was computed afresh.
     support, w, M, T : ndarrays of shape (k_max,), (k_max,), (k_max, k_max) and (k_max, d)
@@ -52,6 +54,7 @@ class State(NamedTuple):
     whole: Array
     floor: Array
     fixed: Mask
+    limited: bool
     limits: ExchangeLimits
     counts: Indices
     support: Indices
@@ -94,7 +97,7 @@ def make_state(
     tolerance = dependence_tolerance(gram.precision)
     floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
     return State(
-        gram.H, gram.delta, whole, floor, fixed, limits or no_limits(), np.zeros(2, np.int64),
+        gram.H, gram.delta, whole, floor, fixed, limits is not None, limits or no_limits(), np.zeros(2, np.int64),
         np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)), np.empty((k_max, d)),
         gram.delta.copy(), whole.copy(), tolerance, _MIN_EXPLAINED / (1.0 + alpha),
         bool((floor[np.isfinite(floor)] > alpha).any()),

@@ -21,7 +21,7 @@ NONE = np.int64(-1)
 def _count(s, column, change):  # type: ignore[no-untyped-def]
     """Note that a column joins, 1, or leaves, −1."""
     s.counts[0] += change
-    if s.limits.bind:
+    if s.limited:
         count(s.limits, column, change)
 
 
