@@ -164,7 +164,7 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
     """Of which neither H nor all columns are at hand at first."""
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     monkeypatch.setattr(working_set, "_PER_CEILING", 0)
-    search = working_set.exchange_path
+    search = working_set.ExchangeSearch.__init__
     monkeypatch.setattr(search, "__kwdefaults__", {**search.__kwdefaults__, "first": 20})
     d = 120
     X, y = make_outbreak(n=150, d=d, k=20, mu=0.5, r=0.3, correlation=0.5, random_state=0)

@@ -97,10 +97,10 @@ def make_state(
     tolerance = dependence_tolerance(gram.precision)
     floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
     return State(
-        gram.H, gram.delta, whole, floor, fixed, limits is not None, limits or no_limits(), np.zeros(2, np.int64),
-        np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)), np.empty((k_max, d)),
-        gram.delta.copy(), whole.copy(), tolerance, _MIN_EXPLAINED / (1.0 + alpha),
-        bool((floor[np.isfinite(floor)] > alpha).any()),
+        gram.H, gram.delta, whole, floor, fixed, limits is not None, limits or no_limits(),
+        np.zeros(2, np.int64), np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)),
+        np.empty((k_max, d)), gram.delta.copy(), whole.copy(), tolerance,
+        _MIN_EXPLAINED / (1.0 + alpha), bool((floor[np.isfinite(floor)] > alpha).any()),
     )  # fmt: skip
 
 
