@@ -259,6 +259,7 @@ def test_search_equals_that_in_memory(outbreak, readings, chunks, kind):
 
 def test_many_columns_within_strata(monkeypatch):
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
+    monkeypatch.setattr(chunked, "_AHEAD_BYTES", 0)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 1000)), rng.random(300) < 0.4
     X[y, :20] += 0.5
