@@ -85,11 +85,19 @@ def coxnet(l1_ratio):
     return fit
 
 
-def ridge_cox(X, y, alphas=None):
+def cox(X, y, alpha):
+    """Coefficients of a Cox model with a ridge; zeros where its steps lead nowhere."""
     from sksurv.linear_model import CoxPHSurvivalAnalysis
 
+    try:
+        return CoxPHSurvivalAnalysis(alpha=alpha).fit(X, structured(y)).coef_
+    except ValueError:
+        return np.zeros(X.shape[1])
+
+
+def ridge_cox(X, y, alphas=None):
     alphas = _RIDGES if alphas is None else alphas
-    return [CoxPHSurvivalAnalysis(alpha=a).fit(X, structured(y)).coef_ for a in alphas], alphas
+    return [cox(X, y, alpha) for alpha in alphas], alphas
 
 
 def lengths(X):
@@ -109,15 +117,13 @@ def abess_cox(X, y, sizes=None):
 
 
 def single_columns(X, y, sizes=None):
-    from sksurv.linear_model import CoxPHSurvivalAnalysis
-
     sizes = lengths(X) if sizes is None else sizes
     order = np.argsort(-score_tests(X, y))
     coefs = []
     for size in sizes:
         coef = np.zeros(X.shape[1])
         chosen = order[:size]
-        coef[chosen] = CoxPHSurvivalAnalysis(alpha=0.1).fit(X[:, chosen], structured(y)).coef_
+        coef[chosen] = cox(X[:, chosen], y, 0.1)
         coefs.append(coef)
     return coefs, sizes
 

@@ -94,6 +94,9 @@ def test_moments_are_those_of_all_pairs(problem, integer, convert, tile):
             (every[:2], every),
             (every, every[1:]),
             (every[3:], every[:2]),
+            (every[::-1], every[::-1]),
+            (np.array([2, 0, 4]), np.array([4, 0, 2])),
+            (np.array([3, 1, 3]), np.array([1, 3])),
         ]:
             block = moments.block(columns, others)
             assert_allclose(

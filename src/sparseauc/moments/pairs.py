@@ -147,7 +147,7 @@ class PairMoments(Quadratic):
         of_few, of_many = np.searchsorted(index, few), np.searchsorted(index, many)
         total = np.zeros((len(few), len(many)))
         for _, part, z in self._scanned(index, of_few):
-            total += z.T @ (part if of_many.size == index.size else part[:, of_many])
+            total += z.T @ (part if _is_range(of_many, index.size) else part[:, of_many])
         if len(few) == len(many) and np.array_equal(few, many):
             total = (total + total.T) / 2
         total /= self._pairs.total
@@ -164,7 +164,7 @@ class PairMoments(Quadratic):
         before, upto = np.zeros(size), np.zeros(size)
         rest, last = self._rest[:, columns if of is None else columns[of]], -1
         for rows, part in self._tiles(columns):
-            chosen = part if of is None or of.size == columns.size else part[:, of]
+            chosen = part if of is None or _is_range(of, columns.size) else part[:, of]
             z = np.empty_like(chosen)
             last = _scan(
                 chosen, pairs.group[rows], self._stratum[rows], pairs.first[rows],
@@ -176,7 +176,7 @@ class PairMoments(Quadratic):
         """Rows in their order, some columns less their centre; groups are not divided."""
         pairs = self._pairs
         size = max(64, _TILE_NUMBERS // max(1, columns.size))
-        every = columns.size == self._X.shape[1]
+        every = _is_range(columns, self._X.shape[1])
         low, n = 0, pairs.rows.size
         origin = self._origin[:, columns]
         while low < n:
@@ -188,6 +188,11 @@ class PairMoments(Quadratic):
             _subtract(part, self._stratum[rows], origin)
             yield rows, part
             low = high
+
+
+def _is_range(places: Indices, size: int) -> bool:
+    """Whether places are all of so many, in their order."""
+    return places.size == size and bool((places == np.arange(size)).all())
 
 
 def _dense(rows: Any) -> Array:
