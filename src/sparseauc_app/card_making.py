@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sparseauc._clipping import clip_columns
+from sparseauc._transforms import Transform
 from sparseauc._types import Array
 from sparseauc.estimators import SparseLinearClassifier
 
@@ -67,19 +67,26 @@ def make_card(
     origins = [Input(*one) for one in inputs]
     chosen = np.flatnonzero(coef)
     slope, offset, fills = _fold_steps(before, chosen)
-    weights = coef[chosen] * slope
-    ends: list[Any] = [(None, None)] * chosen.size
-    if classifier.clip_limits_ is not None:
-        # As values are before a scaler; a missing one is filled in first, and then clipped.
-        limits = (classifier.clip_limits_[:, chosen].astype(np.float64) - offset) / slope
-        fills = np.clip(fills, *limits)
-        ends = [pair if np.isfinite(pair).all() else (None, None) for pair in limits.T.tolist()]
+    weights, heights = coef[chosen] * slope, coef[chosen] * offset
+    limits = np.repeat([[-np.inf], [np.inf]], chosen.size, axis=1)
+    logs = np.full(chosen.size, np.nan)
+    transform = Transform.of_model(classifier)
+    if transform is not None:
+        # As values are before a scaler; a missing one is filled in first, and then transformed.
+        transform = transform.of_columns(chosen)
+        limits = (transform.limits.astype(np.float64) - offset) / slope
+        logs = (transform.offsets.astype(np.float64) + offset) / slope
+        logged = ~np.isnan(logs)
+        weights[logged] = coef[chosen][logged]
+        heights[logged] = (coef[chosen] * np.log(slope))[logged]
+        fills = Transform(limits, logs).apply(fills[None])[0]
     terms = tuple(
-        Term(one.column, one.level, weight, None if np.isnan(fill) else fill, one.above, *pair)
-        for one, weight, fill, pair in zip(
-            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), ends, strict=True
+        Term(one.column, one.level, weight, _known(fill), one.above, *map(_known, (*ends, log)))
+        for one, weight, fill, ends, log in zip(
+            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), limits.T.tolist(),
+            logs.tolist(), strict=True,
         )
-    )
+    )  # fmt: skip
     about = {} if summary is None else dict(summary)
     if given := limits_on_card(classifier, [one.name for one in origins]):
         about.setdefault("limits", given)
@@ -87,7 +94,7 @@ def make_card(
     used = {term.column for term in terms}
     card = ScoreCard(
         terms=terms,
-        intercept=float(classifier.intercept_[0] + coef[chosen] @ offset),
+        intercept=float(classifier.intercept_[0] + heights.sum()),
         negative=negative,
         positive=positive,
         target=target,
@@ -129,6 +136,11 @@ def _calibration_of(classifier: Any) -> Calibration | None:
     return Calibration(1.0, 0.0, platt["n_positive"], platt["n_negative"])
 
 
+def _known(number: float) -> float | None:
+    """The number, None if it is none or infinite."""
+    return number if np.isfinite(number) else None
+
+
 def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
     """Slope and offset with which values reach the classifier, and fills, NaN if there are none."""
     slope, offset = np.ones(chosen.size), np.zeros(chosen.size)
@@ -168,12 +180,12 @@ def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
     return before, classifier
 
 
-def as_fitted(model: Any, X: Any) -> Any:
-    """X as the classifier of a model fitted by the command takes it: imputed and clipped."""
-    before, classifier = steps_of(model)
+def fill_in(model: Any, X: Any) -> Any:
+    """X with missing values replaced, as a model fitted by the command does."""
+    before, _ = steps_of(model)
     if before:
         with warnings.catch_warnings():
             # X is the matrix that the model was fitted to, whose columns were named afterwards.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             X = before[0].transform(X)
-    return clip_columns(X, classifier.clip_limits_)
+    return X

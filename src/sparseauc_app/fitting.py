@@ -11,6 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from sparseauc._text import quoted
+from sparseauc._transforms import transform_columns
 from sparseauc.estimators import ExchangeClassifier, SparseAUCClassifierCV
 from sparseauc.estimators._log_odds import score_in_log_odds
 from sparseauc.limits import Limits
@@ -28,7 +29,7 @@ from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
 from sparseauc.strata import StrataWarning
 
-from .card_making import as_fitted, steps_of
+from .card_making import fill_in, steps_of
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows, stratified_folds
 from .limits import limits_for
 from .reading import DataError, Table
@@ -56,6 +57,8 @@ class FitSettings:
         given.
     clip : "auto", float or None
         See :class:`~sparseauc.SparseAUCClassifierCV`.
+    log : "auto" or bool
+        See :class:`~sparseauc.SparseAUCClassifierCV`.
     points : int, optional
         Give whole points from minus this to this instead of coefficients.
     folds : int
@@ -77,6 +80,7 @@ class FitSettings:
     rule: Literal["best", "1se"] = "best"
     limits: Limits = field(default_factory=Limits)
     clip: Literal["auto"] | float | None = "auto"
+    log: Literal["auto"] | bool = "auto"
     points: int | None = None
     folds: int = 5
     stability_pairs: int = 50
@@ -215,7 +219,7 @@ def summarise_fit(
 
     nested = score_folds(table, splits, fit_fold) if splits else None
     _, classifier = steps_of(model)
-    X = as_fitted(model, table.X)
+    X = fill_in(model, table.X)
     if points is not None:
         names = table.columns[points.columns["column"].to_numpy(np.int64)]
         points = replace(
@@ -267,24 +271,31 @@ def _describe_left_out(classifier: Any, table: Table) -> list[str]:
 
 def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
-    limits, clip = limits_for(table, settings.limits), settings.clip
+    limits, clip, log = limits_for(table, settings.limits), settings.clip, settings.log
     if settings.points is not None:
-        if clip not in ("auto", None):
-            raise DataError("--points are added up by hand: leave --clip out, or use --clip none")
-        clip = None
+        for name, value in (("clip", clip), ("log", log)):
+            if value not in ("auto", None, False):
+                raise DataError(
+                    f"--points are added up by hand: leave --{name} out, or use --{name} none"
+                )
+        clip, log = None, False
     ks = None if settings.k is None else [settings.k]
     if ks is None and settings.max_k is not None:
         least = max(1, len(limits.always_include))
         ks = list(range(least, min(max(settings.max_k, least), len(table.inputs)) + 1))
-    # With both given there is nothing to choose; folds are for the calibration alone.
-    given = settings.k is not None and settings.alpha is not None
+    coefficients: Literal["auto", "auc"] = "auto"
+    if settings.k is not None and settings.alpha is not None:
+        # There is nothing to choose; folds are for the calibration alone.
+        coefficients = "auc" if clip == "auto" and log == "auto" else "auto"
+        clip, log = None if clip == "auto" else clip, log is True
     classifier = SparseAUCClassifierCV(
         ks=ks,
         alphas=None if settings.alpha is None else [settings.alpha],
         cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
         rule=settings.rule,
-        coefficients="auc" if given and clip == "auto" else "auto",
-        clip=None if given and clip == "auto" else clip,
+        coefficients=coefficients,
+        clip=clip,
+        log=log,
         limits=limits,
         random_state=settings.seed,
         n_jobs=settings.jobs,
@@ -307,7 +318,7 @@ def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any,
         return model, None
     _, classifier = steps_of(model)
     score = point_score(
-        classifier, as_fitted(model, table.X[rows]), table.y[rows], largest=settings.points,
+        classifier, fill_in(model, table.X[rows]), table.y[rows], largest=settings.points,
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         random_state=settings.seed, strata=None if table.strata is None else table.strata[rows],
     )  # fmt: skip
@@ -341,4 +352,5 @@ def refit_halves(classifier: Any, X: Any, y: Any, **how: Any) -> StabilityResult
     if k <= len(limits.always_include) or k >= classifier.n_features_in_:
         return None
     limits = replace(limits, budget=getattr(classifier, "budget_", limits.budget))
+    X = transform_columns(classifier, X)
     return stability_selection(X, y, int(k), alpha=ridge_of(classifier), limits=limits, **how)

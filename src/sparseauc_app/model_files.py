@@ -24,9 +24,9 @@ from sparseauc._files import write_atomically
 from .scorecard import ColumnType, Input, ScoreCard
 
 # 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
-# 3: terms of numbers that were cut. 4: terms of numbers that are clipped. Models without such
-# terms are still written as 2.
-FORMAT = 4
+# 3: terms of numbers that were cut. 4: terms of numbers that are clipped. 5: terms of logarithms.
+# Models without such terms are still written as 2.
+FORMAT = 5
 CARD, SCHEMA = "sparseauc.json", "schema.json"
 # A thousand times a large model: a larger file is an attack on memory.
 _LARGEST = 1 << 28
@@ -215,6 +215,8 @@ def model_bytes(model: Any, card: ScoreCard) -> bytes:
         oldest = 3
     if any(term.clips for term in card.terms):
         oldest = 4
+    if any(term.log is not None for term in card.terms):
+        oldest = 5
     head = {"format": oldest, "sha256": card.digest(), "card": card.as_dict()}
     text = json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1)
     import skops.io

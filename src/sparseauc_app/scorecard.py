@@ -77,6 +77,8 @@ class Term:
         The term is 1 if the number is larger, else 0.
     low, high : float, optional
         A smaller number counts as ``low``, a larger one as ``high``.
+    log : float, optional
+        The term is the natural logarithm of the number, after limits, plus this.
     """
 
     column: str
@@ -86,6 +88,7 @@ class Term:
     above: float | None = None
     low: float | None = None
     high: float | None = None
+    log: float | None = None
 
     @property
     def name(self) -> str:
@@ -96,6 +99,30 @@ class Term:
     def clips(self) -> bool:
         """Whether numbers beyond limits count as the limit."""
         return self.low is not None or self.high is not None
+
+    @property
+    def fill_in_units(self) -> float | None:
+        """What a missing value is replaced by, in the units of the column."""
+        if self.fill is None or self.log is None:
+            return self.fill
+        return float(np.exp(self.fill)) - self.log
+
+    @property
+    def formula(self) -> str:
+        """What the coefficient is multiplied by, as text."""
+        if self.level is not None:
+            return f"[{self.column} is {self.level}]"
+        if self.above is not None:
+            return f"[{self.name}]"
+        text = self.column
+        if self.low is not None and self.high is not None:
+            text = f"[{text} clipped to {self.low:.6g} … {self.high:.6g}]"
+        elif self.clips:
+            limit = "least" if self.high is None else "most"
+            text = f"[{text}, at {limit} {self.low if self.high is None else self.high:.6g}]"
+        if self.log is None:
+            return text
+        return f"ln({text} + {self.log:.6g})" if self.log else f"ln({text})"
 
 
 @dataclass(frozen=True)
@@ -153,6 +180,8 @@ class ScoreCard:
 
     def __post_init__(self) -> None:
         for term in self.terms:
+            if term.log is not None and (term.low is None or term.low + term.log <= 0):
+                raise ValueError(f"{term.name!r} is logged, and may be 0 or less")
             if not term.clips:
                 continue
             if term.low is not None and term.high is not None and term.low > term.high:
@@ -162,17 +191,21 @@ class ScoreCard:
                 raise ValueError(f"{term.name!r} is 0 or 1 and has limits")
 
     def as_taken(self, values: Array) -> Array:
-        """Numbers as the terms take them: clipped, or 1 or 0 if they are above a cut or not."""
-        low, high, cuts = (
+        """Numbers as the terms take them: clipped, logged, or 1 or 0 if they are above a cut."""
+        low, high, cuts, logs = (
             np.array([otherwise if of is None else of for of in given])
             for given, otherwise in (
                 ([term.low for term in self.terms], -np.inf),
                 ([term.high for term in self.terms], np.inf),
                 ([term.above for term in self.terms], np.nan),
+                ([term.log for term in self.terms], np.nan),
             )
         )
+        within = np.clip(values, low, high)
+        logged = ~np.isnan(logs)
+        within[:, logged] = np.log(within[:, logged] + logs[logged])
         # An infinite number stays one: its row has no score.
-        within = np.where(np.isinf(values), values, np.clip(values, low, high))
+        within = np.where(np.isinf(values), values, within)
         taken: Array = np.where(np.isnan(cuts) | np.isnan(values), within, values > cuts)
         return taken
 
@@ -252,7 +285,7 @@ class ScoreCard:
             if not content[name]:
                 del content[name]
         for term in content["terms"]:
-            for name in ("above", "low", "high"):
+            for name in ("above", "low", "high", "log"):
                 if term[name] is None:
                     del term[name]
         return content

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparseauc._transforms import Transform, transform_columns
 from sparseauc._types import Floats, Mask
 from sparseauc.estimators import ExchangeClassifier, SparseLinearClassifier
 from sparseauc.metrics import AUCInterval, auc_by_k, auc_confidence_interval
@@ -18,7 +19,7 @@ from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import near_copies
 
 from .alternatives import Alternatives, find_alternatives
-from .card_making import as_fitted, limits_on_card, make_card, steps_of
+from .card_making import fill_in, limits_on_card, make_card, steps_of
 from .cautions import find_cautions
 from .reading import Table
 from .reading.columns import dense_column
@@ -120,8 +121,18 @@ class FitSummary:
         limits = self.classifier.clip_limits_
         if limits is None:
             return {}
-        chosen = np.flatnonzero(self.classifier.coef_[0] * np.isfinite(limits[0]))
+        # Logged columns that are not clipped have a smallest value only.
+        chosen = np.flatnonzero(self.classifier.coef_[0] * np.isfinite(limits[1]))
         return {self.table.inputs[j].name: limits[:, j].tolist() for j in chosen.tolist()}
+
+    @property
+    def log_offsets(self) -> dict[str, float]:
+        """What is added to each chosen column whose logarithm is taken."""
+        offsets = self.classifier.log_offsets_
+        if offsets is None:
+            return {}
+        chosen = np.flatnonzero(self.classifier.coef_[0] * ~np.isnan(offsets))
+        return {self.table.inputs[j].name: float(offsets[j]) for j in chosen.tolist()}
 
     def auc_by_k(self) -> list[dict[str, float]]:
         """Validation AUC of the best ridge at every k or budget, with its standard error."""
@@ -154,7 +165,7 @@ class FitSummary:
     @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:
         """For each chosen column the names and correlations of others that nearly copy it."""
-        X = as_fitted(self.model, self.table.X)
+        X = transform_columns(self.classifier, fill_in(self.model, self.table.X))
         names = [str(name) for name in self.table.columns]
         places = [names.index(str(name)) for name in self.columns["column"]]
         return [
@@ -167,7 +178,7 @@ class FitSummary:
         """What could take the place of columns, and of the list; None without nested folds."""
         if self.nested is None or not isinstance(self.classifier, ExchangeClassifier):
             return None
-        X = as_fitted(self.model, self.table.X)
+        X = fill_in(self.model, self.table.X)
         return find_alternatives(self.classifier, X, self.table, self.nested.folds)
 
     @cached_property
@@ -196,6 +207,7 @@ class FitSummary:
             "alpha": self.alpha,
             "coefficients": getattr(self.classifier, "coefficients_", None),
             "clip": self.clip_limits,
+            "log": self.log_offsets,
             "cost": getattr(self.classifier, "cost_", None),
             "budget": limits.get("budget"),
             "limits": limits,
@@ -242,13 +254,16 @@ class FitSummary:
         }
 
     def _describe_columns(self) -> dict[str, dict[str, float]]:
-        """Mean, standard deviation and missing share of each chosen column, for later rows."""
-        table, limits = self.table, self.classifier.clip_limits_
+        """Mean, standard deviation and missing share of each chosen column, for later rows.
+
+        Of columns as the model takes them, clipped and logged.
+        """
+        table, transform = self.table, Transform.of_model(self.classifier)
         found = {}
         for j in np.flatnonzero(self.classifier.coef_[0]).tolist():
             values = dense_column(table.X, j)
-            if limits is not None:
-                values = np.clip(values, *limits[:, j])
+            if transform is not None:
+                values = transform.of_columns(np.array([j])).apply(values[:, None])[:, 0]
             known = values[~np.isnan(values)]
             if known.size:
                 found[table.inputs[j].name] = {

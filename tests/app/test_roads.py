@@ -47,8 +47,8 @@ LEVELS = [
     ("f", "m"),
 ]
 # Options of ``fit``, and those of them that leave the roads as they are.
-DRAWN = {"clip", "cut", "missing", "text", "points", "numeric", "limits", "quick", "k", "alpha",
-         "always_include", "ids", "target"}  # fmt: skip
+DRAWN = {"clip", "log", "cut", "missing", "text", "points", "numeric", "limits", "quick", "k",
+         "alpha", "always_include", "ids", "target"}  # fmt: skip
 ELSEWHERE = {
     "table", "positive", "negative", "decimal", "exclude", "groups", "strata", "max_levels",
     "target_file", "delimiter", "encoding", "max_gib", "max_k", "rule", "budget", "permutations",
@@ -78,6 +78,7 @@ def tables(draw):
     rare = draw(st.booleans())
     lab = np.round(np.abs(20 + 3 * (rng.normal(size=N) + y)), 1)
     signed = draw(st.booleans())
+    above_zero = draw(st.sampled_from([0.5, -0.5]))
     columns = {
         "the dose": (np.round(scale * wrong * (rng.normal(size=N) + y), 2), "number"),
         "count": (rng.integers(0, 40, N) + 5.0 * y, "whole"),
@@ -85,6 +86,7 @@ def tables(draw):
                  "boolean"),
         "kind": (np.where(y ^ (rng.random(N) < (0.03 if rare else 0.3)), levels[0], levels[1])
                  .astype(object), "text"),
+        "crp": (np.round(np.exp(rng.normal(size=N) + y) + above_zero).clip(0), "number"),
         "lab": (np.array([limit_of(value, rng) for value in lab], object), "limits"),
     }  # fmt: skip
     for name in ("flag", "kind"):  # both values are there
@@ -108,10 +110,13 @@ def tables(draw):
                 row[name] = None
             elif chance < 0.3 and name == "kind":
                 row[name] = "never seen"
+            elif chance < 0.4 and name == "crp":  # below all of the training rows
+                row[name] = -3.0
     date = draw(st.booleans())  # which --text one-hot refuses
     text = "auto" if date else draw(st.sampled_from(["auto", "one-hot"]))
     points = draw(st.sampled_from([None, None, 5]))
     clip = draw(st.sampled_from(["auto", "none", *([] if points else ["0.05", "0.2"])]))
+    log = draw(st.sampled_from(["auto", "none", *([] if points else ["always", "always"])]))
     alpha = draw(st.sampled_from([None, "1"]))
     k = draw(st.sampled_from([2, 7, 7]))
     include = draw(st.sampled_from([None, "flag", "kind", "lab", "the dose"]))
@@ -130,7 +135,7 @@ def tables(draw):
         "date": date,
         "order": draw(st.permutations([*columns])),
         "options": [
-            "--text", text, "--clip", clip, "-k", k,
+            "--text", text, "--clip", clip, "--log", log, "-k", k,
             *(["--points", points] if points else []),
             *(["--alpha", alpha] if alpha else []),
             *(["--cut"] if cut else []),
@@ -250,6 +255,7 @@ def by_card(card, drawn):
             else:
                 value = value if term["low"] is None else max(value, term["low"])
                 value = value if term["high"] is None else min(value, term["high"])
+                value = value if term["log"] is None else np.log(value + term["log"])
             score = None if score is None or value is None else score + term["coefficient"] * value
         scores.append(score)
     return scores

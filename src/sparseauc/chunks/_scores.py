@@ -7,7 +7,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._arrays import import_torch, is_tensor, to_host
-from .._clipping import clip_columns
+from .._transforms import Transform
 from ._base import Chunks, Gather
 
 
@@ -68,16 +68,16 @@ class _Scores(Gather):
     """Scores of all rows by one model."""
 
     def __init__(
-        self, values: npt.NDArray[np.floating], intercept: float, limits: Any = None
+        self, values: npt.NDArray[np.floating], intercept: float, transform: Transform | None
     ) -> None:
         self._values = values
         self._intercept = intercept
-        self._limits = limits
+        self._transform = transform
 
     def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
         check_finite(X, start)
-        if self._limits is not None:
-            X = clip_columns(to_host(X) if is_tensor(X) else X, self._limits)
+        if self._transform is not None:
+            X = self._transform.apply(to_host(X) if is_tensor(X) else X)
         scores: npt.NDArray[Any] = X @ self._values + self._intercept
         return scores
 
@@ -86,11 +86,12 @@ def score_chunks(
     chunks: Chunks,
     coef: npt.NDArray[np.floating],
     intercept: float,
-    limits: npt.NDArray[np.floating] | None = None,
+    transform: Transform | None = None,
 ) -> npt.NDArray[np.floating]:
-    """Scores of all rows, reading only the columns with a coefficient, clipped at limits if any."""
+    """Scores of all rows, reading only the columns with a coefficient, transformed if they are."""
     support = np.flatnonzero(coef)
-    scores = _Scores(coef[support], intercept, None if limits is None else limits[:, support])
+    of_support = None if transform is None else transform.of_columns(support)
+    scores = _Scores(coef[support], intercept, of_support)
     try:
         return np.concatenate(chunks.run(scores, columns=support))
     except NotFiniteError as bad:

@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
 )
 
 from .._arrays import is_tensor, to_host
-from .._clipping import clip_columns
+from .._transforms import Transform
 from ..chunks import (
     Chunks,
     NotFiniteError,
@@ -79,8 +79,10 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     coef_: Floats
     intercept_: Floats
     n_features_in_: int
-    # Limits beyond which values count as the limit; set by a fit that clips.
+    # Limits beyond which values count as the limit, and what is added before logarithms; set by a
+    # fit that clips or takes logarithms.
     clip_limits_: Floats | None = None
+    log_offsets_: Floats | None = None
     # Makes SelectFromModel keep coefficients above 1e-5 rather than above their mean.
     penalty: str = "l1"
 
@@ -96,10 +98,13 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         chunks = self._as_chunks(X)
         if chunks is not None:
             self._check_chunk_columns(chunks)
-            return score_chunks(chunks, self.coef_[0], self.intercept_[0], self.clip_limits_)
+            transform = Transform.of_model(self)
+            return score_chunks(chunks, self.coef_[0], self.intercept_[0], transform)
         (X,) = self._check_table(X, reset=False)
         support = np.flatnonzero(self.coef_[0])
-        values = clip_columns(X[:, support], self.clip_limits_, support)
+        transform, values = Transform.of_model(self), X[:, support]
+        if transform is not None:
+            values = transform.of_columns(support).apply(values)
         scores: Floats = values @ self.coef_[0, support] + self.intercept_[0]
         return scores
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._transforms import Transform
 from .._types import Array, Mask
 from ..chunks import Chunks, score_chunks
 from ..curves import fit_calibration
@@ -56,7 +57,7 @@ def balance_threshold(model: Any, X: Any, positive: Mask, weight: Array | None) 
     if not coef.any():
         return
     if isinstance(X, Chunks):
-        scores = score_chunks(X, coef, 0.0, model.clip_limits_)
+        scores = score_chunks(X, coef, 0.0, Transform.of_model(model))
     else:
         support = np.flatnonzero(coef)
         scores = X[:, support] @ coef[support]

@@ -34,7 +34,8 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     ks : array-like of int, optional
         Values of k to try. By default 1 … 50 and some up to 100, if there are 5 rows for each
         column (2.5 up to 24 columns). Values above the number of columns are left out, with a
-        warning.
+        warning. Where logistic coefficients are tried, the path ends where the highest mean
+        validation AUC lies twelve values of k back.
     alphas : array-like of float, optional
         Ridges to try, on the standardised scale. By default 0.01, 1 and 100 if there are more
         rows than columns, otherwise 0.01, 0.1, 10 and 1000. Large ridges choose by difference of
@@ -58,8 +59,14 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         extreme values and wrong ones have little influence. "auto": 0.05 for columns with heavy
         tails (a range of more than three times that between these quantiles), if that raises the
         mean validation AUC by more than one standard error; it is tried on arrays with more rows
-        than columns and at most four million values. Quantiles are those of all rows passed to
-        ``fit``.
+        than columns and at most four million values.
+    log : "auto" or bool, default="auto"
+        Whether skewed columns count as their natural logarithm: those of numbers of 0 or more, with
+        more than five different values and a skewness above 1 that the logarithm makes smaller.
+        Where some are 0, a tenth of the median of the others is added first. Numbers below the
+        smallest of the training rows count as that. "auto": if that raises the mean validation
+        AUC; it is tried where clipping is. Quantiles and logarithms of every fold are learned from
+        its training rows.
     limits : Limits, optional
         Limits on the list, as for :class:`SparseAUCClassifier`; signs hold for logistic
         coefficients too. Among several budgets, or among up to 20 up to a single one,
@@ -95,7 +102,11 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         Score of each row by the chosen model fitted without its fold, in log odds; the mean over
         repeats, NaN if a row is never validated.
     clip_limits_ : ndarray of shape (2, n_features_in_) or None
-        Limits of each column, infinite if it is not clipped; None if no column is.
+        Limits of each column, infinite if it is not clipped; None if no column has any. Logged
+        columns have a lower one.
+    log_offsets_ : ndarray of shape (n_features_in_,) or None
+        ``ln(x + offset)`` is taken of a column after clipping; NaN if it is not logged; None if no
+        column is.
     coef_ : ndarray of shape (1, n_features_in_)
         Change of the log odds for each unit of a column; ``exp(coef_)`` are odds ratios.
     intercept_ : ndarray of shape (1,)
@@ -154,6 +165,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         rule: Literal["best", "1se"] | Rule = "best",
         coefficients: Literal["auto", "auc", "logistic"] = "auto",
         clip: Literal["auto"] | float | None = "auto",
+        log: Literal["auto"] | bool = "auto",
         limits: Limits | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -166,6 +178,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         self.rule = rule
         self.coefficients = coefficients
         self.clip = clip
+        self.log = log
         self.limits = limits
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -368,6 +368,8 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         time by which 80 % of the events have happened.
     clip : "auto", float or None, default="auto"
         As for :class:`SparseAUCClassifierCV`.
+    log : "auto" or bool, default="auto"
+        As for :class:`SparseAUCClassifierCV`.
     limits : Limits, optional
         Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
     random_state : int, RandomState or None, default=0
@@ -382,7 +384,7 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         The chosen values.
     best_score_ : float
         Mean validation concordance of the chosen model. It is optimistic, as the best of many.
-    best_index_, cv_results_, path_, n_splits_, n_repeats_, clip_limits_, budget_
+    best_index_, cv_results_, path_, n_splits_, n_repeats_, budget_, clip_limits_, log_offsets_
         As for :class:`SparseAUCClassifierCV`.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold.
@@ -428,6 +430,7 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         pair_weights: PairWeights = "equal",
         horizon: float | None = None,
         clip: Literal["auto"] | float | None = "auto",
+        log: Literal["auto"] | bool = "auto",
         limits: Limits | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -441,6 +444,7 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         self.pair_weights = pair_weights
         self.horizon = horizon
         self.clip = clip
+        self.log = log
         self.limits = limits
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -1,6 +1,7 @@
 """Base of the models whose number of columns and ridge are chosen by cross-validation."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -9,10 +10,10 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._clipping import DEFAULT_CLIP, clip_columns, clip_limits
+from .._transforms import DEFAULT_CLIP, Transform, learn_transforms
 from ..limits import budgets_to_try
 from ..metrics import fold_standard_error
-from ..objective import Array, Floats, Indices
+from ..objective import Array, Indices
 from ..path.cross_validation import CrossValidation, mean_over_rounds
 from ..path.folds import SplitPlan
 from ..path.path import (
@@ -33,6 +34,11 @@ _ROWS = np.where(_SIZES <= 24, 2.5, 5.0) * _SIZES
 # Largest size of X (rows × columns) for which logistic coefficients and clipping are tried by
 # default.
 SMALL = 2**22
+# Largest number of values of the tables of all folds together, each transformed on its own.
+_MOST_VALUES = 2**26
+# Transforms that are tried, in this order, and the standard errors by which they must raise the
+# mean score.
+_LEAST_GAINS = {"log": 0.0, "clip": 1.0}
 
 
 class _Choice(NamedTuple):
@@ -62,6 +68,7 @@ class ValidatedList(ExchangeModel):
     alphas: Any
     rule: str | Rule
     clip: Any
+    log: Any
     n_jobs: int | None
     verbose: int
     k_: int
@@ -78,6 +85,7 @@ class ValidatedList(ExchangeModel):
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "1se"}), callable],
         "clip": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="neither"), None],
+        "log": [StrOptions({"auto"}), "boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
         "verbose": ["verbose"],
@@ -106,24 +114,20 @@ class ValidatedList(ExchangeModel):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
         ks, restrictions = self._path_points(n if n_informative is None else n_informative, d)
 
-        def search(table: Any) -> tuple[CrossValidation, _Choice]:
+        def search(transforms: list[Transform] | None) -> tuple[CrossValidation, _Choice]:
             found = CrossValidation(
-                table, target, plan, ks, alphas, restrictions, logistic=logistic,
-                n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
+                X, target, plan, ks, alphas, restrictions, transforms=transforms,
+                logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
             )  # fmt: skip
             return found, self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
 
-        limits = self._clip_limits(X, plan.weight)
-        always = limits is not None and self.clip != "auto"
-        found, choice = search(clip_columns(X, limits) if always else X)
-        if limits is not None and self.clip == "auto":
-            other, rival = search(clip_columns(X, limits))
-            gain = rival.scores - choice.scores
-            if gain.mean() > fold_standard_error(gain, plan.n_repeats):
-                found, choice = other, rival
-            else:
-                limits = None
-        self.clip_limits_ = limits
+        transforms, found, choice = self._settle_transforms(X, plan, search)
+        self.clip_limits_ = self.log_offsets_ = None
+        if transforms is not None:
+            if transforms[-1].changed.size:
+                self.clip_limits_ = transforms[-1].limits
+            if transforms[-1].logs:
+                self.log_offsets_ = transforms[-1].offsets
         for name, value in choice.attributes.items():
             setattr(self, name, value)
         at = choice.at
@@ -180,22 +184,47 @@ class ValidatedList(ExchangeModel):
                 stacklevel=5,
             )
 
-    def _clip_limits(self, X: Any, weight: Array | None) -> Floats | None:
-        """Limits at which columns are clipped, or may be; None if none is."""
-        if self.clip is None:
-            return None
+    def _settle_transforms(
+        self, X: Any, plan: SplitPlan, search: Callable[[Any], tuple[CrossValidation, _Choice]]
+    ) -> tuple[list[Transform] | None, CrossValidation, _Choice]:
+        """Search with columns as they are, then logged and then clipped, as far as is to be tried.
+
+        Transforms are those of the training rows of each split, then that of all rows; None if all
+        columns are taken as they are.
+        """
         dense = isinstance(X, np.ndarray)
-        if self.clip == "auto":
-            small = dense and X.shape[1] < X.shape[0] <= SMALL // X.shape[1]
-            if not small:
+        for name, given in (("clip", self.clip), ("log", self.log)):
+            if not dense and given not in ("auto", None, False):
+                raise ValueError(
+                    f"{name}={given} needs quantiles of whole columns: give X as an array or a "
+                    f"data frame, or transform it beforehand and leave {name} out"
+                )
+        n_tables = 1 + len(plan.training)
+        small = dense and X.shape[1] < X.shape[0] and X.size <= min(SMALL, _MOST_VALUES / n_tables)
+        weights = [*map(plan.training_weights, range(n_tables - 1)), plan.weight]
+
+        def learn(clip: Any, log: bool) -> list[Transform] | None:
+            if clip is None and not log:
                 return None
-            return clip_limits(X, DEFAULT_CLIP, weight, heavy_only=True)
-        if not dense:
-            raise ValueError(
-                f"clip={self.clip} needs quantiles of whole columns: give X as an array or a data "
-                "frame, or clip it beforehand and set clip=None"
-            )
-        return clip_limits(X, float(self.clip), weight)
+            return learn_transforms(X, weights, clip=clip, heavy_only=self.clip == "auto", log=log)
+
+        clip, log = None if self.clip == "auto" else self.clip, self.log is True
+        transforms = learn(clip, log)
+        found, choice = search(transforms)
+        for name, least in _LEAST_GAINS.items():
+            if not small or getattr(self, name) != "auto":
+                continue
+            clip_too, log_too = (clip, True) if name == "log" else (DEFAULT_CLIP, log)
+            others = learn(clip_too, log_too)
+            assert others is not None
+            if not any(one.logs if name == "log" else one.clips for one in others):
+                continue
+            rival_found, rival = search(others)
+            gain = rival.scores - choice.scores
+            if gain.mean() > least * fold_standard_error(gain, plan.n_repeats):
+                transforms, found, choice = others, rival_found, rival
+                clip, log = clip_too, log_too
+        return transforms, found, choice
 
     def _path_points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
         """Values of k to try, and restrictions with a budget for each if there are any."""
@@ -238,6 +267,7 @@ class ValidatedList(ExchangeModel):
         repeats: float,
     ) -> _Choice:  # fmt: skip
         """Choose by the rule."""
+        ks, budgets = ks[: found.n_ks], None if budgets is None else budgets[: found.n_ks]
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
         candidates = self._candidates(alphas, found)
         kinds = [one.kind for one in candidates]

@@ -16,19 +16,24 @@ import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from .._transforms import Transform
 from .._types import Array, Indices, Mask
 from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
 from ..moments.base import NotGathered, Quadratic
 from ..solvers.logistic import logistic_regressions
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata
+from .fold_tables import FoldTables
 from .folds import SplitPlan
 from .path import PathSearch, SparseAUCPath
-from .targets import ClassTarget, Target
+from .targets import ClassTarget, Target, TrainingSets
 from .validation import Models, OutOfFold, narrow
 
 # Ridges of logistic coefficients: enough for a list that is long for the rows, to next to none.
 _LOGISTIC_RIDGES = (0.05, 0.005, 0.0005, 0.00005)
+# The path ends where the highest mean score lies so many lengths back; lengths fitted at a time.
+_LENGTHS_BEYOND = 12
+_LENGTHS_AT_A_TIME = 12
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
 
@@ -37,8 +42,12 @@ class CrossValidation:
     """All models of every split, fitted and judged on its validation rows.
 
     ``ks`` and ``alphas`` ascend; ``ks`` may be one and the same where budgets ascend. Logistic
-    coefficients of two classes may be tried too, if the columns used fit into memory. ``n_jobs``
-    training sets are searched at the same time, in threads; the answer does not depend on it.
+    coefficients of two classes may be tried too, if the columns used fit into memory; then the path
+    ends where the highest mean score lies twelve lengths back, and ``n_ks`` lengths are left.
+    ``transforms`` of columns of an array are those of the training rows of each split, then that of
+    all rows.
+    ``n_jobs`` training sets are searched at the same time, in threads; the answer does not depend
+    on it.
     """
 
     def __init__(
@@ -50,14 +59,18 @@ class CrossValidation:
         alphas: Array,
         restrictions: Restrictions,
         *,
+        transforms: Sequence[Transform] | None = None,
         logistic: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self._target, self._plan, self._restrictions = target, plan, restrictions
         self._ks, self._alphas = ks, alphas
-        chunks: Chunks = table if isinstance(table, Chunks) else chunks_in_memory(table)
-        self._sets = sets = target.training_sets(table, chunks, plan)
+        self._table = table
+        self._tables = None if transforms is None else FoldTables(table, plan, transforms)
+        judged = table if self._tables is None else self._tables.judged
+        chunks: Chunks = table if isinstance(table, Chunks) else chunks_in_memory(judged)
+        self._sets = sets = self._training_sets(chunks)
         training, read_again = sets.training, sets.read_again
         # Where H takes passes over the rows, those for the final fit are made along.
         fitted = [*training, sets.everything] if read_again else training
@@ -71,17 +84,17 @@ class CrossValidation:
                 one_thread=sets.gathered,
             )  # fmt: skip
             self._path = paths[-1] if read_again else None
-            self._models = [
-                Models.from_path(path, centre)
-                for path, centre in zip(paths[: len(training)], sets.centres, strict=False)
-            ]
             kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
             if table is chunks and KeptColumns.fit(chunks, kept.size):
                 chunks = KeptColumns(chunks, kept)
             self._chunks = chunks
             # Rows that lie elsewhere are judged there.
-            n_threads = run.n_jobs if isinstance(chunks, SequentialChunks) else 1
-            found, self.score_error = target.validate(chunks, plan, self._models, n_threads)
+            self._n_threads = run.n_jobs if isinstance(chunks, SequentialChunks) else 1
+            self._models = [
+                self._judged(split, Models.from_path(paths[split], sets.centres[split]))
+                for split in range(len(training))
+            ]
+            found, self.score_error = target.validate(chunks, plan, self._models, self._n_threads)
             # Of shape (n_splits, n_alphas, n_ks).
             self.scores = np.reshape(found, (len(training), alphas.size, ks.size))
             # Index of the best at each k; from the largest ridge down, so that it is the largest
@@ -91,27 +104,83 @@ class CrossValidation:
             # AUCs of logistic coefficients on the lists of each k, (n_splits, n_ks), and ridges.
             self.logistic_aucs: Array | None = None
             self.logistic_ridges: Array | None = None
-            if not logistic:
-                return
-            assert isinstance(target, ClassTarget)
-            lists = [
-                [path.solutions[a][i].support for i, a in enumerate(self.best_alphas.tolist())]
-                for path in paths[: len(training)]
-            ]
-            used = np.unique(np.concatenate([columns for some in lists for columns in some]))
-            values = chunks.take(np.arange(chunks.shape[0]), used)
-            refitted = self._logistic_models = run(
-                delayed(_with_logistic_coefficients)(
-                    values, used, target.positive, plan.training_weights(split), plan.strata,
-                    lists[split], sets.centres[split], restrictions,
-                )
-                for split in range(len(training))
-            )  # fmt: skip
-            found = target.validate(chunks, plan, refitted, n_threads)[0]
-            by_ridge = np.reshape(found, (len(training), len(_LOGISTIC_RIDGES), ks.size))
-            self._best_ridges = np.argmax(by_ridge.mean(axis=0), axis=0)
-            self.logistic_aucs = by_ridge[:, self._best_ridges, np.arange(ks.size)]
-            self.logistic_ridges = np.array(_LOGISTIC_RIDGES)[self._best_ridges]
+            if logistic:
+                self._try_logistic(paths)
+
+    @property
+    def n_ks(self) -> int:
+        """How many of the ``ks`` were tried to the end."""
+        return self.scores.shape[2]
+
+    def _training_sets(self, chunks: Chunks) -> TrainingSets:
+        """Quadratics of the training rows of each split, as it takes them, and of all rows."""
+        if self._tables is None:
+            return self._target.training_sets(self._table, chunks, self._plan)
+        sets = []
+        for split in [*range(len(self._plan.training)), -1]:
+            table, alone = self._tables.training(split), self._plan.training_alone(split)
+            sets.append(self._target.training_sets(table, chunks_in_memory(table), alone))
+        *training, everything = (one.everything for one in sets)
+        centres = [one.centres[-1] for one in sets]
+        return TrainingSets(training, everything, centres, all(one.gathered for one in sets))
+
+    def _judged(self, split: int, models: Models) -> Models:
+        """Models of a split, of the table that validation rows are taken from."""
+        return models if self._tables is None else models.moved(self._tables.places(split))
+
+    def _try_logistic(self, paths: Sequence[SparseAUCPath]) -> None:
+        """Fit and judge logistic coefficients on the lists of each k at its best ridge.
+
+        Some lengths at a time, until the highest mean score of any model lies so far back that the
+        path ends.
+        """
+        n_splits, n_ks = len(self.scores), self._ks.size
+        lists = [
+            [path.solutions[a][i].support for i, a in enumerate(self.best_alphas.tolist())]
+            for path in paths[:n_splits]
+        ]
+        used = np.unique(np.concatenate([columns for some in lists for columns in some]))
+        shared = self._columns(None, used) if self._tables is None else None
+        self._logistic_models: list[list[Models]] = []
+        found = np.empty((n_splits, len(_LOGISTIC_RIDGES), 0))
+        for first in range(0, n_ks, _LENGTHS_AT_A_TIME):
+            part = slice(first, first + _LENGTHS_AT_A_TIME)
+            refitted = self._parallel(
+                delayed(self._refit)(split, used, lists[split][part], shared)
+                for split in range(n_splits)
+            )
+            scores = self._target.validate(self._chunks, self._plan, refitted, self._n_threads)[0]
+            by_ridge = np.reshape(scores, (n_splits, len(_LOGISTIC_RIDGES), -1))
+            found = np.concatenate([found, by_ridge], axis=2)
+            self._logistic_models.append(refitted)
+            means = [each.mean(axis=0).max(axis=0) for each in (self.scores, found)]
+            n_ks = _end_of_path(np.maximum(means[0][: found.shape[2]], means[1]))
+            if n_ks < found.shape[2]:
+                break
+        self.scores, found = self.scores[:, :, :n_ks], found[:, :, :n_ks]
+        self.best_alphas = self.best_alphas[:n_ks]
+        self._best_ridges = np.argmax(found.mean(axis=0), axis=0)
+        self.logistic_aucs = found[:, self._best_ridges, np.arange(n_ks)]
+        self.logistic_ridges = np.array(_LOGISTIC_RIDGES)[self._best_ridges]
+
+    def _refit(
+        self, split: int, used: Indices, lists: Sequence[Indices], shared: Array | None
+    ) -> Models:
+        """Models of the training rows of a split, with logistic coefficients."""
+        assert isinstance(self._target, ClassTarget)
+        values = self._columns(split, used) if shared is None else shared
+        models = _with_logistic_coefficients(
+            values, used, self._target.positive, self._plan.training_weights(split),
+            self._plan.strata, lists, self._sets.centres[split], self._restrictions,
+        )  # fmt: skip
+        return self._judged(split, models)
+
+    def _columns(self, split: int | None, columns: Indices) -> Array:
+        """Some columns of all rows, as a split takes them; −1 for the fit to all rows."""
+        if self._tables is None or split is None:
+            return self._chunks.take(np.arange(self._chunks.shape[0]), columns)
+        values: Array = self._tables.training(split)[:, columns]
+        return values
 
     @property
     def moments(self) -> Quadratic:
@@ -125,11 +194,15 @@ class CrossValidation:
 
     def path_at(self, at_alpha: int, restrictions: Restrictions) -> SparseAUCPath:
         """The path on all rows at one of the ridges, by its index, within some restrictions."""
-        alphas = self._alphas[[at_alpha]]
+        alphas, ks = self._alphas[[at_alpha]], self._ks[: self.n_ks]
+        budgets = restrictions.budgets
+        if budgets is not None:
+            budgets = budgets[: self.n_ks]
         if self._path is not None and restrictions is self._restrictions:
-            return replace(self._path, alphas=alphas, solutions=[self._path.solutions[at_alpha]])
+            solutions = [self._path.solutions[at_alpha][: self.n_ks]]
+            return replace(self._path, ks=ks, alphas=alphas, solutions=solutions, budgets=budgets)
         return find_paths(
-            self._parallel, [self.moments], self._ks, alphas, restrictions,
+            self._parallel, [self.moments], ks, alphas, replace(restrictions, budgets=budgets),
             one_thread=self._sets.gathered,
         )[0]  # fmt: skip
 
@@ -139,23 +212,35 @@ class CrossValidation:
         A round validates each row once at most; NaN where it does not. At an index of alpha, None
         for logistic coefficients, and of k.
         """
-        models, at = self._models, at_alpha
-        if at is None:
-            models, at = self._logistic_models, int(self._best_ridges[at_k])
-        used, chosen = narrow([model.only(at * self._ks.size + at_k) for model in models])
+        if at_alpha is None:
+            part, at = divmod(at_k, _LENGTHS_AT_A_TIME)
+            models, ridge = self._logistic_models[part], int(self._best_ridges[at_k])
+            size = len(models[0]) // len(_LOGISTIC_RIDGES)
+            chosen = [model.only(ridge * size + at) for model in models]
+        else:
+            chosen = [model.only(at_alpha * self._ks.size + at_k) for model in self._models]
+        used, chosen = narrow(chosen)
         scores = self._chunks.run(OutOfFold(chosen), *self._plan.rounds, columns=used)
         return np.concatenate(scores)
 
     def logistic_coef(self, columns: Indices, ridge: float) -> Array:
         """Logistic coefficients on some columns, with a ridge, fitted to all rows."""
         assert isinstance(self._target, ClassTarget)
-        n, plan = self._target.positive.size, self._plan
-        values = self._chunks.take(np.arange(n), columns)
-        weight = np.ones(n) if plan.weight is None else plan.weight
+        plan = self._plan
+        weight = np.ones(self._target.positive.size) if plan.weight is None else plan.weight
         return _with_logistic_coefficients(
-            values, columns, self._target.positive, weight, plan.strata, [columns], self.centre,
-            self._restrictions, [ridge],
+            self._columns(-1, columns), columns, self._target.positive, weight, plan.strata,
+            [columns], self.centre, self._restrictions, [ridge],
         ).values  # fmt: skip
+
+
+def _end_of_path(means: Array) -> int:
+    """How many lengths are tried: until the highest mean score lies twelve lengths back."""
+    rises = np.append(True, means[1:] > np.maximum.accumulate(means)[:-1])
+    # Of each length, the place of the highest mean up to it.
+    last = np.maximum.accumulate(np.where(rises, np.arange(means.size), 0))
+    ends = np.flatnonzero(np.arange(means.size) - last >= _LENGTHS_BEYOND)
+    return int(ends[0]) + 1 if ends.size else means.size
 
 
 def _with_logistic_coefficients(

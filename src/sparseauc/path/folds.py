@@ -1,7 +1,7 @@
 """Which rows train and which validate: splits, checked and brought together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -65,6 +65,17 @@ class SplitPlan:
             partitions.append(Partition(np.zeros(n, np.int16), 1, weight))
             everything = [first]
         return cls(partitions, training, everything, rounds, weight, strata)
+
+    def training_alone(self, split: int) -> Self:
+        """A plan without validation whose rows are the training rows of a split; −1 for all."""
+        weight = self.weight if split < 0 else self.training_weights(split)
+        part = np.zeros(self.rounds[0].size, np.int16)
+        if weight is not None:
+            part[weight == 0] = -1
+        return replace(
+            self, partitions=[Partition(part, 1, weight)], training=[], everything=[0], rounds=[],
+            weight=weight,
+        )  # fmt: skip
 
     @property
     def n_repeats(self) -> float:

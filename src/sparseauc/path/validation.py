@@ -8,7 +8,7 @@ one bin are not told apart: they count one half.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -69,6 +69,10 @@ class Models:
         part = slice(self.starts[number], self.starts[number + 1])
         ends = np.array([0, part.stop - part.start])
         return type(self)(ends, self.columns[part], self.values[part], self.middle[[number]])
+
+    def moved(self, places: Indices) -> Self:
+        """The same models of a table in which column j is at ``places[j]``."""
+        return replace(self, columns=places[self.columns])
 
     def scores(self, X: Any) -> Array:
         """Scores of rows by all models, (n_models, n), zero at the centre.

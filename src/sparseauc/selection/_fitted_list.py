@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from .._clipping import clip_columns
+from .._transforms import transform_columns
 from ..estimators import ExchangeClassifier
 from ..estimators._base import check_weights
 from ..metrics import fast_auc_within
@@ -58,7 +58,7 @@ class FittedList(NamedTuple):
                 "fit one without column_groups"
             )
         (X,) = model._check_table(X, reset=False)
-        X = clip_columns(X, model.clip_limits_)
+        X = transform_columns(model, X)
         positive = _positive_rows(model, X, y)
         weight = (
             None

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from .._transforms import Transform
 from .._types import Array, Indices, Mask
 from ..curves import binomial_limits, fit_calibration
 from ..metrics import fast_auc_within
@@ -221,9 +222,11 @@ def point_score(
     fitted = FittedList.from_model(
         model, X, y, groups=True, sample_weight=sample_weight, strata=strata
     )
-    if model.clip_limits_ is not None and np.isfinite(model.clip_limits_[:, fitted.support]).any():
+    transform = Transform.of_model(model)
+    if transform is not None and transform.of_columns(fitted.support).changed.size:
         raise ValueError(
-            "points are added up by hand, and this model clips values first: fit one with clip=None"
+            "points are added up by hand, and this model clips values or takes logarithms first: "
+            "fit one with clip=None and log=False"
         )
     signed = _with_signs(fitted, within)
     if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):

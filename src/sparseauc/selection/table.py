@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._clipping import clip_columns
+from .._transforms import transform_columns
 from ..limits import Limits
 from ..metrics import fast_auc
 from ..objective import Array, Mask
@@ -81,7 +81,7 @@ def column_table(
 
     check_is_fitted(model)
     (X,) = model._check_table(X, reset=False)
-    X = clip_columns(X, model.clip_limits_)
+    X = transform_columns(model, X)
     positive = _positive_rows(model, X, y)
     if stability is not None and stability.frequency.size != model.n_features_in_:
         raise ValueError(

@@ -107,8 +107,10 @@ def _title_of_list(card: ScoreCard) -> str:
         title += f", ridge {about['alpha']:g}"
     if about.get("coefficients") == "logistic":
         title += ", logistic coefficients"
-    if any(term.clips for term in card.terms):
+    if any(term.high is not None for term in card.terms):
         title += ", values clipped"
+    if any(term.log is not None for term in card.terms):
+        title += ", skewed columns logged"
     if about.get("cost") is not None:
         title += f", cost {about['cost']:g}"
         title += "" if about.get("budget") is None else f" of {about['budget']:g}"

@@ -62,6 +62,11 @@ class Fitting:
             "as 0.05: values beyond count as the 5 % and 95 % quantiles. auto clips columns with "
             "heavy tails if that raises the cross-validated AUC."),
     ] = "auto"  # fmt: skip
+    log: Annotated[
+        str,
+        fitting(metavar="auto|always|none", help="Logarithms of skewed columns of numbers of 0 or "
+            "more. auto takes them if that raises the cross-validated AUC."),
+    ] = "auto"  # fmt: skip
     points: Annotated[
         int | None,
         fitting(min=1, metavar="N", help="Whole points from -N to N instead of coefficients, to "
@@ -101,7 +106,15 @@ class Fitting:
         limits = replace(limits, exclude=kept)
         if given.pop("quick"):
             given |= {"folds": 0, "stability_pairs": 0}
-        return FitSettings(**(given | {"limits": limits, "clip": _read_clip(self.clip)}))
+        transforms = {"clip": _read_clip(self.clip), "log": _read_log(self.log)}
+        return FitSettings(**(given | {"limits": limits} | transforms))
+
+
+def _read_log(given: str) -> Any:
+    kinds = {"auto": "auto", "always": True, "none": False}
+    if given not in kinds:
+        raise typer.BadParameter(f"--log must be auto, always or none, got {given!r}")
+    return kinds[given]
 
 
 def _read_clip(given: str) -> Any:

@@ -74,7 +74,7 @@ def fields_of(card: ScoreCard) -> list[Field]:
             levels=levels if term.level is not None else (),
             low=of.low,
             high=of.high,
-            fill=term.fill if simple else None,
+            fill=term.fill_in_units if simple else None,
             required=any(one.fill is None for one in same),
         )
     return list(found.values())

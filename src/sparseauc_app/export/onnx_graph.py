@@ -10,7 +10,7 @@ import numpy as np
 from sparseauc._optional import import_optional
 
 from ..scorecard import ScoreCard
-from .terms import Clip, IsAbove, IsLevel, TermValue, Writers, term_values, write_steps
+from .terms import Clip, IsAbove, IsLevel, Log, TermValue, Writers, term_values, write_steps
 
 
 def to_onnx(card: ScoreCard) -> bytes:
@@ -136,7 +136,8 @@ class _Graph:
             write = partial(self._indicator, fill=fill, empty_is_level=empty_is_level)
             writers: Writers[str] = {IsLevel: write}
             return write_steps(term, term.column, writers, "ONNX")
-        number = write_steps(term, term.column, {IsAbove: self._above, Clip: self._clip}, "ONNX")
+        writers = {IsAbove: self._above, Clip: self._clip, Log: self._log}
+        number = write_steps(term, term.column, writers, "ONNX")
         infinite = self.add("IsInf", term.column)
         # An infinite number is none, and none to be filled in either.
         finite = self.add("Where", infinite, self.constant([[math.nan]]), number)
@@ -152,6 +153,9 @@ class _Graph:
         if step.high is not None:
             number = self.add("Min", number, self.constant([[step.high]]))
         return number
+
+    def _log(self, step: Log, number: str) -> str:
+        return self.add("Log", self.add("Add", number, self.constant([[step.offset]])))
 
     def _indicator(self, step: IsLevel, text: str, fill: str, empty_is_level: bool) -> str:
         matches = self.add("Equal", text, self.text(step.level))

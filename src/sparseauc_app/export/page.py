@@ -15,7 +15,7 @@ from ..formatting import auc_text, percent
 from ..scorecard import ScoreCard
 from .fields import fields_of
 from .nomogram import Axis, Nomogram, make_nomogram
-from .terms import Clip, IsAbove, IsLevel, term_values, write_steps
+from .terms import Clip, IsAbove, IsLevel, Log, term_values, write_steps
 
 _WIDTH, _LEFT, _ROW = 780, 170, 46
 # Width of a character of the nomogram's texts.
@@ -110,6 +110,7 @@ _WRITERS = {
     IsLevel: lambda step, done: (*done, ["level", step.level, list(step.levels)]),
     IsAbove: lambda step, done: (*done, ["above", step.cut]),
     Clip: lambda step, done: (*done, ["clip", step.low, step.high]),
+    Log: lambda step, done: (*done, ["log", step.offset]),
 }
 
 

@@ -3,7 +3,7 @@
 import math
 
 from ..scorecard import ScoreCard
-from .terms import Clip, IsAbove, IsLevel, TermValue, Writers, term_values, write_steps
+from .terms import Clip, IsAbove, IsLevel, Log, TermValue, Writers, term_values, write_steps
 
 _HELPERS = r"""
   column <- function(name) {
@@ -155,6 +155,7 @@ _WRITERS: Writers[str] = {
     IsLevel: _r_level,
     IsAbove: lambda step, x: f"is_above({x}, {_number(step.cut)})",
     Clip: _r_clip,
+    Log: lambda step, x: f"log({x} + {_number(step.offset)})",
 }
 
 

@@ -4,7 +4,7 @@ import math
 from functools import partial
 
 from ..scorecard import ScoreCard
-from .terms import Clip, IsAbove, IsLevel, TermValue, Writers, term_values, write_steps
+from .terms import Clip, IsAbove, IsLevel, Log, TermValue, Writers, term_values, write_steps
 
 # The largest number. NaN is greater than all in some databases and comparable to none in others:
 # either way it is not between this and its negative.
@@ -155,7 +155,11 @@ def _sql_clip(step: Clip, number: str) -> str:
     return f"CASE {beyond} ELSE {number} END"
 
 
-_WRITERS: Writers[str] = {IsAbove: _sql_above, Clip: _sql_clip}
+def _sql_log(step: Log, number: str) -> str:
+    return f"LN({number} + {_literal(step.offset)})" if step.offset else f"LN({number})"
+
+
+_WRITERS: Writers[str] = {IsAbove: _sql_above, Clip: _sql_clip, Log: _sql_log}
 
 
 def _sql_indicator(step: IsLevel, text: str, fill: str) -> str:

@@ -41,10 +41,17 @@ class Clip:
     high: float | None
 
 
-Step = IsLevel | IsAbove | Clip
+@dataclass(frozen=True)
+class Log:
+    """The natural logarithm of the number plus the offset; limits keep that above 0."""
+
+    offset: float
+
+
+Step = IsLevel | IsAbove | Clip | Log
 
 # The fields of a term that the steps below express. A term that uses another one is refused.
-_EXPRESSED = {"column", "level", "coefficient", "fill", "above", "low", "high"}
+_EXPRESSED = {"column", "level", "coefficient", "fill", "above", "low", "high", "log"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,8 @@ def _describe(term: Term, of: ColumnType) -> TermValue:
         steps.append(IsAbove(term.above))
     elif term.clips:
         steps.append(Clip(term.low, term.high))
+    if term.log is not None:
+        steps.append(Log(term.log))
     kind: Kind = of.kind if term.level is None else "text"
     return TermValue(
         term.name, term.column, kind, of.limits, tuple(steps), term.fill, term.coefficient,

@@ -11,9 +11,9 @@ from typing import Any
 
 from ..scorecard import ScoreCard
 from .fields import Field, fields_of
-from .terms import Clip, IsAbove, IsLevel, TermValue, term_values, write_steps
+from .terms import Clip, IsAbove, IsLevel, Log, TermValue, term_values, write_steps
 
-_MODEL = ("Term", "Coefficient", "If missing", "Low", "High", "Above", "Level")
+_MODEL = ("Term", "Coefficient", "If missing", "Low", "High", "Above", "Level", "Add before LN")
 _ROWS = 200
 # Characters of a text in a formula.
 _LONGEST = 255
@@ -74,8 +74,9 @@ def _write_model(sheet: Any, card: ScoreCard, values: list[TermValue]) -> None:
         clip = next((step for step in term.steps if isinstance(step, Clip)), Clip(None, None))
         cut = next((step.cut for step in term.steps if isinstance(step, IsAbove)), None)
         level = next((step.level for step in term.steps if isinstance(step, IsLevel)), None)
+        log = next((step.offset for step in term.steps if isinstance(step, Log)), None)
         row = [term.coefficient, term.fill, clip.low, clip.high, cut]
-        _append_texts(sheet, [term.name, *row, level])
+        _append_texts(sheet, [term.name, *row, level, log])
     how = card.calibration
     after = [("Intercept", card.intercept)]
     if how is not None:
@@ -85,7 +86,7 @@ def _write_model(sheet: Any, card: ScoreCard, values: list[TermValue]) -> None:
         ]
     for name, number in after:
         sheet.append([name, number])
-    _widen(sheet, [40, 24, 24, 24, 24, 24, 24])
+    _widen(sheet, [40, *([24] * 7)])
     _embolden(sheet, 1)
 
 
@@ -99,7 +100,7 @@ def _append_texts(sheet: Any, row: list[Any]) -> None:
 
 def _parameter(name: str, place: int) -> str:
     """Reference to a number of the model."""
-    return f"Model!${'ABCDEFG'[_MODEL.index(name)]}${place + 2}"
+    return f"Model!${'ABCDEFGH'[_MODEL.index(name)]}${place + 2}"
 
 
 def _formula_of(term: TermValue, place: int, cell: str) -> str:
@@ -117,6 +118,7 @@ def _formula_of(term: TermValue, place: int, cell: str) -> str:
         writers: dict[type, Callable[[Any, str], str]] = {
             IsAbove: lambda _, x: f"IF({x}>{at('Above')},1,0)",
             Clip: lambda step, x: _formula_of_clip(step, x, at),
+            Log: lambda _, x: f"LN({x}+{at('Add before LN')})",
         }
         found = write_steps(term, f"({number}+0)", writers, "XLSX")
         # Adding 0 makes an error of text that is no number; MAX would ignore it.

@@ -170,7 +170,7 @@ def _tell(
             f"{shortened(str(unseen[rows[0]]), 20)!r} in row {rows[0] + 1}: treated as missing"
         )
     if count and term.fill is not None:
-        by = f" by {term.fill:.4g}" if (term.level, term.above) == (None, None) else ""
+        by = f" by {term.fill_in_units:.4g}" if (term.level, term.above) == (None, None) else ""
         said = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
         (warnings if count == n else notes).append(said)
     if of.kind == "number" and of.low is not None and of.high is not None:

@@ -183,6 +183,7 @@ def _list_columns(summary: FitSummary) -> Listing:
         intercept=significant(float(summary.classifier.intercept_[0]), 4),
         points="points" in columns,
         clipped=bool(summary.clip_limits),
+        logged=list(summary.log_offsets),
         against=columns["column"][own * np.sign(columns["coefficient"]) < 0].tolist(),
     )
     return Listing("short-list", "Columns and coefficients", caption, shown, formats=formats)
@@ -397,12 +398,8 @@ def _show_use(evaluation: Evaluation) -> list[Element]:
     formula = f"score = {card.intercept:.6g}".replace("= -", "= −")
     for term in card.terms:
         sign = "−" if term.coefficient < 0 else "+"
-        name = term.column if term.level is None else f"[{term.column} is {term.level}]"
-        name = name if term.above is None else f"[{term.name}]"
-        if term.clips:
-            name = f"[{name} clipped to {term.low:.6g} … {term.high:.6g}]"
-        filled = "" if term.fill is None else f" ({term.fill:.4g} if missing)"
-        formula += f"\n  {sign} {abs(term.coefficient):.6g} × {name}{filled}"
+        filled = "" if term.fill is None else f" ({term.fill_in_units:.4g} if missing)"
+        formula += f"\n  {sign} {abs(term.coefficient):.6g} × {term.formula}{filled}"
     if (how := card.calibration) is not None:
         shift = f"{'−' if how.intercept < 0 else '+'} {abs(how.intercept):.6g}"
         formula += f"\nrisk = 1 / (1 + exp(−({how.slope:.6g} × score {shift})))"

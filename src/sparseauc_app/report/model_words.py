@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseauc._clipping import DEFAULT_CLIP
+from sparseauc._transforms import DEFAULT_CLIP
 from sparseauc.estimators import ExchangeClassifier
 from sparseauc.limits import Limits
 
@@ -53,6 +53,9 @@ def _describe_score(summary: FitSummary) -> str:
         clipped=list(limits),
         clip=DEFAULT_CLIP if share == "auto" else share,
         clip_chosen=share == "auto",
+        logged=list(summary.log_offsets),
+        added={name: offset for name, offset in summary.log_offsets.items() if offset},
+        log_chosen=getattr(classifier, "log", None) == "auto",
         points=summary.settings.get("points"),
         strata=strata,
         of_the_same=of_the_same(table),

@@ -85,7 +85,8 @@ def checklist(card: ScoreCard, new: Any = None, needed: Any = None) -> pd.DataFr
         "needed": needed,
         "formula": formula,
         "updates": [one["text"] for one in about.get("updates") or ()],
-        "clipped": [term.name for term in card.terms if term.clips],
+        "clipped": [term.name for term in card.terms if term.high is not None],
+        "logged": [term.name for term in card.terms if term.log is not None],
         "cut": sorted({term.column for term in card.terms if term.above is not None}),
     }
     rows = [

@@ -23,6 +23,7 @@ const STEPS = {
     if (low !== null && x < low) x = low;
     return high !== null && x > high ? high : x;
   },
+  log: (x, offset) => Math.log(x + offset),
 };
 
 // The value of a term, as the model takes it: null if it is missing and not filled in.
@@ -120,13 +121,15 @@ function describeValue(one, row) {
   if (!isMissing(raw)) {
     if (one.kind === "boolean") return Number(raw) ? "yes" : "no";
     if (one.kind === "text") return String(raw);
-    const value = valueOf(terms[0], raw);
-    const clipped = terms.length === 1 && terms[0].steps.some(([name]) => name === "clip") && value !== raw;
-    return clipped ? short(value) + " (limit)" : short(raw);
+    const clip = terms.length === 1 && terms[0].steps.find(([name]) => name === "clip");
+    const value = clip ? STEPS.clip(Number(raw), clip[1], clip[2]) : Number(raw);
+    return value !== Number(raw) ? short(value) + " (limit)" : short(raw);
   }
   if (one.required) return "needed";
-  return one.kind === "number" && terms.length === 1 && !terms[0].steps.some(([name]) => name === "above")
-    ? short(terms[0].fill) + " (filled in)" : "(filled in)";
+  if (one.kind !== "number" || terms.length > 1 || terms[0].steps.some(([name]) => name === "above"))
+    return "(filled in)";
+  const log = terms[0].steps.find(([name]) => name === "log");
+  return short(log ? Math.exp(terms[0].fill) - log[1] : terms[0].fill) + " (filled in)";
 }
 
 function mark(group, share) {

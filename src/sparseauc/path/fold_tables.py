@@ -1,0 +1,43 @@
+"""Columns as the training rows of each split transform them, in training and in validation."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._transforms import Transform
+from .._types import Indices
+from .folds import SplitPlan, rows_by_number
+
+
+class FoldTables:
+    """A table as each split takes it: limits and logarithms are those of its training rows.
+
+    ``judged`` has all columns as they are and then, for each round of splits, those that change:
+    every row as the split that validates it takes it. ``places`` says where the columns of a split
+    are in it. So one table serves all models.
+    """
+
+    def __init__(self, X: Any, plan: SplitPlan, transforms: Sequence[Transform]) -> None:
+        self._X, self._transforms = X, transforms
+        changed = np.unique(np.concatenate([one.changed for one in transforms]))
+        d, n_splits = X.shape[1], len(plan.training)
+        self._places = np.tile(np.arange(d), (n_splits, 1))
+        tables = [X]
+        for validated in plan.rounds:
+            as_taken = X[:, changed]
+            first = sum(table.shape[1] for table in tables)
+            for split, rows in rows_by_number(validated):
+                as_taken[rows] = transforms[split].of_columns(changed).apply(as_taken[rows])
+                self._places[split, changed] = first + np.arange(changed.size)
+            tables.append(as_taken)
+        self.judged = np.hstack(tables)
+
+    def training(self, split: int) -> Any:
+        """All rows as a split takes them; −1 for the fit to all rows."""
+        return self._transforms[split].apply(self._X)
+
+    def places(self, split: int) -> Indices:
+        """Where the columns of a split are in ``judged``."""
+        places: Indices = self._places[split]
+        return places
