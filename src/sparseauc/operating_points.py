@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,12 @@ class OperatingPoint:
 
 
 def judge_threshold(
-    y_true: npt.ArrayLike, y_score: npt.ArrayLike, threshold: float, name: str = ""
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    threshold: float,
+    name: str = "",
+    *,
+    inflation: float = 1.0,
 ) -> OperatingPoint:
     """Evaluate a threshold.
 
@@ -68,6 +74,9 @@ def judge_threshold(
     y_score : array-like of shape (n,)
     threshold : float
     name : str, optional
+    inflation : float, default=1.0
+        Factor of the variance, for scores of several models: limits are those of so many times
+        fewer rows.
 
     Returns
     -------
@@ -86,19 +95,24 @@ def judge_threshold(
     hits, alarms = int((above & positive).sum()), int((above & ~positive).sum())
     positives, negatives = int(positive.sum()), int((~positive).sum())
     flagged = hits + alarms
+    rate = partial(_rate, inflation=inflation)
     return OperatingPoint(
         name=name,
         threshold=float(threshold),
-        sensitivity=_rate(hits, positives),
-        specificity=_rate(negatives - alarms, negatives),
-        ppv=_rate(hits, flagged) if flagged else None,
-        npv=_rate(negatives - alarms, scores.size - flagged) if flagged < scores.size else None,
+        sensitivity=rate(hits, positives),
+        specificity=rate(negatives - alarms, negatives),
+        ppv=rate(hits, flagged) if flagged else None,
+        npv=rate(negatives - alarms, scores.size - flagged) if flagged < scores.size else None,
         flagged_per_1000=1000 * flagged / scores.size,
     )
 
 
 def operating_points(
-    y_true: npt.ArrayLike, y_score: npt.ArrayLike, targets: Sequence[float] = (0.9, 0.95)
+    y_true: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    targets: Sequence[float] = (0.9, 0.95),
+    *,
+    inflation: float = 1.0,
 ) -> list[OperatingPoint]:
     """Evaluate the usual thresholds: 0, Youden's, and those of high sensitivity and specificity.
 
@@ -110,6 +124,8 @@ def operating_points(
         Preferably out-of-fold scores.
     targets : sequence of float, default=(0.9, 0.95)
         Sensitivities and specificities to reach.
+    inflation : float, default=1.0
+        As for :func:`judge_threshold`.
 
     Returns
     -------
@@ -142,7 +158,10 @@ def operating_points(
     for share in targets:
         reached = np.flatnonzero(specificity >= share - 1e-12)[0]
         chosen[f"specificity {100 * share:g} %"] = thresholds[reached]
-    return [judge_threshold(positive, scores, value, name) for name, value in chosen.items()]
+    return [
+        judge_threshold(positive, scores, value, name, inflation=inflation)
+        for name, value in chosen.items()
+    ]
 
 
 def _between(values: Array) -> Array:
@@ -154,6 +173,6 @@ def _between(values: Array) -> Array:
     return np.concatenate([[values[0] - margin], halfway, [values[-1] + margin]])
 
 
-def _rate(part: int, whole: int) -> Rate:
-    low, high = binomial_limits(part, whole)
+def _rate(part: int, whole: int, inflation: float) -> Rate:
+    low, high = binomial_limits(part / inflation, whole / inflation)
     return Rate(part / whole, float(low), float(high))

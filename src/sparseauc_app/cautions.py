@@ -13,6 +13,8 @@ SOME_ROWS, FEW_ROWS = 50, 20
 UNSTABLE = 0.5
 # Drop of the AUC from training rows to nested cross-validation that indicates overfitting.
 LARGE_FALL = 0.1
+# AUC of nested cross-validation above which a leak is likely.
+TOO_GOOD = 0.99
 # Share of missing values above which a chosen column is worth a caution.
 MANY_MISSING = 0.2
 # Columns with a higher correlation are the same but for rounding.
@@ -45,12 +47,20 @@ def as_sentence(text: str) -> str:
 
 
 def warn_of_chance(auc: Mapping[str, Any], what: str) -> Iterator[str]:
-    """Warn if the interval of an AUC includes 0.5; ``what`` is a list or a model."""
-    if auc["low"] <= 0.5:
+    """Warn if an AUC may be chance, or is below it; ``what`` is a list or a model."""
+    interval = (
+        f"The {100 * auc['confidence']:g} % interval of the AUC, {auc['low']:.2f} to "
+        f"{auc['high']:.2f},"
+    )
+    if auc["high"] < 0.5:
         yield (
-            f"The {100 * auc['confidence']:g} % interval of the AUC, {auc['low']:.2f} to "
-            f"{auc['high']:.2f}, includes 0.5: these rows do not show that the {what} ranks better "
-            "than chance."
+            f"{interval} is below 0.5: the {what} ranks the wrong way round, negatives above "
+            "positives. Check which label is positive, and the sign and unit of the columns."
+        )
+    elif auc["low"] <= 0.5:
+        yield (
+            f"{interval} includes 0.5: these rows do not show that the {what} ranks better than "
+            "chance."
         )
 
 
@@ -78,11 +88,17 @@ def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
             "nested cross-validation: the model overfits. Fewer columns (`-k`, or `--rule 1se`) "
             "or more rows would help."
         )
-    known = [area for area in nested["folds"] if area is not None]
-    if known and abs(np.mean(known) - nested["auc"]) > nested["standard_error"]:
+    if nested["auc"] > TOO_GOOD:
         yield (
-            f"The mean AUC within folds ({np.mean(known):.2f}) differs from the pooled AUC "
-            f"({nested['auc']:.2f}), because the folds' models score on different scales. Report "
+            f"An AUC of {nested['auc']:.3f} is too good for most outcomes: make sure that no "
+            "column was recorded after the outcome, or derived from it."
+        )
+    known = [area for area in nested["folds"] if area is not None]
+    apart = abs(np.mean(known) - nested["auc"]) if known else 0.0
+    if apart > max(nested["standard_error"], 0.01):
+        yield (
+            f"The mean AUC within folds ({np.mean(known):.3f}) differs from the pooled AUC "
+            f"({nested['auc']:.3f}), because the folds' models score on different scales. Report "
             "the mean within folds."
         )
 
@@ -122,6 +138,11 @@ def _check_size(about: Mapping[str, Any]) -> Iterator[str]:
 
 def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     chosen = about["chosen"]
+    if not chosen:
+        yield (
+            "No column was chosen, and all rows have the same score: all columns are constant, or "
+            "the limits on the list (signs, groups, budget) leave none."
+        )
     unstable = [
         f"{one['column']!r} ({percent(one['frequency'])})"
         for one in chosen

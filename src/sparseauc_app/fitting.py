@@ -20,7 +20,6 @@ from sparseauc.path.folds import Split
 from sparseauc.path.rules import ChanceWarning
 from sparseauc.selection.confidence import (
     PermutationResult,
-    comparable_scores,
     fit_rows,
     permutation_test,
 )
@@ -208,14 +207,11 @@ def summarise_fit(
     FitSummary
     """
     tell = advance or (lambda _: None)
-    everything, positive = np.arange(table.y.size), table.y == 1
-    refits: list[Any] = []
+    positive = table.y == 1
 
     def fit_fold(fold: int, train: Rows) -> Any:
         tell(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
-        fitted = fit(train)
-        refits.append(comparable_scores(fitted, table.X, positive, train, everything))
-        return fitted
+        return fit(train)
 
     nested = score_folds(table, splits, fit_fold) if splits else None
     _, classifier = steps_of(model)
@@ -254,7 +250,6 @@ def summarise_fit(
         stability=stability,
         points=points,
         notes=tuple(notes),
-        refit_scores=np.array(refits) if refits else None,
     )
 
 

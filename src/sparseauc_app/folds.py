@@ -83,9 +83,9 @@ def score_folds(
 ) -> NestedScores:
     """Score every row by the model that ``fit`` returns for a fold and its training rows."""
     parts, columns, positive = [], [], table.y == 1
-    for fold, (train, test) in enumerate(splits):
+    for fold, (train, _) in enumerate(splits):
         model = fit(fold, train)
-        parts.append(comparable_scores(model, table.X, positive, train, test))
+        parts.append(comparable_scores(model, table.X, positive, train))
         columns.append(columns_used(model))
     tests = [test for _, test in splits]
     return pool_folds(parts, tests, positive, columns=columns, strata=table.strata)

@@ -13,7 +13,12 @@ from sparseauc._types import Floats, Mask
 from sparseauc.estimators import ExchangeClassifier, SparseLinearClassifier
 from sparseauc.metrics import AUCInterval, auc_by_k, auc_confidence_interval
 from sparseauc.operating_points import OperatingPoint, operating_points
-from sparseauc.selection.confidence import NestedScores, PermutationResult, auc_within
+from sparseauc.selection.confidence import (
+    NestedScores,
+    PermutationResult,
+    auc_within,
+    variance_inflation,
+)
 from sparseauc.selection.points import PointScore
 from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import near_copies
@@ -49,7 +54,7 @@ class FitSummary:
         Scores of the training rows by the final model (optimistic).
     nested : NestedScores, optional
         Nested cross-validation: out-of-fold scores, scaled so that the class means of the training
-        rows are ±0.5; the AUC of each fold, and the pooled AUC with its DeLong interval.
+        rows are ±0.5; the AUC of each fold, and the pooled AUC with its interval.
     stability : StabilityResult, optional
         How often each column is chosen from half of the rows.
     permutation : PermutationResult, optional
@@ -61,8 +66,6 @@ class FitSummary:
     notes : tuple of str
         How the table was read.
     seconds : float
-    refit_scores : ndarray of shape (n_folds, n), optional
-        Scores of all rows by the model of each outer fold, scaled as those of ``nested``.
     """
 
     model: Any = field(repr=False)
@@ -77,7 +80,6 @@ class FitSummary:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
-    refit_scores: Floats | None = field(default=None, repr=False)
 
     @property
     def classifier(self) -> SparseLinearClassifier:
@@ -148,6 +150,11 @@ class FitSummary:
         """Turn scores scaled as those of ``nested`` into scores on the scale of this model."""
         return on_scale_of(self.training_scores, self.table.y == 1, scores)
 
+    @property
+    def refit_scores(self) -> Floats | None:
+        """Scores of all rows by the model of each outer fold, scaled as those of ``nested``."""
+        return None if self.nested is None else self.nested.fold_scores
+
     @cached_property
     def strata_results(self) -> list[GroupResult]:
         """The AUC of nested cross-validation within each stratum, and fold."""
@@ -160,7 +167,10 @@ class FitSummary:
     def operating_points(self) -> list[OperatingPoint]:
         """The usual thresholds, evaluated on the out-of-fold scores; empty without them."""
         scores = self.out_of_fold_scores
-        return [] if scores is None else operating_points(self.table.y, scores)
+        if scores is None or self.nested is None:
+            return []
+        inflation = variance_inflation(self.nested.agreement)
+        return operating_points(self.table.y, scores, inflation=inflation)
 
     @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:

@@ -26,6 +26,7 @@ from sparseauc.path.folds import make_splits
 from sparseauc.selection.confidence import (
     OptimismResult,
     comparable_scores,
+    honest_interval,
     nested_scores,
     optimism_bootstrap,
     permutation_test,
@@ -65,7 +66,13 @@ def test_scores_equal_a_naive_loop(signal):
         )
         assert set(result.folds[test]) == {number}
         assert result.fold_aucs[number] == pytest.approx(roc_auc_score(y[test], scores))
-    assert result.interval == auc_confidence_interval(y, result.scores)
+    centred = result.fold_scores.copy()
+    for label in (-1, 1):
+        centred[:, y == label] -= centred[:, y == label].mean(axis=1, keepdims=True)
+    pairs = np.corrcoef(centred)[np.triu_indices(4, 1)]
+    assert result.agreement == pytest.approx(pairs.mean())
+    plain = auc_confidence_interval(y, result.scores)
+    assert result.interval == honest_interval(plain, result.agreement, y > 0)
 
 
 def test_choosing_on_all_rows_is_not_honest():
@@ -453,3 +460,42 @@ def test_numbers_are_checked(noise):
     for confidence in (0.0, 1.0, np.nan):
         with pytest.raises(ValueError, match="confidence"):
             nested_scores(MODEL, *noise, confidence=confidence)
+
+
+def test_interval_is_wider_the_less_the_folds_agree():
+    rng = np.random.default_rng(0)
+    y = np.arange(100) % 4 == 0
+    plain = auc_confidence_interval(y, y + rng.normal(size=100))
+    found = [honest_interval(plain, agreement, y) for agreement in (1.0, 0.95, 0.85, 0.2, -0.1)]
+    widths = [one.high - one.low for one in found]
+    assert widths == sorted(widths)
+    assert widths[2] == pytest.approx(widths[4])
+    assert plain.high - plain.low < widths[0] < 1.3 * (plain.high - plain.low)
+    ratio = found[-1].standard_error / found[0].standard_error
+    assert ratio == pytest.approx(np.sqrt(2.2))
+    assert {one.auc for one in found} == {plain.auc}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_interval_of_classes_that_are_told_apart(turned):
+    y = np.arange(60) % 3 == 0
+    plain = auc_confidence_interval(y, np.where(turned, ~y, y))
+    found = honest_interval(plain, 1.0, y)
+    assert 0 <= found.low < found.high <= 1
+    assert found.low <= plain.auc <= found.high
+    exact = plain.high - plain.low  # of twenty pairs that agree
+    assert 0.5 * exact < found.high - found.low < 1.5 * exact
+
+
+def test_interval_on_noise_lies_above_one_half_in_few_tables():
+    rng = np.random.default_rng(1)
+    above, covered = 0, 0
+    for seed in range(60):
+        X, y = rng.normal(size=(80, 8)), np.arange(80) % 3 == 0
+        interval = nested_scores(
+            SparseAUCClassifier(k=2, alpha=1.0), X, y, random_state=seed
+        ).interval
+        above += interval.low > 0.5
+        covered += interval.low <= 0.5 <= interval.high
+    assert above <= 3
+    assert covered >= 55
