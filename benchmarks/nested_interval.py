@@ -1,4 +1,4 @@
-"""Coverage of the 95 % interval of the AUC of nested cross-validation: DeLong's, and that of nested_scores.
+"""Coverage of the 95 % interval of the AUC of nested cross-validation, and of DeLong's interval.
 
 Tables of five kinds with 60 to 1000 rows: a few independent columns, many, correlated ones, rare
 positives, and skewed columns beside indicators. Three columns (six of many) differ between the

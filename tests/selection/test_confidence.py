@@ -480,11 +480,14 @@ def test_interval_is_wider_the_less_the_folds_agree():
 def test_interval_of_classes_that_are_told_apart(turned):
     y = np.arange(60) % 3 == 0
     plain = auc_confidence_interval(y, np.where(turned, ~y, y))
-    found = honest_interval(plain, 1.0, y)
-    assert 0 <= found.low < found.high <= 1
+    assert honest_interval(plain, 1.0, y) == plain  # exact, of twenty pairs that agree
+    found = honest_interval(plain, 0.5, y)
+    half = auc_confidence_interval(y[:27], np.where(turned, ~y, y)[:27])
+    assert found.high - found.low == pytest.approx(half.high - half.low, rel=0.01)
     assert found.low <= plain.auc <= found.high
-    exact = plain.high - plain.low  # of twenty pairs that agree
-    assert 0.5 * exact < found.high - found.low < 1.5 * exact
+    same = auc_confidence_interval(y, np.zeros(60))
+    wider = honest_interval(same, 0.0, y)
+    assert wider.low < same.low < 0.5 < same.high < wider.high
 
 
 def test_interval_on_noise_lies_above_one_half_in_few_tables():

@@ -10,6 +10,7 @@ from scipy.special import expit
 from typer.testing import CliRunner
 
 from sparseauc.operating_points import judge_threshold
+from sparseauc.selection.confidence import variance_inflation
 from sparseauc_app.cli import app
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.model_files import read_card
@@ -63,8 +64,9 @@ def test_points_are_those_of_out_of_fold_scores_and_on_the_card(folder, summary)
     ]  # fmt: skip
     for point in kept:
         expected = judge_threshold(
-            Y, summary.out_of_fold_scores, point["threshold"], point["name"]
-        ).as_dict()
+            Y, summary.out_of_fold_scores, point["threshold"], point["name"],
+            inflation=variance_inflation(summary.nested.agreement),
+        ).as_dict()  # fmt: skip
         assert point == expected
 
 
