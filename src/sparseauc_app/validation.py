@@ -1,6 +1,6 @@
 """Validate a model on new rows, such as those of another hospital or year."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -23,10 +23,7 @@ from .reading.labels import known_outcome
 from .reading.scoring import score_rows
 from .reading.source import Source, unknown_column_error
 from .scorecard import ScoreCard
-
-# A mean is said to have moved if it did so by this many training standard deviations and by this
-# many standard errors.
-MOVED, CERTAIN = 0.25, 3.0
+from .shifts import ColumnShift, compare_columns
 
 
 @dataclass(frozen=True)
@@ -37,22 +34,6 @@ class GroupResult:
     rows: int
     positives: int
     interval: AUCInterval | None
-
-
-@dataclass(frozen=True)
-class ColumnShift:
-    """A chosen column in the new rows, compared with training.
-
-    ``missing`` are shares; ``mean_shift`` is the mean of the new rows minus that of training, in
-    standard deviations of training; ``outside`` counts values outside the training range.
-    """
-
-    name: str
-    missing: float
-    missing_before: float | None
-    mean_shift: float | None
-    outside: int
-    moved: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +79,8 @@ class Validation:
                 f"cross-validation in training, {self.promised.auc:.3f} (p = {self.pvalue:.2g})"
                 + ("." if lower else ": make sure that none of these rows was used for fitting.")
             )
-        told += [
-            f"The mean of {one.name!r} has moved by {one.mean_shift:+.1f} training standard "
-            "deviations. Check its unit and how it is measured."
-            for one in self.columns
-            if one.moved
-        ]
-        return tuple(told)
+        told += [one.sentence for one in self.columns if one.moved]
+        return tuple(dict.fromkeys(told))
 
     @property
     def rows(self) -> int:
@@ -175,7 +151,7 @@ def validate_model(
             judge_threshold(truth, kept, threshold, name)
             for name, threshold in (card.thresholds or {"default": 0.0}).items()
         ]
-        columns = _compare_columns(card, values)
+        columns = compare_columns(card, values)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError("the model's summary is damaged") from error
     if within != card.strata_column:
@@ -244,34 +220,3 @@ def judge_groups(
         interval = auc_within(scores[here], positive[here], same[here]) if enough else None
         found.append(GroupResult(name, rows, positives, interval))
     return found
-
-
-def _compare_columns(card: ScoreCard, values: Array) -> list[ColumnShift]:
-    """Compare the columns with their training distribution on the card."""
-    before: Mapping[str, Any] = card.summary.get("distributions") or {}
-    shifts = []
-    taken = card.as_taken(values)
-    for j, term in enumerate(card.terms):
-        column = values[:, j]
-        present, entered = (part[~np.isnan(column)] for part in (column, taken[:, j]))
-        known = before.get(term.name)
-        shift, moved = None, False
-        if known is not None and present.size and float(known["std"]) > 0:
-            shift = float((entered.mean() - float(known["mean"])) / float(known["std"]))
-            error = np.sqrt(1 / present.size + 1 / max(1, int(known["rows"])))
-            moved = bool(abs(shift) > max(MOVED, CERTAIN * error))
-        of = card.types.get(term.column)
-        outside = 0
-        if term.level is None and of is not None and of.low is not None and of.high is not None:
-            outside = int(np.count_nonzero((present < of.low) | (present > of.high)))
-        shifts.append(
-            ColumnShift(
-                name=term.name,
-                missing=1 - present.size / column.size,
-                missing_before=None if known is None else float(known["missing"]),
-                mean_shift=shift,
-                outside=outside,
-                moved=moved,
-            )
-        )
-    return shifts

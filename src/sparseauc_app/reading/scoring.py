@@ -11,6 +11,7 @@ from sparseauc._text import quoted, shortened
 from sparseauc._types import Array
 
 from ..scorecard import ColumnType, ScoreCard, Term
+from ..shifts import FAR, compare_columns
 from .columns import (
     dense_column,
     indicator,
@@ -23,6 +24,8 @@ from .columns import (
 from .numbers import Marks, parse_numbers
 from .source import DataError, Source, unknown_column_error
 
+# Share of rows outside the range of training from which a column is warned of.
+MANY_OUTSIDE = 0.2
 TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
 
 
@@ -76,7 +79,22 @@ def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
         scores = card.scores(values)
     except ValueError as error:
         raise DataError(f"{source.name}: {error}") from None
+    warnings += _warn_of_units(card, values)
     return ScoredRows(values, scores, tuple(notes), tuple(warnings))
+
+
+def _warn_of_units(card: ScoreCard, values: Array) -> list[str]:
+    """Warn about columns whose mean is far from that of training, however many rows there are."""
+    try:
+        shifts = compare_columns(card, values)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return []  # of a damaged summary, without which rows can be scored
+    measured = [card.type_of(term).kind == "number" for term in card.terms]
+    return [
+        one.sentence
+        for one, number in zip(shifts, measured, strict=True)
+        if number and one.mean_shift is not None and abs(one.mean_shift) >= FAR
+    ]
 
 
 def _check_present(source: Source, card: ScoreCard) -> None:
@@ -175,10 +193,15 @@ def _tell(
         (warnings if count == n else notes).append(said)
     if of.kind == "number" and of.low is not None and of.high is not None:
         width = of.high - of.low
-        outside = np.flatnonzero((values < of.low - width) | (values > of.high + width))
-        if outside.size:
+        outside = np.flatnonzero((values < of.low) | (values > of.high))
+        far = np.flatnonzero((values < of.low - width) | (values > of.high + width))
+        if outside.size >= MANY_OUTSIDE * max(1, n - count):
+            how, which = "", outside
+        else:
+            how, which = "far ", far
+        if which.size:
             warnings.append(
-                f"{term.column!r} is far outside its training range, {of.low:.4g} to "
-                f"{of.high:.4g}, in {outside.size} of {n} rows, first in row {outside[0] + 1}. "
+                f"{term.column!r} is {how}outside its training range, {of.low:.4g} to "
+                f"{of.high:.4g}, in {which.size} of {n} rows, first in row {which[0] + 1}. "
                 "Check the unit"
             )
