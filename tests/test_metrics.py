@@ -184,10 +184,10 @@ def test_inputs_are_left_alone():
     ("labels", "message"),
     [
         ([], "y_true is empty"),
-        ([0, 0, 0], "only the class 0; the AUC needs two"),
-        (["yes", "yes", "yes"], "only the class 'yes'"),
-        ([0, 1, 2], r"3 classes \(0, 1, 2\); the AUC needs two. Pass y_true == label"),
-        (list("abcdefg"), r"7 classes \('a', 'b', 'c', 'd', 'e', …\)"),
+        ([0, 0, 0], "holds one class only, 0: two classes are needed"),
+        (["yes", "yes", "yes"], "holds one class only, 'yes'"),
+        ([0, 1, 2], r"3 classes: 0, 1, 2\). Pass y_true == label"),
+        (list("abcdefg"), r"7 classes: 'a', 'b', 'c', 'd', 'e', …\)"),
         ([0.0, np.nan, 1.0], "y_true is nan in row 1"),
         (np.array(["a", "a", np.nan], dtype=object), "y_true is nan in row 2"),
         (np.array([0, 0, np.nan], dtype=object), "y_true is nan in row 2"),
@@ -209,10 +209,10 @@ def test_bad_labels(labels, message):
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ([0.1, 0.2, 0.3], " has 3 rows and y_true 4"),
-        ([0.1, 0.2, np.nan, np.nan], " is nan in row 2; scores must be finite"),
-        ([0.1, -np.inf, 0.3, 0.4], " is -inf in row 1; scores must be finite"),
-        ([[0.1, 0.9]] * 4, r" must be one-dimensional, got shape \(4, 2\); .* take the second"),
+        ([0.1, 0.2, 0.3], " has 3 rows, the labels 4"),
+        ([0.1, 0.2, np.nan, np.nan], " is nan in row 2: it must be finite"),
+        ([0.1, -np.inf, 0.3, 0.4], " is -inf in row 1: it must be finite"),
+        ([[0.1, 0.9]] * 4, r" must be one-dimensional, got shape \(4, 2\): .* take the second"),
         (["a", "b", "c", "d"], " must hold real numbers, got dtype <U1"),
         ([1j, 2j, 3j, 4j], " must hold real numbers, got dtype complex128"),
         (np.array([1, 2, 3, "x"], dtype=object), " has entries that are not numbers"),
@@ -235,12 +235,12 @@ def test_bad_scores(scores, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 1, 1], "sample_weight has 3 rows and y_true 4"),
-        ([1, 1, -0.5, 1], "sample_weight is -0.5 in row 2; .* not negative"),
-        ([1, np.nan, 1, 1], "sample_weight is nan in row 1; weights must be finite"),
+        ([1, 1, 1], "sample_weight has 3 rows, the labels 4"),
+        ([1, 1, -0.5, 1], "sample_weight is -0.5 in row 2: give 0 or more"),
+        ([1, np.nan, 1, 1], "sample_weight is nan in row 1: it must be finite"),
         ([1, 1, 1, np.inf], "sample_weight is inf in row 3"),
-        ([1, 0, 1, 0], "sample_weight is zero on every row of class 'sick'"),
-        ([0, 1, 0, 1], "sample_weight is zero on every row of class 'healthy'"),
+        ([1, 0, 1, 0], "sample_weight is zero on all rows of class 'sick'"),
+        ([0, 1, 0, 1], "sample_weight is zero on all rows of class 'healthy'"),
     ],
 )
 def test_bad_weights(weights, message):
@@ -359,7 +359,7 @@ def test_bad_confidence(confidence):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([0, 0, 0, 1], "single row of class 1; the DeLong variance needs at least two"),
+        ([0, 0, 0, 1], "single row of class 1: 2 of each are needed"),
         (["a", "b", "b", "b"], "single row of class 'a'"),
     ],
 )

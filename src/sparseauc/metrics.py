@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
+from ._validation import check_each_class_weighs, check_labels, check_scores, check_weights
 from .strata import Strata, Weighting, stratum_shares
 
 __all__ = [
@@ -52,11 +53,13 @@ def auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None =
     >>> auc(["no", "no", "yes", "yes"], [0.1, 0.4, 0.4, 0.8])
     0.875
     """
-    positive, classes = _check_labels(y_true)
-    scores = _check_scores(y_score, positive.size, "y_score")
+    positive, classes = check_labels(y_true, "y_true")
+    scores = check_scores(y_score, positive.size, "y_score")
     if sample_weight is None:
         return fast_auc(scores, positive)
-    return fast_auc(scores, positive, _check_weights(sample_weight, positive, classes))
+    weight = check_weights(sample_weight, positive.size)
+    check_each_class_weighs(weight, classes[positive.astype(np.intp)], classes)
+    return fast_auc(scores, positive, weight)
 
 
 def fast_auc(
@@ -200,9 +203,8 @@ def auc_confidence_interval(
     the exact one of Clopper and Pearson for m successes in m trials, with m = min(n₊, n₋), the
     number of disjoint and so independent pairs.
     """
-    positive, classes = _check_labels(y_true)
-    _check_two_rows_each(positive, classes)
-    scores = _check_scores(y_score, positive.size, "y_score")
+    positive, _ = check_labels(y_true, "y_true", least=2)
+    scores = check_scores(y_score, positive.size, "y_score")
 
     above, below = _pair_counts(scores, positive)
     disjoint = min(above.size, below.size)
@@ -293,8 +295,8 @@ def stratified_auc(
     >>> stratified_auc(y, [1.0, 3.0, 2.0, 5.0, 6.0, 7.0], site).auc
     0.75
     """
-    positive, _ = _check_labels(y_true)
-    scores = _check_scores(y_score, positive.size, "y_score")
+    positive, _ = check_labels(y_true, "y_true")
+    scores = check_scores(y_score, positive.size, "y_score")
     divided = Strata.from_labels(strata, positive, weighting=weights)
     totals = divided.totals(positive)
     shares = stratum_shares(totals, weights)
@@ -345,10 +347,9 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> De
     If the difference is not zero but its estimated variance is, the statistic is infinite and the
     p-value is Hoeffding's bound 2 exp(−m·difference²/2), with m = min(n₊, n₋) disjoint pairs.
     """
-    positive, classes = _check_labels(y_true)
-    _check_two_rows_each(positive, classes)
-    above_a, below_a = _pair_counts(_check_scores(score_a, positive.size, "score_a"), positive)
-    above_b, below_b = _pair_counts(_check_scores(score_b, positive.size, "score_b"), positive)
+    positive, _ = check_labels(y_true, "y_true", least=2)
+    above_a, below_a = _pair_counts(check_scores(score_a, positive.size, "score_a"), positive)
+    above_b, below_b = _pair_counts(check_scores(score_b, positive.size, "score_b"), positive)
 
     auc_a, auc_b = _area(above_a, below_a), _area(above_b, below_b)
     # The counts are integers: a difference of AUCs is zero, or constant, exactly when it is.
@@ -453,89 +454,3 @@ def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[s
             row["alpha"] = float(cv_results["param_alpha"][best])
         rows.append(row)
     return rows
-
-
-def _check_labels(y_true: ArrayLike) -> tuple[NDArray[np.bool_], list[Any]]:
-    """Mask of the positive rows, and the two classes, negative first."""
-    labels = np.asarray(y_true)
-    if labels.ndim != 1:
-        raise ValueError(f"y_true must be one-dimensional, got shape {labels.shape}.")
-    if labels.size == 0:
-        raise ValueError("y_true is empty.")
-    try:
-        missing = labels != labels  # NaN in a column of objects too, where isnan would fail
-        if missing.any():
-            row = missing.argmax()
-            raise ValueError(f"y_true is {labels[row]} in row {row}; every row needs a label.")
-        classes = np.unique(labels)
-    except TypeError as error:
-        raise ValueError(
-            "y_true mixes labels that cannot be ordered, or has missing ones; "
-            "use labels of one type."
-        ) from error
-    names = classes.tolist()
-    if len(names) == 1:
-        raise ValueError(f"y_true holds only the class {names[0]!r}; the AUC needs two classes.")
-    if len(names) > 2:
-        listed = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-        raise ValueError(
-            f"y_true holds {len(names)} classes ({listed}); the AUC needs two. "
-            "Pass y_true == label to set one class against the rest."
-        )
-    return labels == classes[1], names
-
-
-def _check_two_rows_each(positive: NDArray[np.bool_], classes: list[Any]) -> None:
-    n_positive = np.count_nonzero(positive)
-    for label, count in zip(classes, (positive.size - n_positive, n_positive), strict=True):
-        if count < 2:
-            raise ValueError(
-                f"y_true has a single row of class {label!r}; "
-                "the DeLong variance needs at least two rows of each class."
-            )
-
-
-def _check_scores(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
-    scores = _check_column(values, n_rows, name)
-    finite = np.isfinite(scores)
-    if not finite.all():
-        row = finite.argmin()
-        raise ValueError(f"{name} is {scores[row]} in row {row}; scores must be finite.")
-    return scores
-
-
-def _check_weights(
-    values: ArrayLike, positive: NDArray[np.bool_], classes: list[Any]
-) -> NDArray[Any]:
-    weights = _check_column(values, positive.size, "sample_weight")
-    sound = np.isfinite(weights) & (weights >= 0)
-    if not sound.all():
-        row = sound.argmin()
-        raise ValueError(
-            f"sample_weight is {weights[row]} in row {row}; "
-            "weights must be finite and not negative."
-        )
-    for label, members in zip(classes, (~positive, positive), strict=True):
-        if not weights[members].any():
-            raise ValueError(f"sample_weight is zero on every row of class {label!r}.")
-    return weights
-
-
-def _check_column(values: ArrayLike, n_rows: int, name: str) -> NDArray[Any]:
-    """Real numbers, one a row."""
-    column = np.asarray(values)
-    if column.dtype.kind == "O":
-        try:
-            column = column.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} has entries that are not numbers: {error}.") from error
-    if column.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold real numbers, got dtype {column.dtype}.")
-    if column.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, got shape {column.shape}; "
-            "of predict_proba's two columns take the second, [:, 1]."
-        )
-    if column.size != n_rows:
-        raise ValueError(f"{name} has {column.size} rows and y_true {n_rows}.")
-    return column

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._types import Array
+from ._validation import check_labels, check_scores
 from .curves import binomial_limits
-from .metrics import _check_labels, _check_scores
 
 __all__ = ["OperatingPoint", "Rate", "judge_threshold", "operating_points"]
 
@@ -89,8 +89,8 @@ def judge_threshold(
     >>> point.sensitivity.value, point.specificity.value, point.flagged_per_1000
     (0.5, 0.5, 500.0)
     """
-    positive, _ = _check_labels(y_true)
-    scores = _check_scores(y_score, positive.size, "y_score")
+    positive, _ = check_labels(y_true, "y_true")
+    scores = check_scores(y_score, positive.size, "y_score")
     above = scores > threshold
     hits, alarms = int((above & positive).sum()), int((above & ~positive).sum())
     positives, negatives = int(positive.sum()), int((~positive).sum())
@@ -139,8 +139,8 @@ def operating_points(
     Thresholds are chosen and evaluated on the same scores, so new rows miss a target about as often
     as they reach it.
     """
-    positive, _ = _check_labels(y_true)
-    scores = np.asarray(_check_scores(y_score, positive.size, "y_score"), np.float64)
+    positive, _ = check_labels(y_true, "y_true")
+    scores = np.asarray(check_scores(y_score, positive.size, "y_score"), np.float64)
     thresholds = _between(np.unique(scores))
     sensitivity, specificity = (
         np.searchsorted(np.sort(side), thresholds, "right") / side.size

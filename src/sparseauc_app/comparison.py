@@ -22,7 +22,7 @@ from sparseauc.metrics import delong_test, fast_auc
 from sparseauc.path.folds import Split
 from sparseauc.selection.confidence import NestedScores
 
-from .folds import Progress, Rows, outer_splits, score_folds, split_rows, stratified_folds
+from .folds import Progress, Rows, outer_splits, score_folds, split_rows
 from .methods import Method, all_methods
 from .reading import DataError, Table
 
@@ -174,7 +174,7 @@ def fit_method(method: Method, table: Table, train: Rows, seed: int) -> Any:
             if not method.grid:
                 model, extra = method.make(), dict[str, Any]()
                 if table.groups is not None:
-                    model.set_params(cv=stratified_folds(table, train, 5, 1000 + seed))
+                    model.set_params(cv=split_rows(table, train, 5, 1000 + seed))
                     extra = {"model__groups": table.groups[train]}
                 if table.strata is not None:
                     extra["model__strata"] = table.strata[train]

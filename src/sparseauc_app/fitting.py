@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from sparseauc._text import quoted
@@ -29,7 +30,7 @@ from sparseauc.selection.table import column_table
 from sparseauc.strata import StrataWarning
 
 from .card_making import fill_in, steps_of
-from .folds import Progress, Rows, outer_splits, score_folds, split_rows, stratified_folds
+from .folds import Progress, Rows, outer_splits, score_folds, split_rows
 from .limits import limits_for
 from .reading import DataError, Table
 from .summary import FitSummary, on_scale_of, ridge_of
@@ -286,7 +287,7 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
     classifier = SparseAUCClassifierCV(
         ks=ks,
         alphas=None if settings.alpha is None else [settings.alpha],
-        cv=None if table.groups is None else stratified_folds(table, rows, 5, settings.seed),
+        cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         rule=settings.rule,
         coefficients=coefficients,
         clip=clip,
@@ -325,7 +326,9 @@ def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any,
 def _test_permutations(table: Table, settings: FitSettings, report: Progress) -> PermutationResult:
     """Permutation test of the whole procedure."""
     procedure = _make_estimator(table, settings, np.arange(table.y.size))
-    folds = stratified_folds(table, np.arange(table.y.size), 5, settings.seed)
+    # Rows are divided anew by the labels of each permutation.
+    few = len(split_rows(table, np.arange(table.y.size), 5, settings.seed))
+    folds = StratifiedKFold(few, shuffle=True, random_state=settings.seed)
     # Not repeated: that costs several times as much, and the test compares like with like.
     last = procedure.steps[-1][1] if isinstance(procedure, Pipeline) else procedure
     last.set_params(cv=folds, n_jobs=None)

@@ -1,4 +1,4 @@
-"""Folds of a table, and scores of its rows by models fitted without them."""
+"""Folds of a table."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from sparseauc.path.folds import Split, make_splits
-from sparseauc.selection.confidence import NestedScores, columns_used, comparable_scores, pool_folds
+from sparseauc.path.folds import Split, groups_by_class, make_splits
+from sparseauc.selection.confidence import NestedScores, score_out_of_fold
 from sparseauc.strata import Strata, StrataWarning
 
 from .reading import DataError, Table
@@ -19,8 +18,11 @@ Rows = npt.NDArray[np.intp]
 Progress = Callable[[str, int, int], None]
 
 
-def stratified_folds(table: Table, rows: Rows, most: int, seed: int) -> Any:
-    """Return a splitter of some rows into ``most`` folds or fewer, which keeps groups together."""
+def split_rows(table: Table, rows: Rows, most: int, seed: int) -> list[Split]:
+    """Split some rows into ``most`` stratified folds or fewer, which keep groups together.
+
+    The numbers are places among these rows.
+    """
     holding = _units_by_class(table, rows)
     if min(holding) < 2:
         label = (table.negative, table.positive)[int(np.argmin(holding))]
@@ -29,14 +31,7 @@ def stratified_folds(table: Table, rows: Rows, most: int, seed: int) -> Any:
             f"only {min(holding)} {units} are {label!r}: cross-validation needs at least 2, nested "
             "cross-validation at least 4"
         )
-    kind = StratifiedKFold if table.groups is None else StratifiedGroupKFold
-    return kind(min(most, *holding), shuffle=True, random_state=seed)
-
-
-def _units_by_class(table: Table, rows: Rows) -> list[int]:
-    """Number of groups, or else rows, of each class."""
-    units, y = rows if table.groups is None else table.groups[rows], table.y[rows]
-    return [np.unique(units[y == label]).size for label in (0, 1)]
+    return _split(table, rows, min(most, *holding), None, seed)
 
 
 def outer_splits(table: Table, folds: int, seed: int) -> list[Split]:
@@ -51,7 +46,7 @@ def outer_splits(table: Table, folds: int, seed: int) -> list[Split]:
             strata = Strata.from_labels(table.strata, positive)
     if strata is not None and table.groups is None:
         few = min(folds, *_units_by_class(table, everything))
-        splits = make_splits(few, table.y, positive, None, strata, seed, 1)
+        splits = _split(table, everything, few, strata, seed)
     else:
         splits = split_rows(table, everything, folds, seed)
     for train, _ in splits:
@@ -61,13 +56,6 @@ def outer_splits(table: Table, folds: int, seed: int) -> list[Split]:
         if strata is not None and not len(strata.with_both_classes(positive, inside)):
             return []
     return splits
-
-
-def split_rows(table: Table, rows: Rows, most: int, seed: int) -> list[Split]:
-    """Split some rows into stratified folds; the numbers are places among these rows."""
-    groups = None if table.groups is None else table.groups[rows]
-    splitter = stratified_folds(table, rows, most, seed)
-    return list(splitter.split(np.zeros((rows.size, 1)), table.y[rows], groups))
 
 
 def splits_of(folds: npt.NDArray[np.integer]) -> list[Split]:
@@ -82,10 +70,15 @@ def score_folds(
     table: Table, splits: Sequence[Split], fit: Callable[[int, Rows], Any]
 ) -> NestedScores:
     """Score every row by the model that ``fit`` returns for a fold and its training rows."""
-    parts, columns, positive = [], [], table.y == 1
-    for fold, (train, _) in enumerate(splits):
-        model = fit(fold, train)
-        parts.append(comparable_scores(model, table.X, positive, train))
-        columns.append(columns_used(model))
-    tests = [test for _, test in splits]
-    return pool_folds(parts, tests, positive, columns=columns, strata=table.strata)
+    return score_out_of_fold(fit, table.X, table.y == 1, splits, strata=table.strata)
+
+
+def _split(table: Table, rows: Rows, folds: int, strata: Strata | None, seed: int) -> list[Split]:
+    groups: Any = None if table.groups is None else table.groups[rows]
+    positive = table.y[rows] == 1
+    return make_splits(folds, positive, positive, groups, strata, seed, n_repeats=1)
+
+
+def _units_by_class(table: Table, rows: Rows) -> list[int]:
+    """Number of groups, or else rows, of each class."""
+    return groups_by_class(rows if table.groups is None else table.groups[rows], table.y[rows] == 1)

@@ -158,7 +158,7 @@ def test_weights_where_the_method_defines_them(outbreak, estimator):
     weighted = clone(estimator).fit(X, y, sample_weight=keep.astype(float))
     absent = clone(estimator).fit(X[keep], y[keep])
     np.testing.assert_allclose(weighted.coef_, absent.coef_, rtol=1e-7, atol=1e-10)
-    with pytest.raises(ValueError, match="sample_weight is -1 at row 3"):
+    with pytest.raises(ValueError, match="sample_weight is -1 in row 3"):
         clone(estimator).fit(X, y, sample_weight=np.where(np.arange(500) == 3, -1.0, 1.0))
 
 

@@ -304,7 +304,7 @@ def test_parameters_are_checked(outbreak, parameters, match):
 def test_weights_are_checked(outbreak):
     X, y = outbreak
     weight = np.ones(600)
-    refused("sample_weight is -2 at row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
+    refused("sample_weight is -2 in row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
     refused("non-zero number|zero on all rows", X, y, weight=np.zeros(600))
     refused("zero on all rows of class 1: give", X, y, weight=(y < 0).astype(float))
     refused("sample_weight.shape", X, y, weight=weight[:-1])

@@ -35,7 +35,7 @@ from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.path import targets
-from sparseauc.path.folds import SplitPlan
+from sparseauc.path.folds import SplitPlan, make_splits
 from sparseauc.path.path import path_of_moments
 from sparseauc.solvers.restrictions import Restrictions
 
@@ -343,7 +343,7 @@ def test_parameters_are_checked(outbreak, parameters, match):
 def test_weights_are_checked(outbreak):
     X, y = outbreak
     weight = np.ones(600)
-    refused("sample_weight is -2 at row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
+    refused("sample_weight is -2 in row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
     refused("non-zero number|zero on all rows", X, y, weight=np.zeros(600))
     refused("zero on all rows of class 1: give", X, y, weight=(y < 0).astype(float))
     refused("sample_weight.shape", X, y, weight=weight[:-1])
@@ -576,6 +576,33 @@ def test_among_equals_fewer_columns_and_the_largest_ridge():
 
 
 # --------------------------------------------------------------- cross-validation: any splitter
+
+
+def test_default_folds_keep_groups_together():
+    rng = np.random.default_rng(0)
+    X, y = make_outbreak(n=120, d=6, k=2, mu=1.0, r=0.4, random_state=0)
+    visits = np.repeat(np.arange(40), 3)
+    y = np.repeat(y[:40], 3)
+    X = X + 5 * rng.normal(size=(40, 6))[visits]  # a patient is recognised
+    model = SparseAUCClassifierCV([2], [1.0], coefficients="auc", clip=None)
+    for cv in (None, 4):
+        model.set_params(cv=cv).fit(X, y, groups=visits)
+        splits = make_splits(cv, X, y > 0, visits, None, 0)
+        assert model.n_splits_ == len(splits)
+        for train, test in splits:
+            assert not set(visits[train]) & set(visits[test])
+            assert np.unique(y[test]).size == 2
+    with pytest.raises(ValueError, match="label each of the 120 rows"):
+        model.fit(X, y, groups=visits[:40])
+    with pytest.raises(ValueError, match="fewer than the 4 folds"):
+        model.fit(X, y, groups=np.arange(120) % 3)
+
+
+@pytest.mark.parametrize("kind", [None, np.random.RandomState])
+def test_folds_need_no_seed(outbreak, kind):
+    seed = None if kind is None else kind(3)
+    model = SparseAUCClassifierCV([2], [1.0], coefficients="auc", random_state=seed)
+    assert model.fit(*outbreak).k_ == 2
 
 
 def test_groups_of_rows_stay_together():

@@ -120,7 +120,7 @@ def test_bad_input(outbreak, model):
         column_table(model, X[:, 1:], y)
     with pytest.raises(ValueError, match="inconsistent numbers"):
         column_table(model, X, y[:-1])
-    with pytest.raises(ValueError, match=r"y has 0, the model knows \[-1, 1\]"):
+    with pytest.raises(ValueError, match=r"y holds 0, not among the classes \[-1, 1\]"):
         column_table(model, X, y * (y > 0))
     with pytest.raises(ValueError, match="one class only"):
         column_table(model, X, np.ones_like(y))

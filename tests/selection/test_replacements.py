@@ -200,7 +200,7 @@ def test_refusals(outbreak):
         replacements(model, X, y, n_best=0)
     with pytest.raises(ValueError, match="8 features"):
         replacements(model, X[:, :8], y)
-    with pytest.raises(ValueError, match="y has 5, the model knows"):
+    with pytest.raises(ValueError, match="y holds 5, not among the classes"):
         replacements(model, X, np.where(y > 0, 5, -1))
     free = SparseAUCClassifier(k=2, alpha=0.0).fit(X, y)
     with pytest.raises(ValueError, match="not those of the fit: column 0 has a standard deviation"):

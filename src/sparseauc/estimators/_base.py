@@ -21,7 +21,6 @@ from sklearn.utils.multiclass import (
 )
 from sklearn.utils.validation import (
     _check_n_features,
-    _check_sample_weight,
     assert_all_finite,
     check_is_fitted,
     column_or_1d,
@@ -30,6 +29,13 @@ from sklearn.utils.validation import (
 
 from .._arrays import is_tensor, to_host
 from .._transforms import Transform
+from .._validation import (
+    check_each_class_weighs,
+    check_known_labels,
+    check_labels,
+    check_weights,
+    refuse_masked,
+)
 from ..chunks import (
     Chunks,
     NotFiniteError,
@@ -284,32 +290,18 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         else:
             _check_partial_fit_first_call(self, classes)
             labels = self.classes_
-        for row in np.flatnonzero(~np.isin(y, labels))[:1]:
-            raise ValueError(
-                f"y holds {y.tolist()[row]!r}, not among the classes {labels.tolist()} (row {row})"
-            )
+        positive = check_known_labels(y, labels)
         self.classes_ = labels
-        return X, y == labels[1]
+        return X, positive
 
     def _check_labels(self, y: npt.NDArray[Any], sample_weight: Any) -> tuple[Mask, Array | None]:
         """Set ``classes_``; return the mask of positives and the weights."""
         check_classification_targets(y)
-        classes = np.unique(y)
-        if classes.size < 2:
-            raise ValueError(
-                f"y holds one class only, {classes.tolist()[0]!r}: two classes are needed"
-            )
-        if classes.size > 2:
-            shown = ", ".join(repr(label) for label in classes[:5].tolist())
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass "
-                f"({classes.size} classes: {shown}{', …' if classes.size > 5 else ''}). Pass "
-                "y == label, or wrap the classifier in sklearn.multiclass.OneVsRestClassifier"
-            )
-        positive: Mask = y == classes[1]
+        positive, classes = check_labels(y)
         weight = None
         if sample_weight is not None:
-            weight = check_weights(sample_weight, y, classes)
+            weight, _ = scale_weights(check_weights(sample_weight, y.size))
+            check_each_class_weighs(weight, y, classes)
         self.classes_ = classes
         return positive, weight
 
@@ -370,35 +362,6 @@ def check_scale(X: Any) -> None:
             f"no value of X is larger than {largest:g}, too small to square in {values.dtype}: "
             "rescale the columns"
         )
-
-
-def check_weights(
-    sample_weight: Any, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None = None
-) -> Array:
-    """Return weights as float64, or name the first that is negative or the class without any.
-
-    Without ``classes`` a class may have no weight, and weights keep their scale.
-    """
-    refuse_masked("sample_weight", sample_weight)
-    weight: Array = _check_sample_weight(sample_weight, y, dtype=np.float64)
-    for row in np.flatnonzero(weight < 0)[:1]:
-        raise ValueError(f"sample_weight is {weight[row]:g} at row {row}; give 0 or more")
-    if classes is None:
-        return weight
-    weight, _ = scale_weights(weight)
-    for label in classes.tolist():
-        if not weight[y == label].max(initial=0.0) > 0:
-            raise ValueError(
-                f"sample_weight is zero on all rows of class {label!r}: "
-                "give at least one row of each class a positive weight"
-            )
-    return weight
-
-
-def refuse_masked(name: str, values: Any) -> None:
-    """Refuse labels or weights that are masked, which would count as if they were not."""
-    for row in np.flatnonzero(np.ma.getmask(values))[:1]:
-        raise ValueError(f"{name} is masked at row {row}: leave such rows out")
 
 
 def as_numbers(X: Any) -> Any:

@@ -13,12 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._moved import moved_parameters
+from .._validation import check_classes, check_each_class_weighs, check_weights
 from ..chunks import Chunks, chunks_in_memory
 from ..limits import MOVED, Limits
 from ..moments.many_classes import ManyClasses
 from ..objective import Array, Floats, Indices, Mask
 from ..solvers.shared import shared_list
-from ._base import SparseLinearClassifier, check_weights, names_columns
+from ._base import SparseLinearClassifier, names_columns
 from ._exchange import with_limits_of_0_2
 
 
@@ -169,18 +170,11 @@ class SharedListClassifier(SparseLinearClassifier):
     def _check_labels(self, y: npt.NDArray[Any], sample_weight: Any) -> tuple[Any, Array | None]:
         """Set ``classes_``; return the number of each row's class, −1 without weight."""
         check_classification_targets(y)
-        weight = None if sample_weight is None else check_weights(sample_weight, y)
+        self.classes_ = check_classes(y, binary=False)
+        weight = None if sample_weight is None else check_weights(sample_weight, y.size)
         counted = np.ones(y.size, np.bool_) if weight is None else weight > 0
-        self.classes_ = np.unique(y)
-        for name in self.classes_[~np.isin(self.classes_, y[counted])][:1].tolist():
-            raise ValueError(
-                f"sample_weight is zero on all rows of class {name!r}: "
-                "give at least one row of each class a positive weight"
-            )
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"y holds one class only, {self.classes_.tolist()[0]!r}: two classes are needed"
-            )
+        if weight is not None:
+            check_each_class_weighs(weight, y, self.classes_)
         label = np.searchsorted(self.classes_, y).astype(np.int64)
         return np.where(counted, label, -1), weight
 

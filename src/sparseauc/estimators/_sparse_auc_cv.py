@@ -207,7 +207,8 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         sample_weight : array-like of shape (n,), optional
             Weights for fitting and validation.
         groups : array-like of shape (n,), optional
-            For splitters that keep groups together, such as ``StratifiedGroupKFold``.
+            Related rows, such as the visits of a patient: they share a fold. Splitters other than
+            numbers of folds get them too.
         strata : array-like of shape (n,), optional
             Site, batch, donor or matched set of each row: only pairs of one stratum count, in
             fitting and in validation, where the AUC is the mean of those within strata. Default

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._validation import check_weights
 from ..limits import Limits
 from ..moments.base import Quadratic
 from ..moments.pairs import PairMoments
@@ -20,7 +21,7 @@ from ..path.folds import SplitPlan, make_splits
 from ..path.rules import Rule
 from ..strata import Strata, StrataWarning, Weighting
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
-from ._base import check_weights, names_columns
+from ._base import names_columns
 from ._exchange import ExchangeModel, ListOfK
 from ._validated import ValidatedList
 
@@ -136,7 +137,7 @@ class ConcordanceModel(ExchangeModel):
         check_consistent_length(X, times.time)
         weight = None
         if sample_weight is not None:
-            weight = check_weights(sample_weight, times.time)
+            weight = check_weights(sample_weight, len(times.time))
         times.check_pairs(weight)
         self.horizon_ = times.check_horizon(self.horizon)
         return X, times, weight

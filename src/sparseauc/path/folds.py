@@ -185,14 +185,19 @@ def make_splits(
     With few rows of a class the AUC of a fold is a matter of luck; repeats average it out, until
     two hundred rows of the rarer class have been validated, five times at most.
 
-    With strata, default folds hold rows of every stratum, in both classes; where most strata are
-    too small for that, as matched sets are, folds keep strata whole. Splitters that keep groups
-    together are given the strata, unless there are groups.
+    Folds keep groups together. With strata and no groups, default folds hold rows of every stratum,
+    in both classes; where most strata are too small for that, as matched sets are, folds keep
+    strata whole. Splitters that keep groups together are given the strata, unless there are groups.
     """
     if cv is None:
         counted = positive if strata is None else positive[strata.code >= 0]
-        rarer = int(min(counted.sum(), (~counted).sum()))
-        cv, n_repeats = max(2, min(5, rarer)), min(5, -(-200 // rarer))
+        n_rows = int(min(counted.sum(), (~counted).sum()))
+        rarer = n_rows if groups is None else min(groups_by_class(groups, positive))
+        cv, n_repeats = max(2, min(5, rarer)), min(5, -(-200 // n_rows))
+    elif isinstance(cv, Integral) and n_repeats is not None:
+        _check_number_of_folds(int(cv), positive)
+    if groups is not None and isinstance(cv, Integral):
+        return _whole_groups(int(cv), n_repeats, positive, np.asarray(groups), random_state)
     labels: npt.NDArray[Any] = positive
     if strata is not None and isinstance(cv, Integral):
         n_folds = int(cv)
@@ -214,6 +219,49 @@ def make_splits(
     if groups is None and strata is not None and isinstance(splitter, GroupsConsumerMixin):
         groups = strata.code
     return list(splitter.split(X, labels, groups))
+
+
+def groups_by_class(groups: Any, positive: Mask) -> list[int]:
+    """Number of groups with negative rows, and with positive ones."""
+    groups = np.asarray(groups)
+    if groups.shape != positive.shape:
+        raise ValueError(
+            f"groups must label each of the {positive.size} rows, got shape {groups.shape}"
+        )
+    return [np.unique(groups[positive == side]).size for side in (False, True)]
+
+
+def _check_number_of_folds(n_folds: int, positive: Mask) -> None:
+    """Refuse more folds than a class has rows."""
+    if n_folds < 2:
+        raise ValueError(f"cv={n_folds}: cross-validation needs two folds or more")
+    for name, count in (("negative", int((~positive).sum())), ("positive", int(positive.sum()))):
+        if 0 < count < n_folds:
+            raise ValueError(
+                f"there are {count} {name} rows, fewer than the {n_folds} folds: use cv={count}"
+            )
+
+
+def _whole_groups(
+    n_folds: int,
+    n_repeats: int | None,
+    positive: Mask,
+    groups: npt.NDArray[Any],
+    random_state: Any,
+) -> list[Split]:
+    """Folds that keep groups together, in random order where they are repeated."""
+    counts = groups_by_class(groups, positive)
+    if min(count for count in counts if count) < n_folds:
+        raise ValueError(
+            f"{counts[0]} groups have negative rows and {counts[1]} positive ones, fewer than the "
+            f"{n_folds} folds: use fewer folds"
+        )
+    rng = None if n_repeats is None else check_random_state(random_state)
+    splits: list[Split] = []
+    for _ in range(n_repeats or 1):
+        splitter = StratifiedGroupKFold(n_folds, shuffle=rng is not None, random_state=rng)
+        splits += splitter.split(positive, positive, groups)
+    return splits
 
 
 def _whole_strata(

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .._transforms import transform_columns
+from .._validation import check_each_class_weighs, check_weights
 from ..estimators import ExchangeClassifier
-from ..estimators._base import check_weights
 from ..metrics import fast_auc_within
 from ..moments import Moments, class_moments
 from ..moments.gram import StandardisedGram
@@ -60,11 +60,10 @@ class FittedList(NamedTuple):
         (X,) = model._check_table(X, reset=False)
         X = transform_columns(model, X)
         positive = _positive_rows(model, X, y)
-        weight = (
-            None
-            if sample_weight is None
-            else check_weights(sample_weight, positive, np.array([False, True]))
-        )
+        weight = None
+        if sample_weight is not None:
+            weight = check_weights(sample_weight, positive.size)
+            check_each_class_weighs(weight, positive, np.array([False, True]))
         if hasattr(model, "n_strata_") and strata is None:
             raise ValueError("this model compares rows within strata: give those of the fit too")
         divided = None

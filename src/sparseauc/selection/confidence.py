@@ -17,18 +17,14 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import t as student
 from sklearn.base import clone
-from sklearn.model_selection import (
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    check_cv,
-)
 from sklearn.utils import _safe_indexing, check_random_state, check_scalar, resample
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
+from .._validation import check_labels
 from ..metrics import AUCInterval, auc_confidence_interval, fast_auc, stratified_auc
 from ..objective import Array, Mask
-from ..path.folds import make_splits
+from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
 from ..strata import Strata, StrataWarning
 
@@ -135,27 +131,64 @@ def nested_scores(
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
-    labels, positive = _check_labels(X, y)
-    rng = check_random_state(random_state)
+    check_consistent_length(X, y)
+    labels = np.asarray(y)
+    positive, _ = check_labels(labels, least=2)
     of_row = None if strata is None else np.asarray(strata)
-    if of_row is not None and groups is None:
-        divided = Strata.from_labels(of_row, positive)
-        splits = make_splits(cv, X, positive, None, divided, rng, n_repeats=1)
-    else:
-        splitter = _splitter(cv, labels, rng, grouped=groups is not None)
-        splits = list(splitter.split(X, labels, groups))
+    divided = None if of_row is None else Strata.from_labels(of_row, positive)
+    splits = make_splits(cv, X, positive, groups, divided, random_state, n_repeats=1)
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=labels.size)
     for row in np.flatnonzero(times != 1)[:1].tolist():
         raise ValueError(
             f"row {row} is tested {times[row]} times: cv must test each row once, as KFold does"
         )
+    fit = partial(_fit_fold, estimator, X, labels, of_row)
+    return score_out_of_fold(
+        fit, X, positive, splits, strata=of_row, confidence=confidence, n_jobs=n_jobs
+    )
+
+
+def score_out_of_fold(
+    fit: Callable[[int, Indices], Any],
+    X: Any,
+    positive: Mask,
+    splits: Sequence[Split],
+    *,
+    strata: npt.NDArray[Any] | None = None,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+) -> NestedScores:
+    """Score every row by the model that ``fit`` returns for a fold and its training rows."""
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_scores_of_fold)(estimator, X, labels, positive, train, of_row)
-        for train, _ in splits
+        delayed(_score_fold)(fit, fold, X, positive, train)
+        for fold, (train, _) in enumerate(splits)
     )
     scores, columns = zip(*parts, strict=True)
     tests = [test for _, test in splits]
-    return pool_folds(scores, tests, positive, confidence, columns, of_row)
+    return pool_folds(scores, tests, positive, confidence, columns, strata)
+
+
+def _fit_fold(
+    estimator: Any,
+    X: Any,
+    labels: npt.NDArray[Any],
+    strata: npt.NDArray[Any] | None,
+    _: int,
+    train: Indices,
+) -> Any:
+    return fit_rows(clone(estimator), X, labels, train, strata=strata)
+
+
+def _score_fold(
+    fit: Callable[[int, Indices], Any],
+    fold: int,
+    X: Any,
+    positive: Mask,
+    train: Indices,
+) -> tuple[Array, Indices | None]:
+    """Scores of all rows by the model of some, and the columns it uses."""
+    model = fit(fold, train)
+    return comparable_scores(model, X, positive, train), columns_used(model)
 
 
 def comparable_scores(
@@ -315,19 +348,6 @@ def columns_used(model: Any) -> Indices | None:
     return None if coef is None else np.flatnonzero(np.asarray(coef).reshape(-1))
 
 
-def _scores_of_fold(
-    estimator: Any,
-    X: Any,
-    labels: npt.NDArray[Any],
-    positive: Mask,
-    train: Indices,
-    strata: npt.NDArray[Any] | None,
-) -> tuple[Array, Indices | None]:
-    """Scores of all rows by a clone that was fitted to some, and the columns it uses."""
-    model = fit_rows(clone(estimator), X, labels, train, strata=strata)
-    return comparable_scores(model, X, positive, train), columns_used(model)
-
-
 @dataclass(frozen=True, eq=False)
 class PermutationResult:
     """Result of a permutation test.
@@ -405,7 +425,9 @@ def permutation_test(
     0.05
     """
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
-    labels, positive = _check_labels(X, y)
+    check_consistent_length(X, y)
+    labels = np.asarray(y)
+    positive, _ = check_labels(labels, least=2)
     rng = check_random_state(random_state)
     of_row = None if strata is None else np.asarray(strata)
     divided = None if of_row is None else Strata.from_labels(of_row, positive)
@@ -414,13 +436,15 @@ def permutation_test(
     if observed is None:
         folds = 5 if cv is None else cv
         if divided is None:
-            splitter = _splitter(folds, labels, rng)
+            # Folds are stratified by the labels as they are permuted.
+            seed = rng.randint(np.iinfo(np.int32).max) if isinstance(folds, Integral) else None
+            divide: Any = partial(_split_by_labels, folds, X, seed)
         else:
-            splitter = check_cv(make_splits(folds, X, positive, None, divided, rng, n_repeats=1))
-        judge = partial(_mean_auc, strata=of_row, splitter=splitter)
+            divide = partial(_keep_splits, make_splits(folds, X, positive, None, divided, rng, 1))
+        judge = partial(_mean_auc, strata=of_row, divide=divide)
         observed = judge(estimator, X, labels)
         if np.isnan(observed):
-            for number, (_, test) in enumerate(splitter.split(X, labels)):
+            for number, (_, test) in enumerate(divide(positive)):
                 if np.unique(labels[test]).size == 1:
                     raise ValueError(
                         f"fold {number} has rows of one class only: use a stratified splitter"
@@ -440,6 +464,14 @@ def permutation_test(
         )
     pvalue = (1 + np.count_nonzero(null >= observed)) / (1 + n_permutations)
     return PermutationResult(float(observed), null, float(pvalue))
+
+
+def _split_by_labels(cv: Any, X: Any, seed: int | None, positive: Mask) -> list[Split]:
+    return make_splits(cv, X, positive, None, None, seed, n_repeats=1)
+
+
+def _keep_splits(splits: list[Split], _: Mask) -> list[Split]:
+    return splits
 
 
 def _permuted(
@@ -473,13 +505,13 @@ def _mean_auc(
     X: Any,
     labels: npt.NDArray[Any],
     strata: npt.NDArray[Any] | None,
-    splitter: Any,
+    divide: Callable[[Mask], list[Split]],
 ) -> float:
     """Mean AUC of the validation folds; NaN if one has no pair to compare."""
     positive, aucs = labels == np.unique(labels)[1], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StrataWarning)
-        for train, test in splitter.split(X, labels):
+        for train, test in divide(positive):
             model = fit_rows(clone(estimator), X, labels, train, strata=strata)
             scores = scores_by(model, _safe_indexing(X, test))
             area = auc_within(scores, positive[test], None if strata is None else strata[test])
@@ -578,7 +610,9 @@ def optimism_bootstrap(
     True
     """
     check_scalar(n_bootstrap, "n_bootstrap", Integral, min_val=2)
-    labels, positive = _check_labels(X, y)
+    check_consistent_length(X, y)
+    labels = np.asarray(y)
+    positive, _ = check_labels(labels, least=2)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_bootstrap)
     apparent = fast_auc(scores_by(clone(estimator).fit(X, labels), X), positive)
     aucs = np.array(
@@ -609,38 +643,6 @@ def _draw(
     if np.unique(positive[left_out]).size == 2:
         out_of_bag = fast_auc(scores[left_out], positive[left_out])
     return fast_auc(scores[rows], positive[rows]), fast_auc(scores, positive), out_of_bag
-
-
-def _check_labels(X: Any, y: npt.ArrayLike) -> tuple[npt.NDArray[Any], Mask]:
-    """Labels as an array and the mask of positives, of two classes with two rows each."""
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must be one-dimensional, got shape {labels.shape}")
-    check_consistent_length(X, labels)
-    classes, counts = np.unique(labels, return_counts=True)
-    if classes.size != 2:
-        raise ValueError(f"y must hold two classes, got {classes.size}")
-    for label in classes[counts < 2].tolist():
-        raise ValueError(f"y has a single row of class {label!r}: two of each are needed at least")
-    return labels, labels == classes[1]
-
-
-def _splitter(
-    cv: Any, labels: npt.NDArray[Any], rng: np.random.RandomState, *, grouped: bool = False
-) -> Any:
-    """Shuffled stratified folds for a number, else what scikit-learn makes of ``cv``."""
-    if not isinstance(cv, Integral):
-        return check_cv(cv, labels, classifier=True)
-    check_scalar(cv, "cv", Integral, min_val=2)
-    classes, counts = np.unique(labels, return_counts=True)
-    fewest = int(counts.argmin())
-    if counts[fewest] < cv:
-        raise ValueError(
-            f"class {classes.tolist()[fewest]!r} has {counts[fewest]} rows, fewer than the {cv} "
-            f"folds: use cv={counts[fewest]}"
-        )
-    kind = StratifiedGroupKFold if grouped else StratifiedKFold
-    return kind(int(cv), shuffle=True, random_state=rng.randint(np.iinfo(np.int32).max))
 
 
 def scores_by(model: Any, X: Any) -> npt.NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._transforms import transform_columns
+from .._validation import check_classes, check_known_labels
 from ..limits import Limits
 from ..metrics import fast_auc
 from ..objective import Array, Mask
@@ -138,12 +139,8 @@ def _positive_rows(model: Any, X: Any, y: npt.ArrayLike) -> Mask:
     """Mask of the positive rows, among labels that the model knows and of both classes."""
     labels = np.asarray(y)
     check_consistent_length(X, labels)
-    classes = np.unique(labels)
-    for label in np.setdiff1d(classes, model.classes_)[:1].tolist():
-        raise ValueError(f"y has {label!r}, the model knows {model.classes_.tolist()}")
-    if classes.size < 2:
-        raise ValueError("y holds one class only: the AUC of a column needs rows of both")
-    positive: Mask = labels == model.classes_[1]
+    positive = check_known_labels(labels, model.classes_)
+    check_classes(labels)
     return positive
 
 
