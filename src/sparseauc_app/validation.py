@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.stats import norm
 
 from sparseauc._types import Array, Mask
-from sparseauc.metrics import AUCInterval, auc_confidence_interval
+from sparseauc.metrics import AUCInterval, auc_confidence_interval, delong_test
 from sparseauc.operating_points import OperatingPoint, judge_threshold
 from sparseauc.selection.confidence import auc_within
 
@@ -18,7 +18,7 @@ from .evaluation.risks import CalibrationCheck, Risks, judge_risks
 from .evaluation.sample_size import ValidationSize, validation_size
 from .model_files import ModelFileError
 from .reading import DataError
-from .reading.columns import texts
+from .reading.columns import kind_of, numbers, texts
 from .reading.labels import known_outcome
 from .reading.scoring import score_rows
 from .reading.source import Source, unknown_column_error
@@ -37,13 +37,54 @@ class GroupResult:
 
 
 @dataclass(frozen=True, eq=False)
+class OtherScore:
+    """Another score or risk of the same rows, such as an established one, beside the model's.
+
+    Attributes
+    ----------
+    name : str
+    rows : int
+        Rows that have it; the model is compared on these.
+    interval, own : AUCInterval
+        Its AUC, and that of the model on the same rows.
+    difference, error, pvalue : float
+        AUC of the model minus its own, with DeLong's paired standard error and test.
+    risks : Risks, optional
+        If it holds probabilities.
+    """
+
+    name: str
+    rows: int
+    interval: AUCInterval
+    own: AUCInterval
+    difference: float
+    error: float
+    pvalue: float
+    risks: Risks | None = field(repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        return {
+            "name": self.name,
+            "rows": self.rows,
+            "auc": asdict(self.interval),
+            "own_auc": asdict(self.own),
+            "difference": self.difference,
+            "standard_error": self.error,
+            "pvalue": self.pvalue,
+            "calibration": None if self.risks is None else self.risks.check.as_dict(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
 class Validation:
     """Performance of a model on new rows: those that have an outcome and a score.
 
     ``within`` is the column within whose values rows were compared, if the model was fitted so;
     ``promised`` the AUC by nested cross-validation, from the card, and ``pvalue`` the unpaired test
     of the difference of the two AUCs. ``risks`` compares probabilities with the outcome; ``size``
-    is what a precise validation needs. ``points`` are the card's thresholds, on these rows.
+    is what a precise validation needs. ``points`` are the card's thresholds, on these rows, and
+    ``others`` other scores of these rows.
     """
 
     card: ScoreCard = field(repr=False)
@@ -61,6 +102,7 @@ class Validation:
     columns: Sequence[ColumnShift] = field(repr=False)
     notes: tuple[str, ...] = ()
     reading_warnings: tuple[str, ...] = ()
+    others: Sequence[OtherScore] = field(default=(), repr=False)
 
     @property
     def calibration(self) -> CalibrationCheck | None:
@@ -108,6 +150,7 @@ class Validation:
             "operating_points": [point.as_dict() for point in self.points],
             "groups": [asdict(one) for one in self.groups],
             "columns": [asdict(one) for one in self.columns],
+            "others": [one.as_dict() for one in self.others],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
@@ -120,11 +163,13 @@ def validate_model(
     *,
     positive: str | None = None,
     negative: str | None = None,
+    risk_columns: Sequence[str] = (),
 ) -> Validation:
     """Evaluate a model on a table with known outcome, and each group of the column ``by``.
 
     The groups are by default the strata of the model, and the labels of the two classes those of
-    the model; with ``negative``, rows with other labels are left out.
+    the model; with ``negative``, rows with other labels are left out. ``risk_columns`` are columns
+    of other scores or risks to compare with.
     """
     found = score_rows(source, card)
     scores = found.scores
@@ -177,7 +222,35 @@ def validate_model(
     return Validation(
         card, source.name, kept, truth, interval, within, promised, pvalue, risks, size, points,
         groups, columns, tuple(notes), tuple(warnings),
+        [_judge_other(source, name, judged, truth, kept) for name in risk_columns],
     )  # fmt: skip
+
+
+def _judge_other(source: Source, name: str, judged: Mask, truth: Mask, scores: Array) -> OtherScore:
+    """Compare a column of other scores with the model, on the rows that have both."""
+    names = source.frame.column_names
+    if name not in names:
+        raise unknown_column_error(name, names, f"{source.name}, --risk-column")
+    column = source.frame.column(name)
+    if kind_of(column) not in ("number", "boolean"):
+        raise DataError(f"{source.name}: --risk-column {name!r} must hold numbers")
+    values = numbers(column)[judged]
+    known = np.isfinite(values)
+    positive, values, scores = truth[known], values[known], scores[known]
+    if min(positive.sum(), (~positive).sum()) < 2:
+        raise DataError(f"{source.name}: {name!r} has fewer than 2 rows of a class")
+    paired = delong_test(positive, scores, values)
+    probabilities = values.min() >= 0 and values.max() <= 1 and np.unique(values).size > 2
+    return OtherScore(
+        name=name,
+        rows=int(known.sum()),
+        interval=auc_confidence_interval(positive, values),
+        own=auc_confidence_interval(positive, scores),
+        difference=paired.difference,
+        error=paired.standard_error,
+        pvalue=paired.pvalue,
+        risks=judge_risks(values, positive) if probabilities else None,
+    )
 
 
 def judge_ranking(

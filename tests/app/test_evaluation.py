@@ -224,7 +224,7 @@ def test_the_label_is_in_title_axes_and_sentences(evaluation):
     report = build_model_report(evaluation)
     assert report.title == "3 columns that predict death within 30 days"
     assert "Events (death within 30 days)" in report.glance
-    assert report.lead.startswith("In nested cross-validation, death within 30 days rows score")
+    assert "rows with death within 30 days score above the others" in report.lead
     assert evaluation.card.event == "death within 30 days"
 
 

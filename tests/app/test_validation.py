@@ -7,9 +7,15 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
-from sparseauc.metrics import auc_confidence_interval
+from sparseauc.metrics import auc_confidence_interval, delong_test
 from sparseauc_app.fitting import FitSettings, fit_table
-from sparseauc_app.model_files import ModelFileError
+from sparseauc_app.model_files import (
+    ModelFileError,
+    SavedModel,
+    load_model,
+    model_bytes,
+    save_model,
+)
 from sparseauc_app.reading import DataError, Rules, read_source, training_table
 from sparseauc_app.report.html import render
 from sparseauc_app.report.tripod import checklist
@@ -17,6 +23,7 @@ from sparseauc_app.report.validation_report import (
     build_validation_report,
     methods_paragraph,
 )
+from sparseauc_app.updating import update_model
 from sparseauc_app.validation import validate_model
 
 pytestmark = pytest.mark.slow
@@ -175,3 +182,78 @@ def test_json_and_the_report(found):
     assert "× a" in answered["22"]
     paragraph = methods_paragraph(found)
     assert f"500 rows of new.csv with {int(found.positive.sum())} events" in paragraph
+
+
+# ------------------------------------------------------------------------------ others, and updates
+
+
+def test_another_score_on_the_same_rows(fitted, folder):
+    frame = cohort(1)
+    rng = np.random.default_rng(3)
+    frame["apache"] = expit(frame["a"] + 0.5 * rng.normal(size=500))
+    frame["rank"] = frame["b"].rank()
+    frame.loc[:19, "rank"] = np.nan
+    found = validate_model(
+        fitted.card(), source(frame, folder, "others.csv"), risk_columns=["apache", "rank"]
+    )
+    apache, rank = found.others
+    positive = (frame["y"] == "ill").to_numpy()
+    paired = delong_test(positive, found.scores, frame["apache"])
+    assert (apache.difference, apache.pvalue) == (paired.difference, paired.pvalue)
+    assert apache.interval == auc_confidence_interval(positive, frame["apache"])
+    assert apache.own == found.interval
+    p = frame["apache"].to_numpy()
+    assert apache.risks.brier == pytest.approx(np.mean((p - positive) ** 2))
+    # Compared on the rows that have both; no probabilities, no calibration.
+    assert rank.rows == 480
+    assert rank.risks is None
+    assert rank.own == auc_confidence_interval(positive[20:], found.scores[20:])
+    page = render(build_validation_report(found))
+    assert "Compared with other scores" in page
+    assert json.dumps(found.to_dict(), allow_nan=False)
+    for name, says in (("apachy", "apache"), ("site", "must hold numbers")):
+        with pytest.raises(DataError, match=says):
+            validate_model(fitted.card(), source(frame, folder, "o.csv"), risk_columns=[name])
+
+
+@pytest.mark.parametrize("how", ["intercept", "slope"])
+def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
+    frame = cohort(1).query("y == 'ill' or index % 3 == 0")  # another prevalence
+    new = source(frame, folder, "updated.csv")
+    save_model(folder / "m.skops", fitted.model, inputs=fitted.table.inputs,
+               types=fitted.table.types, classes=("well", "ill"), target="y",
+               summary=fitted.to_dict())  # fmt: skip
+    saved = load_model(folder / "m.skops")
+    found = validate_model(saved.card, new)
+    updated = update_model(saved, found, how)
+    path = folder / f"updated-{how}.skops"
+    path.write_bytes(model_bytes(updated.estimator, updated.card))
+    again = load_model(path)
+    assert again.card.calibration == updated.card.calibration
+    judged = validate_model(again.card, new)
+    np.testing.assert_allclose(judged.scores, found.scores)
+    assert judged.calibration.intercept == pytest.approx(0, abs=1e-6)
+    assert judged.calibration.expected == pytest.approx(judged.calibration.observed)
+    if how == "slope":
+        assert judged.calibration.slope == pytest.approx(1, abs=1e-6)
+    else:
+        assert judged.calibration.slope == pytest.approx(found.calibration.slope, abs=1e-6)
+    (step,) = again.card.summary["updates"]
+    assert (step["rows"], step["source"]) == (len(frame), "updated.csv")
+    twice = update_model(again, judged, how)
+    assert len(twice.card.summary["updates"]) == 2
+    answered = checklist(again.card, new=judged).set_index("Item")["What is known"]
+    assert answered["12f"].startswith("Recalibrated")
+    # The model that was updated is as it was.
+    assert load_model(folder / "m.skops").card.calibration == saved.card.calibration
+
+
+def test_updates_that_cannot_be_made(fitted, found):
+    from dataclasses import replace
+
+    saved = SavedModel(fitted.model, replace(fitted.card(), calibration=None))
+    with pytest.raises(ModelFileError, match="no probabilities"):
+        update_model(saved, found, "intercept")
+    reversed_ = replace(found, positive=~found.positive)
+    with pytest.raises(DataError, match="other way"):
+        update_model(SavedModel(fitted.model, fitted.card()), reversed_, "slope")

@@ -98,6 +98,8 @@ def _headlines(card: ScoreCard) -> Iterable[str]:
     if about["permutation"] is not None:
         test = about["permutation"]
         yield f"Permutation test: p = {test['pvalue']:.3g} ({test['permutations']} permutations)"
+    for update in about.get("updates") or ():
+        yield str(update["text"])
 
 
 def _title_of_list(card: ScoreCard) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -26,10 +26,29 @@ def validate_command(
             metavar="NAME", help="Column of groups to evaluate one by one, such as the site."
         ),
     ] = None,
+    risk_column: Annotated[
+        list[str] | None,
+        options.fitting(
+            metavar="NAME",
+            help="Column of another score or risk, such as an established one, to "
+            "compare on the same rows. May be given several times.",
+        ),
+    ] = None,
     labels: options.NewLabels,
     text_file: options.TextFile,
     report: Annotated[
         Path | None, options.output(help="Report to write, such as validation.html.")
+    ] = None,
+    update: Annotated[
+        Literal["intercept", "slope"] | None,
+        options.output(
+            show_default=False,
+            help="Recalibrate the probabilities on these rows and write a new model (--out): "
+            "intercept shifts the log odds, slope fits their slope too.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, options.output("--out", "-o", help="Updated model to write, with --update.")
     ] = None,
     output: options.Output,
 ) -> None:
@@ -42,7 +61,10 @@ def validate_command(
     from ._progress import progress
 
     contents: dict[Path, bytes] = {}
-    check_outputs(report, force=output.force, inputs=(model, table))
+    if (update is None) != (out is None):
+        raise typer.BadParameter("--update and --out go together: one says how, the other where")
+    check_outputs(report, out, force=output.force, inputs=(model, table))
+    check_suffix(out, "--out", (".skops",))
     check_suffix(report, "--report", (".html", ".htm"))
     with progress(output.quiet, f"Reading {table.name}"):
         from ..validation import validate_model
@@ -50,7 +72,17 @@ def validate_command(
 
         card, notes = card_of(model)
         source = read_new_rows(table, card, text_file, by=by)
-        found = validate_model(card, source, by, positive=labels.positive, negative=labels.negative)
+        found = validate_model(
+            card, source, by, positive=labels.positive, negative=labels.negative,
+            risk_columns=risk_column or (),
+        )  # fmt: skip
+        if update is not None and out is not None:
+            from ..model_files import load_model, model_bytes
+            from ..updating import update_model
+
+            updated = update_model(load_model(model), found, update)
+            contents[out] = model_bytes(updated.estimator, updated.card)
+            notes = [*notes, updated.card.summary["updates"][-1]["text"]]
         if report is not None:
             from ..report.html import render
             from ..report.validation_report import build_validation_report
@@ -77,6 +109,14 @@ def _print_validation(found: Validation) -> None:
         lines.append(f"Expected from nested cross-validation: {auc_text(found.promised)}{tested}")
     if found.calibration is not None:
         lines.append(f"Calibration: {calibration_text(found.calibration)}")
+    for one in found.others:
+        low, high = one.difference - 1.96 * one.error, one.difference + 1.96 * one.error
+        lines.append(
+            f"{one.name}: AUC {auc_text(one.interval)} on {one.rows} rows; model minus {one.name} "
+            f"{one.difference:+.3f} (95 % CI {low:+.3f} to {high:+.3f}), p = {one.pvalue:.2g}"
+        )
+        if one.risks is not None:
+            lines.append(f"  Calibration of {one.name}: {calibration_text(one.risks.check)}")
     for group in found.groups:
         area = f"AUC {auc_text(group.interval)}" if group.interval else "too few rows of a class"
         lines.append(f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive")

@@ -127,7 +127,9 @@ def _write_lead(evaluation: Evaluation) -> str:
     positive, negative = class_names(summary)
     auc = None if summary.nested is None else summary.nested.interval
     same = of_the_same(summary.table)
-    lead = SAY("lead", auc=auc, positive=positive, negative=negative, of_the_same=same)
+    lead = SAY(
+        "lead", auc=auc, label=summary.label, positive=positive, negative=negative, of_the_same=same
+    )
     claim = _write_claim(evaluation.baselines)
     return lead if claim is None else f"{lead}\n\n{claim}"
 
@@ -177,6 +179,7 @@ def _list_columns(summary: FitSummary) -> Listing:
     stability = summary.stability if "frequency" in columns else None
     caption = SAY(
         "short_list",
+        label=summary.label,
         positive=positive,
         negative=negative,
         refits=0 if stability is None else 2 * stability.n_pairs,
@@ -278,7 +281,7 @@ def _list_aucs(summary: FitSummary) -> Listing:
     positive, negative = class_names(summary)
     caption = SAY(
         "auc", positive=positive, negative=negative, of_the_same=of_the_same(summary.table),
-        nested=nested is not None,
+        nested=nested is not None, label=summary.label,
     )  # fmt: skip
     return Listing("auc", "AUC and its optimism", caption, frame)
 

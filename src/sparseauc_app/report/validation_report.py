@@ -69,6 +69,8 @@ def _show_ranking(found: Validation) -> list[Element]:
             SAY("thresholds"),
         ),
     ]
+    if found.others:
+        elements.append(_list_others(found))
     if found.groups:
         name = "all rows" if found.within is None else f"all, within {found.within}"
         elements += show_groups(found.groups, found.interval, "AUC by group", name)
@@ -84,6 +86,26 @@ def _show_probabilities(found: Validation) -> list[Element]:
     )  # fmt: skip
     panels = [draw_calibration(risks, found.card.event), draw_decision_curve(risks.decision)]
     return [Figure("calibration", "Calibration and decision curve", caption, panels)]
+
+
+def _list_others(found: Validation) -> Listing:
+    frame = pd.DataFrame(
+        {
+            "Score": one.name,
+            "Rows": one.rows,
+            "AUC": auc_text(one.interval),
+            "AUC of the model": auc_text(one.own),
+            "Difference": one.difference,
+            "95 % from": one.difference - 1.96 * one.error,
+            "to": one.difference + 1.96 * one.error,
+            "p": one.pvalue,
+            "Slope": None if one.risks is None else one.risks.check.slope,
+            "Brier score": None if one.risks is None else one.risks.brier,
+        }
+        for one in found.others
+    )
+    formats = {"p": ".2g", "Slope": ".2f"}
+    return Listing("others", "Compared with other scores", SAY("others"), frame, formats=formats)
 
 
 def _list_columns(found: Validation) -> Listing:

@@ -69,3 +69,18 @@ def test_misuse(folder, arguments, code):
     result = run("validate", folder / "m.skops", folder / "new.csv", *arguments)
     assert result.exit_code == code
     assert result.stdout == ""
+
+
+def test_another_score_and_an_updated_model(folder):
+    arguments = ("validate", folder / "m.skops", folder / "new.csv")
+    result = run(*arguments, "--risk-column", "age (years)")
+    assert "model minus age (years)" in result.stdout, result.output
+    out = folder / "updated.skops"
+    result = run(*arguments, "--update", "slope", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "Recalibrated (slope and intercept) on 300 rows of new.csv" in result.stderr
+    again = json.loads(run("validate", out, folder / "new.csv", "--json").stdout)
+    assert again["calibration"]["slope"] == pytest.approx(1, abs=1e-6)
+    assert "Recalibrated (slope and intercept)" in run("show", out).stdout
+    assert run(*arguments, "--update", "slope").exit_code == 2
+    assert run(*arguments, "--out", folder / "x.skops").exit_code == 2

@@ -1,0 +1,88 @@
+"""Update a model on new rows: its probabilities are recalibrated, its score stays as it is."""
+
+from copy import copy
+from dataclasses import asdict, replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from sparseauc.curves import fit_logistic
+
+from .card_making import steps_of
+from .model_files import ModelFileError, SavedModel
+from .reading import DataError
+from .scorecard import Calibration
+from .validation import Validation
+
+Update = Literal["intercept", "slope"]
+
+
+def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedModel:
+    """Recalibrate the probabilities of a model on the rows of a validation.
+
+    Parameters
+    ----------
+    saved : SavedModel
+        The model that was validated.
+    found : Validation
+    how : {"intercept", "slope"}
+        Whether to shift the log odds, so that as many events are expected as there are
+        (recalibration in the large), or to fit their slope too.
+
+    Returns
+    -------
+    SavedModel
+        With the same score. Its card has the update in its history, ``summary["updates"]``.
+
+    Raises
+    ------
+    ModelFileError
+        If the model has no probabilities.
+    DataError
+        If the rows do not allow a slope.
+    """
+    old, check = saved.card.calibration, found.calibration
+    if old is None or check is None:
+        raise ModelFileError("the model has no probabilities to recalibrate")
+    slope, shift = 1.0, check.intercept
+    if how == "slope":
+        slope, shift = fit_logistic(old.slope * found.scores + old.intercept, found.positive)
+        if not (np.isfinite([slope, shift]).all() and slope > 0):
+            raise DataError(
+                f"{found.source}: the score separates the classes, or ranks them the other way "
+                "round, so that no slope can be fitted; update the intercept"
+            )
+    new = Calibration(
+        slope=slope * old.slope,
+        intercept=slope * old.intercept + shift,
+        n_positive=found.events,
+        n_negative=found.rows - found.events,
+    )
+    what = "intercept" if how == "intercept" else "slope and intercept"
+    step = {
+        "what": what,
+        "source": found.source,
+        "rows": found.rows,
+        "events": found.events,
+        "slope": slope,
+        "intercept": shift,
+        "text": f"Recalibrated ({what}) on {found.rows} rows of {found.source} with "
+        f"{found.events} events: log odds × {slope:.4g} {shift:+.4g}.",
+    }
+    summary = dict(saved.card.summary)
+    summary["updates"] = [*(summary.get("updates") or ()), step]
+    summary["calibration"] = asdict(new)
+    card = replace(saved.card, calibration=new, summary=summary)
+    return SavedModel(_with_calibration(saved.estimator, asdict(new)), card)
+
+
+def _with_calibration(estimator: Any, calibration: dict[str, Any]) -> Any:
+    """A copy of a fitted model with another calibration."""
+    classifier = copy(steps_of(estimator)[1])
+    classifier.calibration_ = calibration
+    if not isinstance(estimator, Pipeline):
+        return classifier
+    model = copy(estimator)
+    model.steps = [*estimator.steps[:-1], (estimator.steps[-1][0], classifier)]
+    return model
