@@ -18,11 +18,11 @@ from .evaluation.risks import CalibrationCheck, Risks, judge_risks
 from .evaluation.sample_size import ValidationSize, validation_size
 from .model_files import ModelFileError
 from .reading import DataError
-from .reading.columns import kind_of, numbers, texts
+from .reading.columns import texts
 from .reading.labels import known_outcome
-from .reading.scoring import score_rows
+from .reading.scoring import read_numbers, score_rows
 from .reading.source import Source, unknown_column_error
-from .scorecard import ScoreCard
+from .scorecard import ColumnType, ScoreCard
 from .shifts import ColumnShift, compare_columns
 
 
@@ -222,19 +222,19 @@ def validate_model(
     return Validation(
         card, source.name, kept, truth, interval, within, promised, pvalue, risks, size, points,
         groups, columns, tuple(notes), tuple(warnings),
-        [_judge_other(source, name, judged, truth, kept) for name in risk_columns],
+        [_judge_other(card, source, name, judged, truth, kept) for name in risk_columns],
     )  # fmt: skip
 
 
-def _judge_other(source: Source, name: str, judged: Mask, truth: Mask, scores: Array) -> OtherScore:
+def _judge_other(
+    card: ScoreCard, source: Source, name: str, judged: Mask, truth: Mask, scores: Array
+) -> OtherScore:
     """Compare a column of other scores with the model, on the rows that have both."""
     names = source.frame.column_names
     if name not in names:
         raise unknown_column_error(name, names, f"{source.name}, --risk-column")
-    column = source.frame.column(name)
-    if kind_of(column) not in ("number", "boolean"):
-        raise DataError(f"{source.name}: --risk-column {name!r} must hold numbers")
-    values = numbers(column)[judged]
+    # A column that the model uses too is read as the model does.
+    values = read_numbers(source, name, card.types.get(name) or ColumnType("number"))[judged]
     known = np.isfinite(values)
     positive, values, scores = truth[known], values[known], scores[known]
     if min(positive.sum(), (~positive).sum()) < 2:

@@ -211,7 +211,7 @@ def test_another_score_on_the_same_rows(fitted, folder):
     page = render(build_validation_report(found))
     assert "Compared with other scores" in page
     assert json.dumps(found.to_dict(), allow_nan=False)
-    for name, says in (("apachy", "apache"), ("site", "must hold numbers")):
+    for name, says in (("apachy", "apache"), ("site", "must hold numbers, but is")):
         with pytest.raises(DataError, match=says):
             validate_model(fitted.card(), source(frame, folder, "o.csv"), risk_columns=[name])
 

@@ -63,7 +63,7 @@ def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
             if of.kind == "text":
                 values[:, j], unseen = _read_indicator(source, term, of)
             else:
-                values[:, j] = _read_numbers(source, term.column, of)
+                values[:, j] = read_numbers(source, term.column, of)
         elif term.level is not None:
             raise DataError(f"{source.name} is numeric, but {term.column!r} must be text")
         elif term.column in place:
@@ -113,7 +113,7 @@ def _check_present(source: Source, card: ScoreCard) -> None:
         )
 
 
-def _read_numbers(source: Source, name: str, of: ColumnType) -> Array:
+def read_numbers(source: Source, name: str, of: ColumnType) -> Array:
     """A column of numbers or booleans, NaN where missing."""
     column = source.frame.column(name)
     kind = kind_of(column)
