@@ -12,7 +12,7 @@ from ..limits import MOVED, Limits
 from ..moments import Moments
 from ..objective import Array
 from ..path.cross_validation import CrossValidation
-from ..path.folds import SplitPlan, check_splits, make_splits
+from ..path.folds import SplitPlan
 from ..path.rules import Rule
 from ..path.targets import ClassTarget
 from ..strata import Weighting
@@ -231,12 +231,10 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         chunked = isinstance(X, Chunks)
         # Splitters of rows that are read in chunks see labels and groups only.
         seen = positive if chunked else X
-        splits = make_splits(self.cv, seen, positive, groups, divided, self.random_state)
-        check_splits(splits, positive, weight, divided)
+        target = ClassTarget(positive)
+        splits = target.splits(self.cv, seen, groups, weight, divided, self.random_state)
         plan = SplitPlan.from_splits(splits, n, weight, divided)
-        found, coef, rounds = self._choose_by_validation(
-            X, ClassTarget(positive), plan, logistic=tries_logistic
-        )
+        found, coef, rounds = self._choose_by_validation(X, target, plan, logistic=tries_logistic)
         if chunked:
             self.auc_error_ = found.score_error
             self.n_passes_ = X.n_passes

@@ -1,7 +1,7 @@
 """SparseConcordance and SparseConcordanceCV: the best few columns for times to event."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,9 +15,9 @@ from .._validation import check_weights
 from ..limits import Limits
 from ..moments.base import Quadratic
 from ..moments.pairs import PairMoments
-from ..objective import Array, Floats, Indices, Mask
+from ..objective import Array, Floats, Indices
 from ..path.concordance import TimeTarget
-from ..path.folds import SplitPlan, make_splits
+from ..path.folds import SplitPlan
 from ..path.rules import Rule
 from ..strata import Strata, StrataWarning, Weighting
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
@@ -152,21 +152,13 @@ class ConcordanceModel(ExchangeModel):
             if weighting != "pairs":
                 raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
             return None
-        every = Strata.numbered(strata, len(target.times), weighting)
-        counted: Mask = target.pairs_by_stratum(weight, every) > 0
-        if not counted.any():
-            raise ValueError(
-                f"none of the {len(every)} strata holds rows that can be compared: leave strata "
-                "out or give coarser ones"
-            )
-        if not counted.all():
+        found = target.counted_strata(strata, weighting, weight)
+        if left_out := np.count_nonzero(found.code < 0):
             warnings.warn(
-                f"{np.count_nonzero(~counted)} of {len(every)} strata hold no rows that can be "
-                "compared, and count nothing",
+                f"{left_out} rows are in strata that hold no rows to compare, and count nothing",
                 StrataWarning,
                 stacklevel=5,
             )
-        found = every.only(counted)
         self.n_strata_, self.stratum_weights_ = len(found), weighting
         return found
 
@@ -485,10 +477,8 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         X, times, weight = self._check_times(X, y, sample_weight)
         target = self._target(times)
         divided = self._check_strata(strata, stratum_weights, target, weight)
-        counted = times.event & (times.time < target.validated_until)
-        splits = survival_splits(self.cv, X, counted, groups, divided, self.random_state)
+        splits = target.splits(self.cv, X, groups, weight, divided, self.random_state)
         plan = SplitPlan.from_splits(splits, len(times), weight, divided)
-        target.check_splits(plan)
         found, coef, _ = self._choose_by_validation(
             X, target, plan, n_informative=int(times.event.sum()) // 2
         )
@@ -502,21 +492,3 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
             self.horizon_ if self.pair_weights == "uno" else None,
             self.horizon_ if self.scoring == "uno" else None,
         )
-
-
-def survival_splits(
-    cv: Any, X: Any, counted: Mask, groups: Any, strata: Strata | None, random_state: Any
-) -> list[Any]:
-    """Divide rows as ``cv`` says; by default folds with the same share of events, repeated.
-
-    ``counted`` are the rows whose events count. The concordance of a fold with few of them is a
-    matter of luck; repeats average it out.
-    """
-    n_events = int(counted.sum())
-    repeats = None
-    if cv is None:
-        cv, repeats = max(2, min(5, n_events)), min(5, -(-200 // n_events))
-    folds = cv if isinstance(cv, Integral) else 2
-    # Too few rows without an event to have some in every fold need not be in every fold.
-    labels = counted if counted.size - n_events >= folds else np.ones_like(counted)
-    return make_splits(cv, X, labels, groups, strata, random_state, repeats)

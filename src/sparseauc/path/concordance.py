@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..survival import (
     censoring_distribution,
     uno_weights,
 )
-from .folds import SplitPlan, rows_by_number
+from .folds import Split, SplitPlan, make_splits, rows_by_number
 from .targets import TrainingSets
 from .validation import Models, narrow
 
@@ -72,11 +73,17 @@ class TimeTarget:
         judged = [each for validated in plan.rounds for each in rows_by_number(validated)]
         return Parallel(n_threads, prefer="threads")(delayed(judge)(*each) for each in judged), 0.0
 
-    def pairs_by_stratum(self, weight: Array | None, strata: Strata) -> Array:
-        """What the pairs of each stratum count together."""
-        pairs = self._pairs(weight, replace(strata, weighting="pairs"), self.horizon)
-        sums = np.bincount(pairs.stratum, pairs.first * pairs.after, len(strata))
-        return sums.astype(np.float64)
+    def counted_strata(self, labels: Any, weighting: Weighting, weight: Array | None) -> Strata:
+        """Number the strata with rows to compare; rows of others count nothing."""
+        every = Strata.numbered(labels, len(self.times), "pairs")
+        pairs = self._pairs(weight, every, self.horizon)
+        counts = np.bincount(pairs.stratum, pairs.first * pairs.after, len(every))
+        if not counts.any():
+            raise ValueError(
+                f"none of the {len(every)} strata holds rows that can be compared: leave strata "
+                "out or give coarser ones"
+            )
+        return replace(every.only(counts > 0), weighting=weighting)
 
     def chance_error(self, weight: Array | None) -> float:
         """Standard error of the concordance of scores that say nothing.
@@ -91,7 +98,32 @@ class TimeTarget:
         others = pairs.total / events
         return float(np.sqrt((events + others + 1) / (12 * events * others)))
 
-    def check_splits(self, plan: SplitPlan) -> None:
+    def score(self, scores: Array, rows: Indices, strata: Strata | None = None) -> float:
+        """Concordance of some rows."""
+        inside, every = np.zeros((2, len(self.times)))
+        inside[rows], every[rows] = 1.0, scores
+        return self._pairs(inside, strata, self.validation_horizon).concordance(every)
+
+    def splits(
+        self, cv: Any, X: Any, groups: Any, weight: Array | None, strata: Strata | None, seed: Any
+    ) -> list[Split]:
+        """Splits with rows to compare on either side; by default with the same share of events.
+
+        The concordance of a fold with few events is a matter of luck; repeats average it out, until
+        200 have been validated, five times at most.
+        """
+        counted = self.times.event & (self.times.time < self.validated_until)
+        n_events, repeats = int(counted.sum()), None
+        if cv is None:
+            cv, repeats = max(2, min(5, n_events)), min(5, -(-200 // n_events))
+        folds = cv if isinstance(cv, Integral) else 2
+        # Too few rows without an event to have some in every fold need not be in every fold.
+        labels = counted if counted.size - n_events >= folds else np.ones_like(counted)
+        splits = make_splits(cv, X, labels, groups, strata, seed, repeats)
+        self._check_splits(SplitPlan.from_splits(splits, len(self.times), weight, strata))
+        return splits
+
+    def _check_splits(self, plan: SplitPlan) -> None:
         """Refuse splits in which no rows can be compared."""
         one = np.ones(len(self.times)) if plan.weight is None else plan.weight
         judged = [each for validated in plan.rounds for each in rows_by_number(validated)]

@@ -1,21 +1,23 @@
 """What rows are ranked by: quadratics to choose columns with, and scores of validation rows.
 
 Cross-validation asks a target for both and knows nothing else of it. Labels of two classes are
-``ClassTarget``; another loss and its score are another class with the same two methods.
+``ClassTarget``, times to event ``TimeTarget``; another loss is another class with these methods.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from .._types import Array, Mask
+from .._types import Array, Indices, Mask
 from ..chunks import Chunks
+from ..metrics import fast_auc_within
 from ..moments import Moments, class_moments
 from ..moments.base import Quadratic
 from ..moments.chunked import GatheredMoments, fits_whole
-from .folds import SplitPlan
+from ..strata import Strata
+from .folds import Split, SplitPlan, check_splits, make_splits
 from .validation import Models, validate
 
 # Tables in memory with more columns than this are wide: H of every fold would fill the memory. So
@@ -43,6 +45,17 @@ class TrainingSets:
 class Target(Protocol):
     """What rows are ranked by."""
 
+    def moments(self, table: Any, weight: Array | None, strata: Strata | None = None) -> Quadratic:
+        """Quadratic of the rows of weight above 0 of a table in memory."""
+
+    def score(self, scores: Array, rows: Indices, strata: Strata | None = None) -> float:
+        """Score of some rows, given theirs by a model; higher is better."""
+
+    def splits(
+        self, cv: Any, X: Any, groups: Any, weight: Array | None, strata: Strata | None, seed: Any
+    ) -> list[Split]:
+        """Divide rows as ``cv`` says, and refuse splits that cannot be fitted or judged."""
+
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
         """Quadratics of a table, which is in memory or the chunks themselves."""
 
@@ -61,6 +74,25 @@ class ClassTarget:
 
     positive: Mask
 
+    def moments(self, table: Any, weight: Array | None, strata: Strata | None = None) -> Moments:
+        """Class moments."""
+        return class_moments(table, self.positive, weight, strata=strata)
+
+    def score(self, scores: Array, rows: Indices, strata: Strata | None = None) -> float:
+        """AUC, within strata where there are any."""
+        positive = self.positive[rows]
+        if strata is not None:
+            strata = replace(strata, code=strata.code[rows]).with_both_classes(positive)
+        return fast_auc_within(scores, positive, strata)
+
+    def splits(
+        self, cv: Any, X: Any, groups: Any, weight: Array | None, strata: Strata | None, seed: Any
+    ) -> list[Split]:
+        """Splits with rows of both classes on either side."""
+        splits = make_splits(cv, X, self.positive, groups, strata, seed)
+        check_splits(splits, self.positive, weight, strata)
+        return splits
+
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
         """Class moments of the training rows of each split, and of all rows.
 
@@ -77,7 +109,7 @@ class ClassTarget:
         sets: list[Moments]
         if table is not chunks and wide:
             weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-            sets = [class_moments(table, self.positive, w, strata=strata) for w in weights]
+            sets = [self.moments(table, weight, strata) for weight in weights]
             gathered = None
         else:
             gathered = GatheredMoments(chunks, self.positive, plan.partitions, strata=strata)

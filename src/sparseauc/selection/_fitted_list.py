@@ -5,19 +5,21 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._transforms import transform_columns
 from .._validation import check_each_class_weighs, check_weights
-from ..estimators import ExchangeClassifier
+from ..estimators import ConcordanceModel, ExchangeClassifier
 from ..metrics import fast_auc_within
 from ..moments import Moments, class_moments
 from ..moments.gram import StandardisedGram
 from ..objective import Array, Indices, Mask
 from ..path.folds import Split, check_splits, make_splits
+from ..path.targets import ClassTarget, Target
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
-from ..strata import Strata
+from ..strata import Strata, Weighting
+from ..survival import SurvivalTimes
 from .table import _column, _positive_rows
 
 
@@ -37,15 +39,17 @@ class FittedList(NamedTuple):
     @classmethod
     def from_model(
         cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False,
-        sample_weight: Any = None, strata: Any = None,
+        sample_weight: Any = None, strata: Any = None, times: bool = False,
     ) -> Self:  # fmt: skip
-        """Check a classifier and rows against each other; ``groups``: it may have chosen such.
+        """Check a model and rows against each other; ``groups``: it may have chosen such.
 
-        Rows and weights are those of the fit, whose standard deviations the model has.
+        Rows and weights are those of the fit, whose standard deviations the model has. ``times``:
+        it may rank times to event; rows with an event are then the positive ones.
         """
-        if not isinstance(model, ExchangeClassifier):
+        if not isinstance(model, (ExchangeClassifier, ConcordanceModel)[: 1 + times]):
+            more = ", SparseConcordance or SparseConcordanceCV" if times else ""
             raise ValueError(
-                "model must be a SparseAUCClassifier or SparseAUCClassifierCV, got "
+                f"model must be a SparseAUCClassifier or SparseAUCClassifierCV{more}, got "
                 f"{type(model).__name__}"
             )
         check_is_fitted(model)
@@ -59,17 +63,28 @@ class FittedList(NamedTuple):
             )
         (X,) = model._check_table(X, reset=False)
         X = transform_columns(model, X)
-        positive = _positive_rows(model, X, y)
-        weight = None
-        if sample_weight is not None:
-            weight = check_weights(sample_weight, positive.size)
-            check_each_class_weighs(weight, positive, np.array([False, True]))
         if hasattr(model, "n_strata_") and strata is None:
             raise ValueError("this model compares rows within strata: give those of the fit too")
-        divided = None
-        if strata is not None:
-            divided = Strata.from_labels(strata, positive, weight, model.stratum_weights_)
-        gram = StandardisedGram(class_moments(X, positive, weight, strata=divided))
+        weighting: Weighting = getattr(model, "stratum_weights_", "pairs")
+        divided = weight = None
+        target: Target
+        if isinstance(model, ConcordanceModel):
+            target = model._target(SurvivalTimes.from_target(y))
+            positive = target.times.event
+            check_consistent_length(X, positive)
+            if sample_weight is not None:
+                weight = check_weights(sample_weight, positive.size)
+            if strata is not None:
+                divided = target.counted_strata(strata, weighting, weight)
+        else:
+            positive = _positive_rows(model, X, y)
+            target = ClassTarget(positive)
+            if sample_weight is not None:
+                weight = check_weights(sample_weight, positive.size)
+                check_each_class_weighs(weight, positive, np.array([False, True]))
+            if strata is not None:
+                divided = Strata.from_labels(strata, positive, weight, weighting)
+        gram = StandardisedGram(target.moments(X, weight, divided))
         _check_same_rows(model, gram.scale, weighted=weight is not None)
         return cls(
             X,

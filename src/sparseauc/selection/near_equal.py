@@ -90,7 +90,7 @@ def near_equal_lists(
 
     Parameters
     ----------
-    model : SparseAUCClassifier or SparseAUCClassifierCV
+    model : SparseAUCClassifier, SparseConcordance, or one of these with CV
         Fitted, without ``groups``. Columns that it must include are in all lists, and those that
         it excludes in none.
     X : array-like, sparse matrix or frame of shape (n, d)
@@ -129,7 +129,9 @@ def near_equal_lists(
         raise ValueError(f"within == {within}, must be a finite number of 0 or more.")
     check_scalar(most, "most", Integral, min_val=1)
     check_scalar(operations, "operations", Real, min_val=0.0)
-    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
+    fitted = FittedList.from_model(
+        model, X, y, sample_weight=sample_weight, strata=strata, times=True
+    )
     return lists_near(fitted, within, most, operations)
 
 

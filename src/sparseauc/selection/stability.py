@@ -13,14 +13,15 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._moved import moved_parameters
-from ..estimators import SparseAUCClassifier
+from ..estimators import SparseAUCClassifier, SparseConcordance
 from ..limits import MOVED, Limits
-from ..moments import class_moments
-from ..objective import Array, Indices, Mask
+from ..objective import Array, Indices
 from ..path.folds import rows_by_number
 from ..path.path import check_lengths, path_of_moments
+from ..path.targets import ClassTarget, Target
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
+from ..survival import is_times
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +146,8 @@ def stability_selection(
     X : array-like or CSR of shape (n, d)
         Not copied if it is a float array or CSR.
     y : array-like of shape (n,)
-        Binary labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive. Or event and time of each row, as
+        :class:`~sparseauc.SparseConcordance` takes them.
     k : int
         Columns chosen in each half. Take more than you need, and select by the threshold; but the
         error bound grows as k².
@@ -189,10 +191,17 @@ def stability_selection(
     (0.83, 0.13)
     """
     # The checks of data and parameters, and the errors, are those of the estimator.
-    model = SparseAUCClassifier(k, alpha, limits=limits)
+    of_times = is_times(y)
+    model: Any = (SparseConcordance if of_times else SparseAUCClassifier)(k, alpha, limits=limits)
     model._validate_params()
     check_scalar(n_pairs, "n_pairs", Integral, min_val=1)
-    X, positive, weight = model._check_training_data(X, y, sample_weight)
+    target: Any
+    if of_times:
+        X, times, weight = model._check_times(X, y, sample_weight)
+        target, positive = model._target(times), times.event
+    else:
+        X, positive, weight = model._check_training_data(X, y, sample_weight)
+        target = ClassTarget(positive)
     restrictions = model._fitted_restrictions()
     fixed, excluded = restrictions.fixed, restrictions.excluded
     d = X.shape[1]
@@ -201,10 +210,14 @@ def stability_selection(
         raise ValueError(f"always_include names {k} columns, which leaves none of k={k} to choose")
     counted = np.ones(positive.size, np.bool_) if weight is None else weight > 0
     cells = [np.flatnonzero(counted & ~positive), np.flatnonzero(counted & positive)]
-    for label, rows in zip(model.classes_.tolist(), cells, strict=True):
-        if rows.size < 2:
+    labels = ["censored", "event"] if of_times else model.classes_.tolist()
+    for label, rows in zip(labels, cells, strict=True):
+        if rows.size == 1 or (rows.size == 0 and label != "censored"):
             raise ValueError(f"class {label!r} has a single row: each half needs one of its own")
-    divided = model._check_strata(strata, stratum_weights, X, positive, weight)
+    if of_times:
+        divided = model._check_strata(strata, stratum_weights, target, weight)
+    else:
+        divided = model._check_strata(strata, stratum_weights, X, positive, weight)
     units = np.arange(positive.size)
     if divided is not None:
         large = np.min(divided.totals(positive, counted.astype(np.float64)), axis=0) > 1
@@ -219,7 +232,7 @@ def stability_selection(
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
     pairs = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_supports_of_pair)(
-            X, positive, weight, divided,
+            X, target, weight, divided,
             [np.flatnonzero(np.isin(units, half)) for half in complementary_halves(cells, seed)],
             ks, float(alpha), restrictions,
         )
@@ -262,7 +275,7 @@ def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[
 
 def _supports_of_pair(
     X: Any,
-    positive: Mask,
+    target: Target,
     weight: Array | None,
     strata: Strata | None,
     halves: Sequence[npt.NDArray[np.intp]],
@@ -276,10 +289,10 @@ def _supports_of_pair(
     supports = []
     for rows in halves:
         # Weights of zero leave rows out without a copy of X.
-        only_half = np.zeros(positive.size)
+        only_half = np.zeros(X.shape[0])
         only_half[rows] = 1.0 if weight is None else weight[rows]
         path = path_of_moments(
-            class_moments(X, positive, only_half, strata=strata),
+            target.moments(X, only_half, strata),
             ks,
             np.array([alpha]),
             restrictions,

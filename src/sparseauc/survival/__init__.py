@@ -7,6 +7,7 @@ from ._times import (
     StepFunction,
     SurvivalTimes,
     censoring_distribution,
+    is_times,
     kaplan_meier,
     uno_weights,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "SurvivalTimes",
     "censoring_distribution",
     "harrell_concordance",
+    "is_times",
     "kaplan_meier",
     "uno_concordance",
     "uno_weights",

@@ -108,6 +108,14 @@ class StepFunction:
         return values
 
 
+def is_times(y: Any) -> bool:
+    """Whether a target has an event and a time for each row, and not a label."""
+    if hasattr(y, "columns"):
+        return len(y.columns) == 2
+    array = np.asarray(y)
+    return array.dtype.names is not None or (array.ndim == 2 and array.shape[1] == 2)
+
+
 def kaplan_meier(times: SurvivalTimes, weight: Array | None = None) -> StepFunction:
     """Estimate the probability of being free of the event after each time.
 
