@@ -30,6 +30,7 @@ SECTIONS = {
     "Thresholds, curves and rules": {
         "sparseauc.operating_points": "Operating points",
         "sparseauc.curves": "ROC bands, calibration, decision curves",
+        "sparseauc.survival": "Times to event",
         "sparseauc.path.rules": "Rules of cross-validation",
     },
     "Tables, files and reports": {
@@ -66,7 +67,8 @@ SECTIONS = {
 MODULES = {name: title for section in SECTIONS.values() for name, title in section.items()}
 # What users need first, on the first page of the reference; other names follow by alphabet.
 FIRST = (
-    "SparseAUCClassifierCV", "SparseAUCClassifier", "report", "save_model", "load_model",
+    "SparseAUCClassifierCV", "SparseAUCClassifier", "SparseConcordanceCV", "SparseConcordance",
+    "report", "save_model", "load_model",
     "Limits", "SharedListClassifier", "sparse_auc_path", "SparseAUCPath",
     "MeanDifferenceClassifier", "SHTAUCClassifier",
 )  # fmt: skip

@@ -7,10 +7,10 @@ from ._shared_list import SharedListClassifier
 from ._sht_auc import SHTAUCClassifier
 from ._sparse_auc import SparseAUCClassifier
 from ._sparse_auc_cv import SparseAUCClassifierCV
-from ._sparse_concordance import ConcordanceModel, SparseConcordance, SparseConcordanceCV
+from ._sparse_concordance import ConcordanceModel as ConcordanceModel
+from ._sparse_concordance import SparseConcordance, SparseConcordanceCV
 
 __all__ = [
-    "ConcordanceModel",
     "ExchangeClassifier",
     "MeanDifferenceClassifier",
     "RequiredColumnWarning",

@@ -1,26 +1,18 @@
-"""Times to event: comparable pairs, concordance, Kaplan–Meier and absolute risk."""
+"""Times to event: concordance, Kaplan–Meier estimates and absolute risk."""
 
 from ._baseline import ProportionalHazards
 from ._concordance import harrell_concordance, uno_concordance
-from ._pairs import ComparablePairs
-from ._times import (
-    StepFunction,
-    SurvivalTimes,
-    censoring_distribution,
-    is_times,
-    kaplan_meier,
-    uno_weights,
-)
+from ._pairs import ComparablePairs as ComparablePairs
+from ._times import StepFunction, SurvivalTimes, kaplan_meier
+from ._times import censoring_distribution as censoring_distribution
+from ._times import is_times as is_times
+from ._times import uno_weights as uno_weights
 
 __all__ = [
-    "ComparablePairs",
     "ProportionalHazards",
     "StepFunction",
     "SurvivalTimes",
-    "censoring_distribution",
     "harrell_concordance",
-    "is_times",
     "kaplan_meier",
     "uno_concordance",
-    "uno_weights",
 ]
