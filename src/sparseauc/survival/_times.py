@@ -49,6 +49,8 @@ class SurvivalTimes:
     def check_pairs(self, weight: Array | None = None) -> None:
         """Refuse times with no pair of rows of which one is known to have its event first."""
         counted = self if weight is None else self.take(weight > 0)
+        if weight is not None and len(counted) == 0:
+            raise ValueError("sample_weight is zero on all rows")
         if len(counted) < 2:
             raise ValueError(f"y holds {len(counted)} sample: two rows are needed to compare them")
         if not counted.event.any():
