@@ -2,15 +2,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
 
 from sparseauc.curves import (
     binomial_limits,
     calibration_bins,
-    cross_fitted_probabilities,
-    fit_calibration,
     fit_logistic,
     net_benefit,
     roc_band,
@@ -119,18 +117,6 @@ def test_constant_scores_give_the_share():
     positive = np.arange(20) < 5
     slope, intercept = fit_logistic(np.ones(20), positive)
     assert expit(slope + intercept) == pytest.approx(0.25)
-
-
-def test_probabilities_come_from_other_folds():
-    rng = np.random.default_rng(1)
-    positive, folds = rng.random(300) < 0.3, np.arange(300) % 5
-    scores = rng.normal(size=300) + positive
-    found = cross_fitted_probabilities(scores, positive, folds)
-    how = fit_calibration(scores[folds != 2], positive[folds != 2])
-    slope, intercept = how["slope"], how["intercept"]
-    np.testing.assert_allclose(found[folds == 2], expit(slope * scores[folds == 2] + intercept))
-    slope, _ = fit_logistic(logit(found), positive)
-    assert slope == pytest.approx(1, abs=0.1)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
+from scipy.special import logit
 from scipy.stats import beta, binom
 
 from ._types import Array, Indices, Mask
@@ -21,7 +21,6 @@ __all__ = [
     "CalibrationBins",
     "binomial_limits",
     "calibration_bins",
-    "cross_fitted_probabilities",
     "fit_calibration",
     "fit_logistic",
     "net_benefit",
@@ -241,27 +240,6 @@ def fit_calibration(
         "prevalence": prevalence,
         "reversed": reversed_,
     }
-
-
-def cross_fitted_probabilities(
-    scores: Array, positive: Mask, folds: npt.NDArray[np.integer]
-) -> Array:
-    """Probability of each row to be positive, by Platt scaling fitted to the other folds.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Out-of-fold scores on one scale, as nested cross-validation gives them.
-    positive : ndarray of bool of shape (n,)
-    folds : ndarray of int of shape (n,)
-        Fold of each row.
-    """
-    out = np.empty(scores.size)
-    for fold in np.unique(folds).tolist():
-        own = folds == fold
-        how = fit_calibration(scores[~own], positive[~own])
-        out[own] = expit(how["slope"] * scores[own] + how["intercept"])
-    return out
 
 
 def net_benefit(probabilities: Array, positive: Mask, thresholds: Array) -> Array:

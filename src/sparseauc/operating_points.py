@@ -8,11 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._types import Array
+from ._types import Array, Mask
 from ._validation import check_labels, check_scores
 from .curves import binomial_limits
 
-__all__ = ["OperatingPoint", "Rate", "judge_threshold", "operating_points"]
+__all__ = [
+    "OperatingPoint",
+    "Rate",
+    "judge_threshold",
+    "operating_points",
+    "roc_thresholds",
+    "threshold_for",
+]
 
 
 class Rate(NamedTuple):
@@ -38,6 +45,10 @@ class OperatingPoint:
         no such rows.
     flagged_per_1000 : float
         Rows predicted positive per thousand.
+    risk : float, optional
+        Risk at the threshold, if the score has one.
+    total : bool
+        Whether the score is a total of whole points.
     """
 
     name: str
@@ -47,6 +58,8 @@ class OperatingPoint:
     ppv: Rate | None
     npv: Rate | None
     flagged_per_1000: float
+    risk: float | None = None
+    total: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """What JSON can hold; rates as mappings."""
@@ -113,8 +126,10 @@ def operating_points(
     targets: Sequence[float] = (0.9, 0.95),
     *,
     inflation: float = 1.0,
+    default: float = 0.0,
+    whole: bool = False,
 ) -> list[OperatingPoint]:
-    """Evaluate the usual thresholds: 0, Youden's, and those of high sensitivity and specificity.
+    """Evaluate the usual thresholds: a default, Youden's, of high sensitivity and specificity.
 
     Parameters
     ----------
@@ -126,13 +141,17 @@ def operating_points(
         Sensitivities and specificities to reach.
     inflation : float, default=1.0
         As for :func:`judge_threshold`.
+    default : float, default=0.0
+        The first threshold.
+    whole : bool, default=False
+        Whether thresholds are whole numbers, as for totals of points.
 
     Returns
     -------
     list of OperatingPoint
-        The default threshold of 0; Youden's, with the largest sensitivity + specificity; for each
+        The default threshold; Youden's, with the largest sensitivity + specificity; for each
         target the highest threshold that reaches the sensitivity, and the lowest that reaches the
-        specificity. All but the first lie halfway between two neighbouring scores.
+        specificity. All but the first lie halfway between two neighbouring scores, or are whole.
 
     Notes
     -----
@@ -141,27 +160,53 @@ def operating_points(
     """
     positive, _ = check_labels(y_true, "y_true")
     scores = np.asarray(check_scores(y_score, positive.size, "y_score"), np.float64)
-    thresholds = _between(np.unique(scores))
-    sensitivity, specificity = (
-        np.searchsorted(np.sort(side), thresholds, "right") / side.size
-        for side in (scores[positive], scores[~positive])
-    )
-    sensitivity = 1 - sensitivity
+    thresholds, sensitivity, specificity = roc_thresholds(positive, scores, whole=whole)
     chosen = {
-        "default": 0.0,
+        "default": default,
         # Of equals the lowest, which misses fewest positives; sums are rounded to find equals.
         "Youden": thresholds[np.argmax(np.round(sensitivity + specificity, 12))],
     }
     for share in targets:
-        reached = np.flatnonzero(sensitivity >= share - 1e-12)[-1]
-        chosen[f"sensitivity {100 * share:g} %"] = thresholds[reached]
+        reached = threshold_for(thresholds, sensitivity, specificity, sensitivity=share)
+        chosen[f"sensitivity {100 * share:g} %"] = reached
     for share in targets:
-        reached = np.flatnonzero(specificity >= share - 1e-12)[0]
-        chosen[f"specificity {100 * share:g} %"] = thresholds[reached]
+        reached = threshold_for(thresholds, sensitivity, specificity, specificity=share)
+        chosen[f"specificity {100 * share:g} %"] = reached
     return [
         judge_threshold(positive, scores, value, name, inflation=inflation)
         for name, value in chosen.items()
     ]
+
+
+def roc_thresholds(
+    positive: Mask, scores: Array, *, whole: bool = False
+) -> tuple[Array, Array, Array]:
+    """Thresholds between scores, ascending, with their sensitivity and specificity."""
+    values = np.unique(scores)
+    thresholds = _between(values)
+    if whole:
+        thresholds = np.arange(np.floor(values[0]) - 1, np.ceil(values[-1]) + 1)
+    below = [
+        np.searchsorted(np.sort(side), thresholds, "right") / side.size
+        for side in (scores[positive], scores[~positive])
+    ]
+    return thresholds, 1 - below[0], below[1]
+
+
+def threshold_for(
+    thresholds: npt.ArrayLike,
+    sensitivities: npt.ArrayLike,
+    specificities: npt.ArrayLike,
+    *,
+    sensitivity: float | None = None,
+    specificity: float | None = None,
+) -> float:
+    """Highest of ascending thresholds with a sensitivity, or lowest with a specificity."""
+    values = np.asarray(thresholds, np.float64)
+    if sensitivity is not None:
+        return float(values[np.flatnonzero(np.asarray(sensitivities) >= sensitivity - 1e-12)[-1]])
+    assert specificity is not None
+    return float(values[np.flatnonzero(np.asarray(specificities) >= specificity - 1e-12)[0]])
 
 
 def _between(values: Array) -> Array:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logit
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sparseauc._transforms import Transform
 from sparseauc._types import Array
 from sparseauc.estimators import SparseLinearClassifier
+from sparseauc.selection.points import whole_threshold
 
 from .scorecard import Calibration, ColumnType, Input, ScoreCard, Term
 
@@ -65,7 +67,12 @@ def make_card(
     if len(inputs) != coef.size:
         raise ValueError(f"inputs names {len(inputs)} columns, the model has {coef.size}")
     origins = [Input(*one) for one in inputs]
-    chosen = np.flatnonzero(coef)
+    chosen, intercept = np.flatnonzero(coef), float(classifier.intercept_[0])
+    calibration = _calibration_of(classifier)
+    # The score of points is their total, and its log odds are part of the calibration.
+    total = {"points_", "platt_"} <= vars(classifier).keys()
+    if total:
+        coef, intercept = classifier.points_ / classifier.units_, 0.0
     slope, offset, fills = _fold_steps(before, chosen)
     weights, heights = coef[chosen] * slope, coef[chosen] * offset
     limits = np.repeat([[-np.inf], [np.inf]], chosen.size, axis=1)
@@ -94,13 +101,15 @@ def make_card(
     used = {term.column for term in terms}
     card = ScoreCard(
         terms=terms,
-        intercept=float(classifier.intercept_[0] + heights.sum()),
+        intercept=float(intercept + heights.sum()),
         negative=negative,
         positive=positive,
         target=target,
         columns=tuple(one.name for one in origins),
         types={name: kind for name, kind in (types or {}).items() if name in used},
-        calibration=_calibration_of(classifier),
+        calibration=calibration,
+        threshold=_threshold_of(classifier, total=total),
+        total=total,
         summary=about,
         version=__version__,
     )
@@ -132,8 +141,19 @@ def _calibration_of(classifier: Any) -> Calibration | None:
     platt = getattr(classifier, "platt_", None)
     if platt is None:
         return None
-    # Platt scaling is part of the coefficients.
-    return Calibration(1.0, 0.0, platt["n_positive"], platt["n_negative"])
+    # Platt scaling is part of the coefficients, but not of points.
+    slope, intercept = 1.0, 0.0
+    if "points_" in vars(classifier):
+        slope, intercept = platt["slope"], platt["intercept"]
+    return Calibration(slope, intercept, platt["n_positive"], platt["n_negative"])
+
+
+def _threshold_of(classifier: Any, *, total: bool) -> float:
+    """Score where the risk is that of the training rows; 0 without probabilities of log odds."""
+    platt = getattr(classifier, "platt_", None)
+    if platt is None:
+        return 0.0
+    return whole_threshold(platt) if total else float(logit(platt["prevalence"]))
 
 
 def _known(number: float) -> float | None:

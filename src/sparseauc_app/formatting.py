@@ -19,6 +19,9 @@ HEADINGS = {
     "unit": ("for each", "g"),
     "coefficient": ("coefficient", ".4g"),
     "standardised": ("per SD", "+.3g"),
+    "odds_ratio": ("odds ratio", ".3g"),
+    "odds_ratio_for": ("for each", ""),
+    "odds_ratio_per_sd": ("odds ratio per SD", ".3g"),
     "auc": ("AUC alone", ".3f"),
     "price": ("price", "g"),
     "sign": ("sign given", ""),
@@ -30,8 +33,12 @@ HEADINGS = {
 def short_list_row(line: Mapping[str, Any]) -> dict[str, str]:
     """A chosen column as a row of text, for the terminal."""
     row = {"": str(line["rank"]), "column": str(line["column"])}
+    # Odds ratios and points say what coefficients do, and 80 characters are few.
+    hidden = {"standardised"} if "odds_ratio" in line else set()
+    if "points" in line:
+        hidden = {"coefficient", "standardised", "odds_ratio", "odds_ratio_for"}
     for key, (heading, form) in HEADINGS.items():
-        if key in line:
+        if key in line and key not in hidden:
             text = percent(line[key]) if form == "%" else format(line[key], form)
             row[heading.replace(" ", "\n")] = text
     return row
@@ -41,13 +48,22 @@ def point_row(point: Mapping[str, Any]) -> dict[str, Any]:
     """A threshold as a row, in the terminal and in reports: rates in per cent, with intervals."""
     return {
         "threshold": point["name"],
-        "score\nabove": point["threshold"],
+        **_above(point),
         "sensi-\ntivity, %": rate_text(point["sensitivity"]),
         "speci-\nficity, %": rate_text(point["specificity"]),
         "PPV, %": rate_text(point["ppv"]),
         "NPV, %": rate_text(point["npv"]),
         "flagged\nof 1000": round(point["flagged_per_1000"]),
     }
+
+
+def _above(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The risk above which rows are positive, and the total of points; or else the score."""
+    risk, threshold = point.get("risk"), point["threshold"]
+    if risk is None:
+        return {"score\nabove": threshold}
+    total = {"total\nabove": f"{threshold:.0f}"} if point.get("total") else {}
+    return {**total, "risk\nabove": percent(risk)}
 
 
 def auc_text(interval: AUCInterval | Mapping[str, Any] | None, *, long: bool = False) -> str:

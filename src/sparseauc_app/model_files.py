@@ -18,14 +18,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from sparseauc._files import write_atomically
 
 from .scorecard import ColumnType, Input, ScoreCard
 
 # 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
-# 3: terms of numbers that were cut. 4: terms of numbers that are clipped. 5: terms of logarithms.
-# Models without such terms are still written as 2.
+# 3: terms of numbers that were cut. 4: terms of numbers that are clipped. 5: terms of logarithms,
+# labels at another score than 0, and totals of points. Others are still written as 2.
 FORMAT = 5
 CARD, SCHEMA = "sparseauc.json", "schema.json"
 # A thousand times a large model: a larger file is an attack on memory.
@@ -107,7 +108,7 @@ class SavedModel:
         return labels if [str(label) for label in labels.tolist()] == names else np.array(names)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Score rows. Rows with a score above 0 are predicted positive.
+        """Score rows, in log odds if the model has probabilities; above 0 is predicted positive.
 
         Parameters
         ----------
@@ -132,7 +133,7 @@ class SavedModel:
         found = score_rows(source_of(X, self.card), self.card)
         for warning in found.warnings:
             warnings.warn(warning, stacklevel=2)
-        return found.scores
+        return self.card.log_odds(found.scores) if self.card.total else found.scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each row, None where it has no score."""
@@ -153,7 +154,8 @@ class SavedModel:
             )
 
         def probabilities(X: Any) -> npt.NDArray[np.float64]:
-            positive = self.card.probabilities(self.decision_function(X))
+            scores = self.decision_function(X)
+            positive = expit(scores) if self.card.total else self.card.probabilities(scores)
             return np.column_stack([1.0 - positive, positive])
 
         return probabilities
@@ -215,7 +217,7 @@ def model_bytes(model: Any, card: ScoreCard) -> bytes:
         oldest = 3
     if any(term.clips for term in card.terms):
         oldest = 4
-    if any(term.log is not None for term in card.terms):
+    if any(term.log is not None for term in card.terms) or card.threshold != 0 or card.total:
         oldest = 5
     head = {"format": oldest, "sha256": card.digest(), "card": card.as_dict()}
     text = json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1)
@@ -288,7 +290,7 @@ def load_model(path: Path | str) -> SavedModel:
         raise ModelFileError(f"{path.name} is damaged: its estimator cannot be read") from error
     if any(
         getattr(again, name) != getattr(card, name)
-        for name in ("terms", "intercept", "calibration")
+        for name in ("terms", "intercept", "calibration", "threshold", "total")
     ):
         raise ModelFileError(f"{path.name} was changed: its estimator and its card disagree")
     return SavedModel(estimator, card)

@@ -11,7 +11,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from sparseauc._types import Array
 
@@ -149,10 +149,10 @@ class ScoreCard:
     Attributes
     ----------
     terms : tuple of Term
-        The score is the sum of coefficient × value, plus the intercept. Above 0 is positive.
+        The score is the sum of coefficient × value, plus the intercept.
     intercept : float
     negative, positive : str
-        Predicted class of rows with a score up to 0, and above 0.
+        Label of rows with a score up to the threshold, and above it.
     target : str
         Name of the outcome.
     columns : tuple of str
@@ -164,7 +164,12 @@ class ScoreCard:
     types : dict of str to ColumnType
         Types of the chosen columns in training, if known.
     calibration : Calibration, optional
-        Turns scores into probabilities.
+        Turns scores into risks. Scores that are log odds have a slope of 1 and an intercept of 0.
+    threshold : float
+        Score above which rows are labelled positive, unless another operating point is given: where
+        the risk is that of the training rows.
+    total : bool
+        Whether the score is a total of whole points.
     """
 
     terms: tuple[Term, ...]
@@ -177,6 +182,8 @@ class ScoreCard:
     version: str = ""
     types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
     calibration: Calibration | None = None
+    threshold: float = 0.0
+    total: bool = False
 
     def __post_init__(self) -> None:
         for term in self.terms:
@@ -235,11 +242,26 @@ class ScoreCard:
         ValueError
             If the model was not calibrated.
         """
+        probabilities: Array = expit(self.log_odds(scores))
+        return probabilities
+
+    def log_odds(self, scores: Array) -> Array:
+        """Turn scores into log odds of the positive class, as :meth:`probabilities` does."""
         if self.calibration is None:
             raise ValueError("the model has no probabilities")
-        how = self.calibration
-        probabilities: Array = expit(how.slope * scores + how.intercept)
-        return probabilities
+        log_odds: Array = self.calibration.slope * scores + self.calibration.intercept
+        return log_odds
+
+    def score_of_risk(self, risk: float) -> float:
+        """Score with a risk, of a calibrated model; infinite for risks of 0 and 1."""
+        if self.calibration is None or self.calibration.slope == 0:
+            raise ValueError("the model has no probabilities")
+        return float((logit(risk) - self.calibration.intercept) / self.calibration.slope)
+
+    @property
+    def score_name(self) -> str:
+        """Name of the score: "total" of whole points, or "score"."""
+        return "total" if self.total else "score"
 
     @property
     def chosen(self) -> list[dict[str, Any]]:
@@ -280,8 +302,8 @@ class ScoreCard:
     def as_dict(self) -> dict[str, Any]:
         """Return the card as a dictionary for JSON."""
         content = asdict(self)
-        # Cards of version 0.1 had neither, and their digest is of what they had.
-        for name in ("types", "calibration"):
+        # Cards of earlier versions had none of these, and their digest is of what they had.
+        for name in ("types", "calibration", "threshold", "total"):
             if not content[name]:
                 del content[name]
         for term in content["terms"]:

@@ -1,18 +1,19 @@
 """Everything known about a fitted table, for reports, model files and the terminal."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit, logit
 
 from sparseauc._transforms import Transform, transform_columns
 from sparseauc._types import Floats, Mask
 from sparseauc.estimators import ExchangeClassifier, SparseLinearClassifier
 from sparseauc.metrics import AUCInterval, auc_by_k, auc_confidence_interval
-from sparseauc.operating_points import OperatingPoint, operating_points
+from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
 from sparseauc.selection.confidence import (
     NestedScores,
     PermutationResult,
@@ -103,6 +104,14 @@ class FitSummary:
         return ridge_of(self.classifier)
 
     @property
+    def logistic_ridge(self) -> float | None:
+        """Ridge of logistic coefficients, of a model with such."""
+        classifier: Any = self.classifier
+        if getattr(classifier, "coefficients_", None) != "logistic":
+            return None
+        return float(classifier.cv_results_["param_logistic_ridge"][classifier.best_index_])
+
+    @property
     def cv_results(self) -> Mapping[str, Any] | None:
         """Validation AUC of every k and ridge tried, as ``SparseAUCClassifierCV`` keeps it."""
         return getattr(self.classifier, "cv_results_", None)
@@ -166,11 +175,50 @@ class FitSummary:
     @cached_property
     def operating_points(self) -> list[OperatingPoint]:
         """The usual thresholds, evaluated on the out-of-fold scores; empty without them."""
-        scores = self.out_of_fold_scores
+        scores, platt = self.scores_left_out, getattr(self.classifier, "platt_", None)
         if scores is None or self.nested is None:
             return []
-        inflation = variance_inflation(self.nested.agreement)
-        return operating_points(self.table.y, scores, inflation=inflation)
+        if self.points is not None:
+            default = self.points.threshold
+        else:
+            default = 0.0 if platt is None else float(logit(platt["prevalence"]))
+        found = operating_points(
+            self.table.y, scores, default=default, whole=self.points is not None,
+            inflation=variance_inflation(self.nested.agreement),
+        )  # fmt: skip
+        if self.points is not None:
+            return [
+                replace(one, risk=float(self.points.risks(one.threshold)), total=True)
+                for one in found
+            ]
+        return [
+            replace(one, risk=None if platt is None else float(expit(one.threshold)))
+            for one in found
+        ]
+
+    @cached_property
+    def scores_left_out(self) -> Floats | None:
+        """Out-of-fold scores as the score card gives them: log odds, or totals of points."""
+        scores = self.out_of_fold_scores
+        if scores is None or self.points is None:
+            return scores
+        totals: Floats = (scores - self.points.intercept) / self.points.slope
+        # Those of the model's own points are whole; those of other folds are on their scale.
+        return np.rint(totals) if self.points.whole else totals
+
+    def _describe_thresholds(self) -> dict[str, list[float]] | None:
+        """Sensitivity and specificity of thresholds, of which many are left out."""
+        scores = self.scores_left_out
+        if scores is None:
+            return None
+        found = roc_thresholds(
+            self.table.y == 1, np.asarray(scores, np.float64), whole=self.points is not None
+        )
+        # Where neither changes more than by one of four hundred steps.
+        steps = np.floor(400 * (found[2] - found[1]))
+        kept = np.flatnonzero(np.diff(steps, prepend=-np.inf, append=np.inf)[:-1] > 0)
+        names = ("threshold", "sensitivity", "specificity")
+        return {name: of[kept].tolist() for name, of in zip(names, found, strict=True)}
 
     @cached_property
     def near_copies(self) -> list[list[tuple[str, float]]]:
@@ -216,6 +264,7 @@ class FitSummary:
             "k": self.k,
             "alpha": self.alpha,
             "coefficients": getattr(self.classifier, "coefficients_", None),
+            "logistic_ridge": self.logistic_ridge,
             "clip": self.clip_limits,
             "log": self.log_offsets,
             "cost": getattr(self.classifier, "cost_", None),
@@ -224,6 +273,7 @@ class FitSummary:
             "auc": self._describe_auc(),
             "training_auc": self.training_auc.auc,
             "operating_points": [point.as_dict() for point in self.operating_points],
+            "thresholds": self._describe_thresholds(),
             "calibration": getattr(self.classifier, "platt_", None),
             "chosen": self.columns.to_dict(orient="records"),
             "distributions": self._describe_columns(),

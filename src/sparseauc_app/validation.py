@@ -1,7 +1,7 @@
 """Validate a model on new rows, such as those of another hospital or year."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -193,8 +193,12 @@ def validate_model(
                 **{one.name: float(kept_auc[one.name]) for one in fields(AUCInterval)}
             )
         points = [
-            judge_threshold(truth, kept, threshold, name)
-            for name, threshold in (card.thresholds or {"default": 0.0}).items()
+            replace(
+                judge_threshold(truth, kept, threshold, name),
+                risk=_risk_at(card, threshold),
+                total=card.total,
+            )
+            for name, threshold in (card.thresholds or {"default": card.threshold}).items()
         ]
         columns = compare_columns(card, values)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -251,6 +255,12 @@ def _judge_other(
         pvalue=paired.pvalue,
         risks=judge_risks(values, positive) if probabilities else None,
     )
+
+
+def _risk_at(card: ScoreCard, score: float) -> float | None:
+    if card.calibration is None:
+        return None
+    return float(card.probabilities(np.array(score)))
 
 
 def judge_ranking(

@@ -254,7 +254,7 @@ def test_a_card_keeps_its_calibration():
 @pytest.mark.parametrize("connect", [duckdb.connect, lambda: sqlite3.connect(":memory:")])
 def test_sql_says_how_a_score_becomes_a_probability(connect):
     text = to_sql(CALIBRATED)
-    (formula,) = re.findall("^-- Probability: (.*)$", text, flags=re.MULTILINE)
+    (formula,) = re.findall("^-- Risk: (.*)$", text, flags=re.MULTILINE)
     connection = connect()
     connection.execute("CREATE TABLE t (x DOUBLE PRECISION)")
     for value in VALUES[1:-1]:
@@ -268,8 +268,8 @@ def test_sql_says_how_a_score_becomes_a_probability(connect):
 def test_onnx_gives_probabilities():
     session = onnxruntime.InferenceSession(to_onnx(CALIBRATED), providers=["CPUExecutionProvider"])
     feed = {"x": np.array([*VALUES, np.nan])[:, None]}
-    assert [one.name for one in session.get_outputs()] == ["score", "label", "probability"]
-    (found,) = session.run(["probability"], feed)
+    assert [one.name for one in session.get_outputs()] == ["score", "label", "risk"]
+    (found,) = session.run(["risk"], feed)
     assert found[:, 0] == pytest.approx(naive_probabilities([*VALUES, 0.25]), rel=1e-12)
 
 

@@ -286,8 +286,8 @@ def test_r_scores_as_predict_does(tmp_path, fill):
         "rows$smoker <- as.logical(rows$smoker)\n"
         "rows$ward <- factor(rows$ward)\n"
         "found <- predict_risk(rows)\n"
-        'write.csv(data.frame(score = sprintf("%.17g", found$score), found$prediction,\n'
-        '                     risk = sprintf("%.17g", found$probability)), "found.csv")\n'
+        'write.csv(data.frame(score = sprintf("%.17g", found$score), found$label,\n'
+        '                     risk = sprintf("%.17g", found$risk)), "found.csv")\n'
     )
     done = subprocess.run([rscript, "--vanilla", "run.R"], cwd=tmp_path, capture_output=True,
                           text=True, check=False)  # fmt: skip
@@ -297,7 +297,9 @@ def test_r_scores_as_predict_does(tmp_path, fill):
     assert_equal(found["score"], expected)
     assert_equal(found["risk"], card.probabilities(expected))
     known = ~np.isnan(expected)
-    assert (found["found.prediction"][known] == np.where(expected[known] > 0, "yes", "no")).all()
+    assert (
+        found["found.label"][known] == np.where(expected[known] > card.threshold, "yes", "no")
+    ).all()
 
 
 def test_r_names_what_is_wrong(tmp_path):
@@ -359,15 +361,15 @@ def test_workbook_scores_as_predict_does(tmp_path, fill):
                 for line in lines]  # fmt: skip
 
     assert_equal(column("Score"), expected)
-    assert_equal(column("Probability"), card.probabilities(expected))
+    assert_equal(column("Risk"), card.probabilities(expected))
     alone = {row[0]: row[1] for row in found["Calculator"].iter_rows(values_only=True) if row[0]}
     if np.isnan(expected[0]):
         assert alone["Score"] in ("", None)
     else:
         assert_equal([alone["Score"]], expected[:1])
     known = ~np.isnan(expected)
-    predicted = np.where(expected[known] > 0, "yes", "no")
-    assert (np.array(column("Prediction"))[known] == predicted).all()
+    predicted = np.where(expected[known] > card.threshold, "yes", "no")
+    assert (np.array(column("Label"))[known] == predicted).all()
 
 
 def test_workbook_refuses_what_it_cannot_hold():

@@ -198,13 +198,12 @@ def run(*arguments):
 
 
 def by_command(model, new, *, calibrated):
-    extra = ["--probabilities"] if calibrated else []
-    printed = run("predict", model, new, "--missing", "empty", *extra)
+    printed = run("predict", model, new, "--missing", "empty")
     table = list(csv.DictReader(io.StringIO(printed)))
     assert [row["id"] for row in table] == [ids(i) for i in range(len(table))]
     return [
         [float(row[name]) if row[name] else None for row in table]
-        for name in ("score", *(["probability"] if calibrated else []))
+        for name in ("score", *(["risk"] if calibrated else []))
     ]
 
 

@@ -60,6 +60,8 @@ class PointScore:
     model : SparseAUCClassifier or SparseAUCClassifierCV
         A copy of the model whose coefficients are the points, in log odds: to predict, save and
         export. It has the attributes ``points_`` and ``units_``, of all columns.
+    whole : bool
+        Whether all totals are whole numbers.
     """
 
     columns: pd.DataFrame
@@ -72,6 +74,7 @@ class PointScore:
     model_auc: float
     positive_label: Any
     model: Any = field(repr=False)
+    whole: bool
     _places: Indices = field(repr=False)
 
     def totals(self, X: Any) -> Array:
@@ -244,8 +247,7 @@ def point_score(
     left_out, auc, model_auc = _totals_left_out(signed, found, within, per, splits)
     platt = fit_calibration(left_out, fitted.positive, fitted.weight)
     slope, intercept = platt["slope"], platt["intercept"]
-    even = (logit(platt["prevalence"]) - intercept) / slope
-    threshold = float(np.floor(even + 1e-9) if whole else np.rint(even)) + 0.0
+    threshold = whole_threshold(platt)
     columns = pd.DataFrame(
         {
             "column": fitted.names[found.support], "points": found.points, "unit": found.units,
@@ -259,8 +261,14 @@ def point_score(
     return PointScore(
         columns[kept].reset_index(drop=True), pd.DataFrame(risk), slope, intercept, threshold,
         platt["prevalence"], auc, model_auc, model.classes_.tolist()[1],
-        _as_model(model, found, platt, left_out), found.support[kept],
+        _as_model(model, found, platt, left_out), whole, found.support[kept],
     )  # fmt: skip
+
+
+def whole_threshold(platt: Mapping[str, Any]) -> float:
+    """Return the largest whole total whose risk is not above the share of positives."""
+    even = (float(logit(platt["prevalence"])) - platt["intercept"]) / platt["slope"]
+    return float(np.floor(even + 1e-9)) + 0.0
 
 
 class _Points(NamedTuple):

@@ -55,6 +55,9 @@ def column_table(
         - ``column``: its name, or its index if the model was fitted without names;
         - ``coefficient``: per unit of the column;
         - ``standardised``: per standard deviation of the column;
+        - ``odds_ratio`` and ``odds_ratio_per_sd``: of a model in log odds, factor of the odds for
+          each unit, or for each doubling of a column of logarithms, as ``odds_ratio_for`` says if
+          there are any; and for each standard deviation;
         - ``auc``: of the column alone, in its better direction, so at least 0.5;
         - ``direction``: "+" if positives have larger values, "-" if smaller, "" if neither;
         - ``price``: of a model with costs or a budget; of columns that are paid for
@@ -102,12 +105,24 @@ def column_table(
         within = [auc_within(value, positive, strata) for value in values]
         aucs = np.array([0.5 if one is None else one.auc for one in within])
     standardised = coef[chosen] * deviations
+    ratios: dict[str, Any] = {}
+    if hasattr(model, "platt_"):
+        offsets = getattr(model, "log_offsets_", None)
+        logged = np.zeros(chosen.size, np.bool_)
+        if offsets is not None:
+            logged = ~np.isnan(np.asarray(offsets, np.float64)[chosen])
+        with np.errstate(over="ignore"):
+            ratios["odds_ratio"] = np.exp(coef[chosen] * np.where(logged, np.log(2.0), 1.0))
+            if logged.any():
+                ratios["odds_ratio_for"] = np.where(logged, "doubling", "unit")
+            ratios["odds_ratio_per_sd"] = np.exp(standardised)
     names = getattr(model, "feature_names_in_", np.arange(coef.size))
     table = pd.DataFrame(
         {
             "column": names[chosen],
             "coefficient": coef[chosen],
             "standardised": standardised,
+            **ratios,
             "auc": np.maximum(aucs, 1.0 - aucs),
             "direction": np.select([aucs > 0.5, aucs < 0.5], ["+", "-"], ""),
         }

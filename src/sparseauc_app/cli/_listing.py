@@ -108,7 +108,10 @@ def _title_of_list(card: ScoreCard) -> str:
     if about.get("alpha") is not None:
         title += f", ridge {about['alpha']:g}"
     if about.get("coefficients") == "logistic":
-        title += ", logistic coefficients"
+        ridge = about.get("logistic_ridge")
+        title += ", logistic coefficients" + ("" if ridge is None else f" (ridge {ridge:g})")
+    if card.calibration is not None and not card.total and card.threshold != 0:
+        title += ", in log odds"
     if any(term.high is not None for term in card.terms):
         title += ", values clipped"
     if any(term.log is not None for term in card.terms):

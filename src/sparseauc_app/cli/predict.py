@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,6 +17,52 @@ if TYPE_CHECKING:
 
     from ..reading import Source
     from ..scorecard import ScoreCard
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Where rows are labelled positive; by default where the risk is above that in training."""
+
+    risk: Annotated[
+        float | None,
+        options.output(metavar="P", help="Label rows with a higher risk as positive, such as 0.1. "
+            "By default the share of positives in training."),
+    ] = None  # fmt: skip
+    sensitivity: Annotated[
+        float | None,
+        options.output(metavar="P", help="Label rows above the threshold that reached this "
+            "sensitivity in nested cross-validation, such as 0.9."),
+    ] = None  # fmt: skip
+    specificity: Annotated[
+        float | None,
+        options.output(metavar="P", help="Label rows above the threshold that reached this "
+            "specificity in nested cross-validation, such as 0.95."),
+    ] = None  # fmt: skip
+    threshold: Annotated[
+        float | None,
+        options.output(metavar="X", help="Label rows with a higher score, or total of points, as "
+            "positive."),
+    ] = None  # fmt: skip
+
+    def choose(self, card: ScoreCard) -> float:
+        """Score above which rows are labelled positive."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if len(given) > 1:
+            named = " and ".join(f"--{name}" for name in given)
+            raise typer.BadParameter(f"{named} are different operating points: give one")
+        for name, value in given.items():
+            if name == "threshold":
+                if not abs(value) < float("inf"):
+                    raise typer.BadParameter(f"--threshold must be a finite number, got {value}")
+                return float(value)
+            if not 0 < value < 1:
+                raise typer.BadParameter(f"--{name} must be between 0 and 1, got {value:g}")
+            if name == "risk":
+                if card.calibration is None:
+                    raise typer.BadParameter("--risk: the model has no risks; give --threshold")
+                return card.score_of_risk(value)
+            return _reached_in_training(card, name, value)
+        return card.threshold
 
 
 @options.grouped
@@ -38,33 +84,12 @@ def predict_command(
             "their scores empty."
         ),
     ] = "refuse",
-    threshold: Annotated[
-        float | None,
-        options.output(
-            metavar="X", help="Predict rows with a higher score as positive. 0 by default."
-        ),
-    ] = None,
-    sensitivity: Annotated[
-        float | None,
-        options.output(
-            metavar="X",
-            help="Use the threshold that reached this sensitivity (0.9 or 0.95) in nested "
-            "cross-validation.",
-        ),
-    ] = None,
-    probabilities: Annotated[
-        bool,
-        options.output(
-            "--probabilities",
-            help="Add the probability of being positive, for rows with the prevalence of the "
-            "training rows.",
-        ),
-    ] = False,
+    at: OperatingPoint,
     labels: options.NewLabels,
     text_file: options.TextFile,
     output: options.Output,
 ) -> None:
-    """Score the rows of TABLE. Rows with a score above 0 are predicted positive.
+    """Score the rows of TABLE: score in log odds (or total of points), risk and label.
 
     Columns are found by name, in any order. Columns that the model does not use are ignored.
     """
@@ -94,21 +119,13 @@ def predict_command(
                 "imputation. --missing empty leaves their scores empty; fit with --missing median "
                 "imputes them"
             )
-        cut = _choose_threshold(card, threshold, sensitivity)
+        cut = at.choose(card)
         name, rows = _row_names(source, card, ids)
         predicted = np.where(scores > cut, card.positive, card.negative)
-        columns = {
-            name: rows,
-            "score": _with_gaps(scores, scores),
-            "prediction": _with_gaps(predicted, scores),
-        }
-        if probabilities and card.calibration is None:
-            raise typer.BadParameter(
-                "--probabilities: the model was fitted without cross-validation and has no "
-                "probabilities"
-            )
-        if probabilities:
-            columns["probability"] = _with_gaps(card.probabilities(scores), scores)
+        columns = {name: rows, card.score_name: _with_gaps(scores, scores)}
+        if card.calibration is not None:
+            columns["risk"] = _with_gaps(card.probabilities(scores), scores)
+        columns["label"] = _with_gaps(predicted, scores)
         known, left_out = _auc_if_known(source, card, scores, labels)
     kind = ".csv" if out is None else out.suffix.lower()
     written = write_outputs({} if out is None else {out: _format_scores(columns, kind)})
@@ -116,7 +133,7 @@ def predict_command(
     notes += [*source.notes, *found.notes, *left_out]
     content = {"rows": scores.size, "auc": known, "notes": [*notes], "warnings": found.warnings}
     if out is None:
-        names = {"score": "scores", "probability": "probabilities"}
+        names = {"score": "scores", "total": "totals", "risk": "risks", "label": "labels"}
         content |= {names[key]: columns[key] for key in names if key in columns}
         if not output.as_json:
             typer.echo(_format_scores(columns, kind).decode(), nl=False)
@@ -129,30 +146,29 @@ def predict_command(
     print_result(output, content, written, notes, found.warnings)
 
 
-def _choose_threshold(card: ScoreCard, threshold: float | None, sensitivity: float | None) -> float:
-    """Score above which rows are predicted positive."""
+def _reached_in_training(card: ScoreCard, name: str, value: float) -> float:
+    """Threshold that reached a sensitivity or specificity in nested cross-validation."""
+    from sparseauc.operating_points import threshold_for
+
     from ..model_files import ModelFileError
 
-    if threshold is not None and sensitivity is not None:
-        raise typer.BadParameter("give --threshold or --sensitivity, not both")
-    if threshold is not None and not abs(threshold) < float("inf"):
-        raise typer.BadParameter(f"--threshold must be a finite number, got {threshold}")
-    if sensitivity is None:
-        return 0.0 if threshold is None else threshold
     try:
-        known = card.thresholds
-    except (KeyError, TypeError, ValueError) as error:
+        known = card.summary.get("thresholds")
+        if known is not None:
+            columns = [known[key] for key in ("threshold", "sensitivity", "specificity")]
+            return threshold_for(*columns, **{name: value})
+        few = card.thresholds  # of models of version 0.2
+    except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError("the model's operating points are damaged") from error
-    name = f"sensitivity {100 * sensitivity:g} %"
-    if name not in known:
-        there = [one for one in known if one.startswith("sensitivity")]
-        raise typer.BadParameter(
-            f"--sensitivity {sensitivity:g}: the model has thresholds for {', '.join(there)}"
-            if there
-            else "--sensitivity: the model was fitted without nested cross-validation and has no "
-            "such threshold; give --threshold"
-        )
-    return known[name]
+    if (wanted := f"{name} {100 * value:g} %") in few:
+        return few[wanted]
+    there = [one for one in few if one.startswith(name)]
+    raise typer.BadParameter(
+        f"--{name} {value:g}: the model has thresholds for {', '.join(there)}"
+        if there
+        else f"--{name}: the model was fitted without nested cross-validation and has no such "
+        "threshold; give --risk or --threshold"
+    )
 
 
 def _row_names(source: Source, card: ScoreCard, ids: str | None) -> tuple[str, list[Any]]:
@@ -166,7 +182,7 @@ def _row_names(source: Source, card: ScoreCard, ids: str | None) -> tuple[str, l
     remembered = card.summary.get("ids")
     column = ids or (remembered if remembered in names else None)
     if column is not None:
-        taken = column in ("score", "prediction", "probability")
+        taken = column in ("score", "total", "risk", "label")
         names_of_rows = texts(source.frame.column(column), strip=False)
         return "row" if taken else column, names_of_rows.tolist()
     if source.row_ids is not None:

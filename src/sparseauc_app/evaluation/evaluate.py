@@ -7,7 +7,6 @@ import pandas as pd
 from scipy.special import expit
 
 from sparseauc._types import Array
-from sparseauc.curves import cross_fitted_probabilities
 from sparseauc.metrics import AUCInterval
 
 from ..alternatives import Alternatives
@@ -105,9 +104,8 @@ def evaluate(summary: FitSummary) -> Evaluation:
     risks = size = size_of_all = validation = None
     if nested is not None:
         positive = table.y == 1
-        risks = judge_risks(
-            cross_fitted_probabilities(nested.scores, positive, nested.folds), positive
-        )
+        log_odds = np.asarray(summary.out_of_fold_scores, np.float64)
+        risks = judge_risks(expit(log_odds), positive, log_odds)
         auc, prevalence = nested.interval.auc, float(positive.mean())
         size = development_size(auc, prevalence, summary.k)
         size_of_all = development_size(auc, prevalence, len(table.inputs))
@@ -136,11 +134,10 @@ def _correlate(summary: FitSummary, chosen: list[str]) -> pd.DataFrame:
 
 
 def _judge_instability(summary: FitSummary) -> Instability | None:
-    """Risks by the models of the outer folds, by the calibration of the final model."""
-    how, scores = summary.card().calibration, summary.refit_scores
-    if how is None or scores is None:
+    """Risks by the models of the outer folds, on the scale of the final model."""
+    scores = summary.refit_scores
+    if scores is None:
         return None
-    risks = expit(how.slope * summary.training_scores + how.intercept)
-    refitted = expit(how.slope * summary.rescale(scores) + how.intercept)
+    risks, refitted = expit(summary.training_scores), expit(summary.rescale(scores))
     away = np.abs(refitted - risks).mean(axis=0)
     return Instability(risks, refitted, float(away.mean()), float(np.quantile(away, 0.9)))

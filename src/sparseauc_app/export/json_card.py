@@ -17,11 +17,10 @@ _HOW = (
     "a digit is missing. Numbers written as text have the marks decimal and thousands. Blanks "
     "around a text do not count, and blank text is missing. A missing value is replaced by fill; "
     "if fill is null, the row has no score. A row with an infinite number has no score. Rows with "
-    "a score above 0 are predicted positive, others negative. If calibration is not null, the "
-    "probability of the positive class is 1 / (1 + exp(-(slope * score + intercept))), with its "
-    "slope and intercept; n_positive and n_negative out-of-fold scores were used to fit it. If "
-    "points is not null, score = total - threshold, and the total is the sum of points * value / "
-    "unit."
+    "a score above threshold are labelled positive, others negative. If calibration is not null, "
+    "the risk of the positive class is 1 / (1 + exp(-(slope * score + intercept))), with its slope "
+    "and intercept: 1 and 0 if the score is in log odds; n_positive and n_negative out-of-fold "
+    "scores were used to fit it. If total is true, the score is the total of points * value / unit."
 )
 
 
@@ -57,6 +56,8 @@ def to_json(card: ScoreCard) -> str:
             for of in [card.type_of(term)]
         },
         "calibration": None if card.calibration is None else asdict(card.calibration),
+        "threshold": card.threshold,
+        "total": card.total,
         "points": card.summary.get("points"),
         "how": _HOW,
         "auc": card.summary.get("auc"),

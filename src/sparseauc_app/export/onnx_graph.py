@@ -25,10 +25,10 @@ def to_onnx(card: ScoreCard) -> bytes:
     bytes
         A model with one input for each chosen column, of its name and shape (n, 1): double, NaN
         where missing, or string, empty where missing, for columns of text. Outputs are ``score``
-        (n, 1), NaN where a value is missing that is not filled in or infinite, and ``label``
-        (n, 1), the predicted class, empty where there is no score; and where the model is
-        calibrated ``probability`` (n, 1), that of the positive class. Should a column be called so,
-        an output's name ends with an underscore.
+        (n, 1), or ``total`` of points, NaN where a value is missing that is not filled in or
+        infinite, and ``label`` (n, 1), the class at the card's threshold, empty where there is no
+        score; and where the model is calibrated ``risk`` (n, 1) of the positive class. Should a
+        column be called so, an output's name ends with an underscore.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def to_onnx(card: ScoreCard) -> bytes:
     if "" in inputs:
         raise ValueError("a column has no name, and ONNX needs one")
     graph = _Graph(onnx, inputs)
-    score, label = graph.free("score"), graph.free("label")
+    score, label = graph.free(card.score_name), graph.free("label")
     empty = {term.column for term in card.terms if term.level == ""}  # where it is a level
     values = [graph.value(term, term.column in empty) for term in term_values(card)]
     coefficients = np.array([[term.coefficient] for term in card.terms], np.float64)
@@ -56,16 +56,16 @@ def to_onnx(card: ScoreCard) -> bytes:
         "MatMul", graph.add("Concat", *values, axis=1), graph.constant(coefficients)
     )
     graph.add("Add", product, graph.constant(np.array([[card.intercept]])), output=score)
-    above = graph.add("Greater", score, graph.constant(np.zeros((1, 1))))
+    above = graph.add("Greater", score, graph.constant([[card.threshold]]))
     named = graph.add("Where", above, graph.text(card.positive), graph.text(card.negative))
     graph.add("Where", graph.add("IsNaN", score), graph.text(""), named, output=label)
     outputs = {score: TensorProto.DOUBLE, label: TensorProto.STRING}
     if card.calibration is not None:
-        probability = graph.free("probability")
+        risk = graph.free("risk")
         scaled = graph.add("Mul", score, graph.constant([[card.calibration.slope]]))
         shifted = graph.add("Add", scaled, graph.constant([[card.calibration.intercept]]))
-        graph.add("Sigmoid", shifted, output=probability)
-        outputs[probability] = TensorProto.DOUBLE
+        graph.add("Sigmoid", shifted, output=risk)
+        outputs[risk] = TensorProto.DOUBLE
 
     def shaped(kinds: dict[str, int]) -> list[Any]:
         return [

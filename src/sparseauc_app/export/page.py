@@ -85,6 +85,8 @@ def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
     return {
         "terms": terms,
         "intercept": card.intercept,
+        "threshold": card.threshold,
+        "name": card.score_name.capitalize(),
         "calibration": None if card.calibration is None else asdict(card.calibration),
         "columns": [
             {"column": one.column, "kind": one.kind, "low": one.low, "high": one.high,

@@ -79,7 +79,7 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     str
         R code that needs no package. The function takes a data frame with the chosen columns, in
         any order, among others; factors count as text. It returns a data frame with ``score``,
-        ``prediction`` and, where the model is calibrated, ``probability``; NA for rows with a
+        ``label`` and, where the model is calibrated, ``risk``; NA for rows with a
         missing value that the model does not fill in.
 
     Raises
@@ -92,12 +92,12 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     >>> from sparseauc_app.export import to_r
     >>> from sparseauc_app.scorecard import ScoreCard, Term
     >>> terms = (Term("age", None, 0.5, fill=40.0, low=18.0, high=90.0),)
-    >>> print(to_r(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age",)))[-268:])
+    >>> print(to_r(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age",)))[-265:])
       x <- number("age")
       score <- score + 0.5 * fill(x, clip(x, 18.0, 90.0), 40.0)
       data.frame(
         score = score,
-        prediction = ifelse(score > 0, "yes", "no"),
+        label = ifelse(score > 0.0, "yes", "no"),
         stringsAsFactors = FALSE
       )
     }
@@ -112,13 +112,14 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     ]
     for term in term_values(card):
         lines += _write_term(term)
-    lines += ["  data.frame(", "    score = score,"]
+    lines += ["  data.frame(", f"    {card.score_name} = score,"]
     lines.append(
-        f"    prediction = ifelse(score > 0, {_text(card.positive)}, {_text(card.negative)}),"
+        f"    label = ifelse(score > {_number(card.threshold)}, {_text(card.positive)}, "
+        f"{_text(card.negative)}),"
     )
     if (how := card.calibration) is not None:
         slope, intercept = _number(how.slope), _number(how.intercept)
-        lines.append(f"    probability = plogis({slope} * score + {intercept}),")
+        lines.append(f"    risk = plogis({slope} * score + {intercept}),")
     lines += ["    stringsAsFactors = FALSE", "  )", "}"]
     return "\n".join(lines) + "\n"
 

@@ -24,7 +24,7 @@ def to_sql(card: ScoreCard) -> str:
         For a select list. Names are quoted as the SQL standard does, with double quotes, texts with
         single ones. NULL, NaN and texts that training had not are replaced by the value learned in
         training, or else make the score NULL; so do infinite numbers. Where the model is
-        calibrated, a comment says how a score becomes a probability.
+        calibrated, a comment says how a score becomes a risk.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def to_sql(card: ScoreCard) -> str:
     >>> types = {"sex": ColumnType("text", levels=("f", "m"))}
     >>> terms = (Term("sex", "m", -0.25),)
     >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("sex=m",), types=types)))
-    -- Above 0 is predicted positive. NULL means that a value is missing and not filled in.
+    -- Score. Above 0.0 is labelled positive. NULL: a value is missing and not filled in.
     (
       -1.0e0
       + (-0.25e0) * CASE WHEN TRIM(CAST("sex" AS VARCHAR)) = 'm' THEN 1.0e0
@@ -55,10 +55,13 @@ def to_sql(card: ScoreCard) -> str:
         _literal(card.intercept),
         *(f"+ {_sql_term(term)}" for term in term_values(card)),
     ]
-    notes = ["Above 0 is predicted positive. NULL means that a value is missing and not filled in."]
+    notes = [
+        f"{card.score_name.capitalize()}. Above {card.threshold!r} is labelled positive. NULL: a "
+        "value is missing and not filled in."
+    ]
     if card.calibration is not None:
         slope, intercept = _literal(card.calibration.slope), _literal(card.calibration.intercept)
-        notes.append(f"Probability: 1 / (1 + EXP(-({slope} * score + ({intercept}))))")
+        notes.append(f"Risk: 1 / (1 + EXP(-({slope} * {card.score_name} + ({intercept}))))")
     return "\n".join([*(f"-- {note}" for note in notes), "(", *(f"  {x}" for x in lines), ")"])
 
 

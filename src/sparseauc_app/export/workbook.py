@@ -171,12 +171,12 @@ def _results(card: ScoreCard, n_terms: int, parts: str) -> dict[str, str]:
     score = f'=IF(COUNT({parts})<{n_terms},"",{intercept}+SUM({parts}))'
     found = {
         "Score": score,
-        "Prediction": f'=IF({{score}}="","",IF({{score}}>0,{_text(card.positive)},'
+        "Label": f'=IF({{score}}="","",IF({{score}}>{card.threshold!r},{_text(card.positive)},'
         f"{_text(card.negative)}))",
     }
     if card.calibration is not None:
         slope, add = f"Model!$B${n_terms + 3}", f"Model!$B${n_terms + 4}"
-        found["Probability"] = f'=IF({{score}}="","",1/(1+EXP(-({slope}*{{score}}+{add}))))'
+        found["Risk"] = f'=IF({{score}}="","",1/(1+EXP(-({slope}*{{score}}+{add}))))'
     return found
 
 
@@ -214,7 +214,7 @@ def _write_calculator(
     for name, formula in _results(card, len(values), parts).items():
         sheet.cell(row, 1).value = name
         sheet.cell(row, 2).value = formula.replace("{score}", score)
-        sheet.cell(row, 2).number_format = "0.0%" if name == "Probability" else "General"
+        sheet.cell(row, 2).number_format = "0.0%" if name == "Risk" else "General"
         _embolden(sheet, row)
         row += 1
     _widen(sheet, [42, 18, 14, 22, 18, 28])

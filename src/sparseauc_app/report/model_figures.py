@@ -141,7 +141,7 @@ def draw_scores(summary: FitSummary) -> Figure:
             lambda ax: ScoreDistributionDisplay(
                 scores=np.asarray(summary.out_of_fold_scores),
                 positive=positive,
-                threshold=0.0,
+                threshold=summary.card().threshold if summary.points is None else 0.0,
                 labels=names[::-1],
             ).plot(ax=ax)
         ],

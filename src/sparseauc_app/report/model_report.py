@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sparseauc.selection.confidence import NestedScores
+from sparseauc.selection.points import PointScore
 
 from ..cautions import as_sentence, missing_share
 from ..evaluation.baselines import Baselines
@@ -148,11 +149,30 @@ def _show_columns(evaluation: Evaluation) -> list[Element]:
     summary = evaluation.summary
     elements: list[Element] = [_list_columns(summary)]
     if summary.points is not None:
-        elements.append(Code("Points, to be added up by hand", str(summary.points)))
+        elements.append(_list_risks(summary.points))
     elements += [draw_columns(summary), _list_candidates(evaluation)]
     if summary.k > 1:
         elements.append(_list_correlations(evaluation))
     return elements
+
+
+def _list_risks(score: PointScore) -> Listing:
+    """Risk by total, of rows left out."""
+    shown = pd.DataFrame(
+        {
+            "Total above": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["above"]],
+            "Up to": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["up_to"]],
+            "Rows": score.risk["rows"],
+            "Events": score.risk["positives"],
+            "Risk, % (95 % interval)": [
+                f"{100 * one.risk:.0f} ({100 * one.low:.0f}–{100 * one.high:.0f})"
+                for one in score.risk.itertuples()
+            ],
+            "By the formula, %": [f"{100 * one:.0f}" for one in score.risk["predicted"]],
+        }
+    )
+    caption = SAY("risk_by_total", score=score)
+    return Listing("risk-by-total", "Risk by total of points", caption, shown)
 
 
 def _list_columns(summary: FitSummary) -> Listing:
@@ -162,7 +182,7 @@ def _list_columns(summary: FitSummary) -> Listing:
     formats = {"Missing, %": ".1f"}
     for key, (heading, form) in HEADINGS.items():
         # Points and units say what the coefficient does.
-        if key not in columns or (key == "coefficient" and "points" in columns):
+        if key not in columns or (key in ("coefficient", "odds_ratio") and "points" in columns):
             continue
         name, values = capitalised(heading), columns[key].to_numpy()
         if form == "%":
@@ -398,17 +418,20 @@ def _show_probability(evaluation: Evaluation) -> list[Element]:
 
 def _show_use(evaluation: Evaluation) -> list[Element]:
     card = evaluation.card
-    formula = f"score = {card.intercept:.6g}".replace("= -", "= −")
+    formula = f"{card.score_name} = {card.intercept:.6g}".replace("= -", "= −")
     for term in card.terms:
         sign = "−" if term.coefficient < 0 else "+"
         filled = "" if term.fill is None else f" ({term.fill_in_units:.4g} if missing)"
         formula += f"\n  {sign} {abs(term.coefficient):.6g} × {term.formula}{filled}"
     if (how := card.calibration) is not None:
-        shift = f"{'−' if how.intercept < 0 else '+'} {abs(how.intercept):.6g}"
-        formula += f"\nrisk = 1 / (1 + exp(−({how.slope:.6g} × score {shift})))"
+        log_odds = card.score_name
+        if (how.slope, how.intercept) != (1.0, 0.0):
+            shift = f"{'−' if how.intercept < 0 else '+'} {abs(how.intercept):.6g}"
+            log_odds = f"({how.slope:.6g} × {card.score_name} {shift})"
+        formula += f"\nrisk = 1 / (1 + exp(−{log_odds}))"
     elements: list[Element] = [Code("Formula", formula)]
     try:
-        elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS score\nFROM my_table"))
+        elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS {card.score_name}\nFROM my_table"))
     except ValueError:
         elements.append(Note("A column name cannot be written in SQL."))
     return elements

@@ -13,7 +13,7 @@ from sparseauc.operating_points import judge_threshold
 from sparseauc.selection.confidence import variance_inflation
 from sparseauc_app.cli import app
 from sparseauc_app.fitting import FitSettings, fit_table
-from sparseauc_app.model_files import read_card
+from sparseauc_app.model_files import load_model, read_card
 from sparseauc_app.reading import Rules, read_source, training_table
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,8 @@ def test_points_are_those_of_out_of_fold_scores_and_on_the_card(folder, summary)
             Y, summary.out_of_fold_scores, point["threshold"], point["name"],
             inflation=variance_inflation(summary.nested.agreement),
         ).as_dict()  # fmt: skip
-        assert point == expected
+        risk = {"risk": pytest.approx(expit(point["threshold"]))}
+        assert point == expected | risk
 
 
 def test_the_terminal_shows_them_within_80_characters(folder):
@@ -78,39 +79,73 @@ def test_the_terminal_shows_them_within_80_characters(folder):
     assert not any("Youden" in line for line in run("show", folder / "quick.skops").stdout)
 
 
-def test_predictions_at_another_threshold(folder):
-    model, table = folder / "m.skops", folder / "t.csv"
-    default, higher, sensitive = (
-        pd.read_csv(io.StringIO(run("predict", model, table, *more).stdout))
-        for more in ((), ("--threshold", 0.5), ("--sensitivity", 0.9))
+def predicted(folder, *more):
+    return pd.read_csv(
+        io.StringIO(run("predict", folder / "m.skops", folder / "t.csv", *more).stdout)
     )
-    np.testing.assert_array_equal(default["score"], sensitive["score"])
-    assert ((default["score"] > 0) == (default["prediction"] == "ill")).all()
-    assert ((higher["score"] > 0.5) == (higher["prediction"] == "ill")).all()
-    points = {p["name"]: p for p in read_card(model).summary["operating_points"]}
-    cut = points["sensitivity 90 %"]["threshold"]
-    assert ((sensitive["score"] > cut) == (sensitive["prediction"] == "ill")).all()
 
 
-def test_probabilities_are_those_of_log_odds(folder, summary):
-    found = pd.read_csv(
-        io.StringIO(run("predict", folder / "m.skops", folder / "t.csv", "--probabilities").stdout)
-    )
-    np.testing.assert_allclose(found["probability"], expit(found["score"]))
+def test_labels_at_any_operating_point(folder):
+    default = predicted(folder)
+    assert list(default.columns) == ["row", "score", "risk", "label"]
+    np.testing.assert_allclose(default["risk"], expit(default["score"]))
+    assert ((default["risk"] > 0.1) == (default["label"] == "ill")).all()
+    for more, positive in (
+        (("--risk", 0.3), default["risk"] > 0.3),
+        (("--threshold", 0.5), default["score"] > 0.5),
+    ):
+        found = predicted(folder, *more)
+        np.testing.assert_array_equal(default["score"], found["score"])
+        np.testing.assert_array_equal(found["label"] == "ill", positive)
+
+
+@pytest.mark.parametrize("share", [0.37, 0.8, 0.9, 0.95])
+def test_labels_that_reach_a_sensitivity_or_specificity(folder, summary, share):
+    scores = summary.out_of_fold_scores
+    for kind, side in (("sensitivity", Y), ("specificity", ~Y)):
+        labels = predicted(folder, f"--{kind}", share)
+        cut = labels.loc[labels["label"] == "ill", "score"].min()
+        reached = np.mean((scores >= cut)[side] == Y[side])
+        assert reached >= share - 0.03
+        assert reached <= share + 0.06
+
+
+def test_risks_are_those_of_log_odds(folder, summary):
+    found = predicted(folder)
     calibration = json.loads(run("show", folder / "m.skops", "--json").stdout)["calibration"]
     assert calibration == {
         "slope": 1.0, "intercept": 0.0, "n_positive": Y.sum(), "n_negative": (~Y).sum()
     }  # fmt: skip
-    np.testing.assert_allclose(
-        found["probability"], summary.classifier.predict_proba(X)[:, 1], rtol=1e-6
-    )
+    np.testing.assert_allclose(found["risk"], summary.classifier.predict_proba(X)[:, 1], rtol=1e-6)
+
+
+def test_points_are_totals_everywhere(folder):
+    model = folder / "points.skops"
+    result = run(
+        "fit", folder / "t.csv", "-t", "y", "--positive", "ill", "-k", 2, "--points", 3, "--cut",
+        "--out", model,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    card = read_card(model)
+    assert card.total
+    assert card.intercept == 0.0
+    found = pd.read_csv(io.StringIO(run("predict", model, folder / "t.csv").stdout))
+    assert list(found.columns) == ["row", "total", "risk", "label"]
+    assert set(found["total"] % 1) == {0.0}
+    assert card.threshold % 1 == 0
+    assert ((found["total"] > card.threshold) == (found["label"] == "ill")).all()
+    assert ((found["risk"] > 0.1) == (found["label"] == "ill")).all()
+    assert all(point["threshold"] % 1 == 0 for point in card.summary["operating_points"])
+    loaded = load_model(model)
+    np.testing.assert_allclose(loaded.predict_proba(FRAME)[:, 1], found["risk"], rtol=1e-9)
+    np.testing.assert_allclose(expit(loaded.decision_function(FRAME)), found["risk"], rtol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("model", "arguments", "says"),
     [
-        ("m.skops", ("--threshold", 1, "--sensitivity", 0.9), "not both"),
-        ("m.skops", ("--sensitivity", 0.5), "sensitivity 90 %, sensitivity 95 %"),
+        ("m.skops", ("--threshold", 1, "--sensitivity", 0.9), "different operating points"),
+        ("m.skops", ("--risk", 10), "--risk must be between 0 and 1, got 10"),
         ("quick.skops", ("--sensitivity", 0.9), "without nested cross-validation"),
     ],
 )

@@ -150,11 +150,11 @@ function update() {
     meaning.textContent = told.wrong ? "Correct the marked values."
       : told.entered ? "Enter the values that are needed." : "Enter at least one value.";
   } else {
-    const predicted = score > 0 ? MODEL.positive : MODEL.negative;
+    const predicted = score > MODEL.threshold ? MODEL.positive : MODEL.negative;
     meaning.textContent = risk === null
-      ? "Score " + short(score) + "; above 0 is predicted " + MODEL.positive + "."
+      ? MODEL.name + " " + short(score) + "; above " + short(MODEL.threshold) + " is labelled " + MODEL.positive + "."
       : "Of 1000 cases with these values, about " + Math.round(1000 * risk) + " have " + MODEL.event +
-        ". Score " + short(score) + ", predicted " + predicted + ".";
+        ". " + MODEL.name + " " + short(score) + ", labelled " + predicted + ".";
     if (told.imputed.length) remarks.push("Filled in: " + told.imputed.join(", ") + ".");
     if (told.outside.length) remarks.push("Outside the training range: " + told.outside.join(", ") + ".");
   }
