@@ -98,17 +98,20 @@ def test_files(tmp_path):
     )
     rest = tmp_path / "rest.toml"
     rest.write_text("max_per_family = 2")
-    assert Limits.from_files([table, rest], budget=14) == expected
+    assert Limits.read([table, rest], budget=14) == expected
+    assert Limits.read([table, "max_per_family=2", "budget=14"]) == expected
+    with pytest.raises(ValueError, match="budget=much: 'much' is not a number"):
+        Limits.read(["budget=much"])
     table.write_text("name,bundle,cost,include\na,x,2,never\nb,x,2,\n")
     assert Limits.from_csv(table) == Limits(
         bundles={"a": "x", "b": "x"}, costs={"a": 2.0, "b": 2.0}, exclude=["a"]
     )
     with pytest.raises(ValueError, match="costs of 'a' is given twice"):
-        Limits.from_files([table], costs={"a": 1})
+        Limits.read([table], costs={"a": 1})
     with pytest.raises(ValueError, match="budget is given twice"):
-        Limits.from_files([path], budget=3)
-    with pytest.raises(ValueError, match=r"neither a \.toml nor a \.csv"):
-        Limits.from_files([tmp_path / "limits.txt"])
+        Limits.read([path], budget=3)
+    with pytest.raises(ValueError, match=r"neither a \.toml nor a \.csv file, nor budget=X"):
+        Limits.read([tmp_path / "limits.txt"])
 
 
 @pytest.mark.parametrize(

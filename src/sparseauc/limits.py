@@ -32,6 +32,7 @@ _HEADINGS = {
     "column_groups": "column_group",
 }
 _LISTS = ("always_include", "exclude")
+_NUMBERS = ("budget", "max_per_family")
 _NONE: Indices = np.empty(0, np.int64)
 
 
@@ -160,7 +161,7 @@ class Limits:
                 [signs]
                 crp = "+"
         """
-        return cls.from_files([path])
+        return cls.read([path])
 
     @classmethod
     def from_csv(cls, path: str | Path) -> Self:
@@ -173,33 +174,37 @@ class Limits:
             ``bundle``, ``column_group`` and ``include`` (always, never or nothing). Other columns
             are ignored, and so are empty cells.
         """
-        return cls.from_files([path])
+        return cls.read([path])
 
     @classmethod
-    def from_files(cls, paths: Iterable[str | Path], **given: Any) -> Self:
-        """Read limits from TOML and CSV files, and add those given.
+    def read(cls, sources: Iterable[str | Path], **given: Any) -> Self:
+        """Read limits from files and texts, and add those given.
 
         Parameters
         ----------
-        paths : iterable of path or str
-            Files as :meth:`from_toml` and :meth:`from_csv` read them. What is in one must not be in
-            another.
+        sources : iterable of path or str
+            Files as :meth:`from_toml` and :meth:`from_csv` read them, and texts such as
+            "budget=40". What is in one must not be in another.
         **given
             Parameters of :class:`Limits`.
         """
-        parts: list[tuple[str, Mapping[str, Any]]] = []
-        for path in map(Path, paths):
-            readers = {".toml": _read_toml, ".csv": _read_csv}
-            if path.suffix.lower() not in readers:
-                raise ValueError(f"{path} is neither a .toml nor a .csv file")
-            parts.append((str(path), readers[path.suffix.lower()](path)))
         content = {name: value for name, value in given.items() if value is not None}
-        for source, part in parts:
+        for source in map(str, sources):
+            name, equals, value = source.partition("=")
+            if equals and name in _NUMBERS:
+                part = {name: _read_number(source, value)}
+            else:
+                readers = {".toml": _read_toml, ".csv": _read_csv}
+                kind = Path(source).suffix.lower()
+                if kind not in readers:
+                    wanted = " nor ".join(f"{one}=X" for one in _NUMBERS)
+                    raise ValueError(f"{source} is neither a .toml nor a .csv file, nor {wanted}")
+                part = readers[kind](Path(source))
             content = _combine(content, part, source)
         try:
             return cls(**content)
         except ValueError as error:
-            where = ", ".join(source for source, _ in parts)
+            where = ", ".join(map(str, sources))
             raise ValueError(f"{where}: {error}" if where else str(error)) from None
 
     def given(self) -> dict[str, Any]:
@@ -465,6 +470,14 @@ def _read_csv(path: Path) -> dict[str, Any]:
     for field, word in zip(_LISTS, ("always", "never"), strict=True):
         content[field] = [name for name, one in zip(names, include, strict=True) if one == word]
     return content
+
+
+def _read_number(source: str, text: str) -> int | float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"{source}: {text!r} is not a number") from None
+    return int(number) if number == np.floor(number) < np.inf else number
 
 
 def _combine(one: Mapping[str, Any], other: Mapping[str, Any], source: str) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def _check_size(about: Mapping[str, Any]) -> Iterator[str]:
     if len(tried) > 1 and max(tried) <= about["k"] < about["columns_tried"]:
         yield (
             f"The number of columns chosen, {about['k']}, is the largest tried. More might rank "
-            "better: raise `--max-k`."
+            "better: raise `--columns`."
         )
 
 

@@ -44,8 +44,8 @@ class FitSettings:
     ----------
     k : int, optional
         Number of columns; chosen by cross-validation if not given.
-    max_k : int, optional
-        Largest number of columns to try; by default those that
+    min_k, max_k : int, optional
+        Smallest and largest number of columns to try; without ``max_k`` those that
         :class:`~sparseauc.SparseAUCClassifierCV` tries.
     alpha : float, optional
         Ridge; chosen by cross-validation if not given.
@@ -75,6 +75,7 @@ class FitSettings:
     """
 
     k: int | None = None
+    min_k: int = 1
     max_k: int | None = None
     alpha: float | None = None
     rule: Literal["best", "1se"] = "best"
@@ -277,7 +278,7 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
         clip, log = None, False
     ks = None if settings.k is None else [settings.k]
     if ks is None and settings.max_k is not None:
-        least = max(1, len(limits.always_include))
+        least = max(settings.min_k, len(limits.always_include))
         ks = list(range(least, min(max(settings.max_k, least), len(table.inputs)) + 1))
     coefficients: Literal["auto", "auc"] = "auto"
     if settings.k is not None and settings.alpha is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from sparseauc._text import did_you_mean, quoted
@@ -14,16 +13,16 @@ from .reading import DataError, Table
 from .reading.source import unknown_column_error
 
 
-def read_limits(paths: Sequence[Path], **given: Any) -> Limits:
-    """Read limits from TOML and CSV files, and add those given."""
+def read_limits(sources: Sequence[str], **given: Any) -> Limits:
+    """Read limits from files and texts such as budget=40, and add those given."""
     try:
-        return Limits.from_files(paths, **given)
+        return Limits.read(sources, **given)
     except OSError as error:
         raise DataError(
             f"--limits: cannot read {error.filename}: {error.strerror or error}"
         ) from None
     except ValueError as error:
-        raise DataError(f"--limits: {error}" if paths else str(error)) from None
+        raise DataError(f"--limits: {error}" if sources else str(error)) from None
 
 
 def limits_for(table: Table, limits: Limits) -> Limits:

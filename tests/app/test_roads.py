@@ -47,12 +47,12 @@ LEVELS = [
     ("f", "m"),
 ]
 # Options of ``fit``, and those of them that leave the roads as they are.
-DRAWN = {"clip", "log", "cut", "missing", "text", "points", "numeric", "limits", "quick", "k",
+DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick", "columns",
          "alpha", "always_include", "ids", "target"}  # fmt: skip
 ELSEWHERE = {
-    "table", "positive", "negative", "decimal", "exclude", "groups", "strata", "max_levels",
-    "target_file", "delimiter", "encoding", "max_gib", "max_k", "rule", "budget", "permutations",
-    "seed", "jobs", "out", "report", "force", "quiet", "as_json",
+    "table", "positive", "negative", "exclude", "groups", "strata", "max_levels",
+    "target_file", "format", "rule", "permutations",
+    "seed", "jobs", "label", "out", "report", "force", "quiet", "as_json",
 }  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
 N = 80
@@ -135,10 +135,10 @@ def tables(draw):
         "date": date,
         "order": draw(st.permutations([*columns])),
         "options": [
-            "--text", text, "--clip", clip, "--log", log, "-k", k,
+            "--text", text, "--transform", f"clip={clip}", "--transform", f"log={log}", "-k", k,
             *(["--points", points] if points else []),
             *(["--alpha", alpha] if alpha else []),
-            *(["--cut"] if cut else []),
+            *(["--transform", "cut=deciles"] if cut else []),
             *(["--quick"] if draw(st.sampled_from([True, True, False])) else []),
             *(["--always-include", include] if include and not signed else []),
             # Text without a digit is missing.

@@ -1,7 +1,7 @@
 """Options that several commands share, in groups."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -12,6 +12,10 @@ import typer
 reading = partial(typer.Option, rich_help_panel="Reading the table")
 fitting = partial(typer.Option, rich_help_panel="Fitting and validation")
 output = partial(typer.Option, rich_help_panel="Output")
+
+
+# What --format says of a text file.
+_FORMAT = ("delimiter", "encoding", "decimal", "max-gib")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -147,34 +151,52 @@ class NewLabels:
 class TextFile:
     """How a text file is read."""
 
-    delimiter: Annotated[
-        str | None,
-        reading(help="Separator of text files: one character, or 'tab'. Detected by default."),
-    ] = None
-    encoding: Annotated[
-        str | None, reading(help="Encoding of text files. Detected by default.")
-    ] = None
-    decimal: Annotated[
-        Literal["point", "comma"] | None,
-        reading(help="Decimal sign of text files; the other sign stands between thousands. Found "
-            "by default."),
+    format: Annotated[
+        list[str] | None,
+        reading("--format", metavar="NAME=VALUE", help="How a text file is written, where that is "
+            "not detected: delimiter (one character, or tab), encoding, decimal (point or comma; "
+            "the other sign stands between thousands), and max-gib, the largest text to read (2 "
+            "GiB after unpacking). Can be repeated."),
     ] = None  # fmt: skip
-    max_gib: Annotated[
-        float,
-        reading(min=0.0, metavar="X", help="Largest text to read, in GiB after unpacking. More "
-            "may not fit in memory."),
-    ] = 2.0  # fmt: skip
 
     def as_arguments(self) -> dict[str, Any]:
         """Return what ``read_source`` takes."""
-        # A tab is hard to type.
-        delimiter = "\t" if self.delimiter in ("tab", "\\t") else self.delimiter
-        most = int(self.max_gib * 2**30)
-        decimal = None if self.decimal is None else "." if self.decimal == "point" else ","
+        given = read_assignments(self.format or (), "--format", _FORMAT)
+        decimal = given.get("decimal")
+        if decimal not in (None, "point", "comma"):
+            raise typer.BadParameter(f"--format: decimal is point or comma, not {decimal!r}")
+        try:
+            most = int(float(given.get("max-gib", 2.0)) * 2**30)
+        except (ValueError, OverflowError):
+            most = -1
+        if most < 0:
+            raise typer.BadParameter(
+                f"--format: max-gib is a number of 0 or more, not {given['max-gib']!r}"
+            )
+        delimiter = given.get("delimiter")
         return {
-            "delimiter": delimiter, "encoding": self.encoding, "decimal": decimal,
+            # A tab is hard to type.
+            "delimiter": "\t" if delimiter in ("tab", "\\t") else delimiter,
+            "encoding": given.get("encoding"),
+            "decimal": {"point": ".", "comma": ","}.get(decimal or ""),
             "most_bytes": most,
-        }  # fmt: skip
+        }
+
+
+def read_assignments(given: Sequence[str], option: str, names: Sequence[str]) -> dict[str, str]:
+    """Return values by name, of texts such as "delimiter=;"."""
+    values: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or name not in names:
+            raise typer.BadParameter(
+                f"{option}: {text!r} is not NAME=VALUE with NAME one of {', '.join(names)}"
+            )
+        if name in values:
+            raise typer.BadParameter(f"{option}: {name} is given twice")
+        values[name] = value
+    return values
 
 
 @dataclass(frozen=True)

@@ -21,15 +21,11 @@ if TYPE_CHECKING:
 class Fitting:
     """How a list is fitted and validated."""
 
-    k: Annotated[
-        int | None,
-        fitting("--columns", "-k", min=1, metavar="N", help="Number of columns. Chosen by "
-            "cross-validation by default."),
-    ] = None  # fmt: skip
-    max_k: Annotated[
-        int | None,
-        fitting("--max-k", min=1, metavar="N", help="Largest number of columns to try. By default "
-            "100, if there are 5 rows for each column (2.5 up to 24 columns)."),
+    columns: Annotated[
+        str | None,
+        fitting("--columns", "-k", metavar="N|M-N", help="Number of columns; or, such as 1-20, "
+            "those among which cross-validation chooses. By default up to 100, if there are 5 rows "
+            "for each column (2.5 up to 24 columns)."),
     ] = None  # fmt: skip
     rule: Annotated[
         Literal["best", "1se"],
@@ -45,28 +41,21 @@ class Fitting:
         list[str] | None,
         fitting(metavar="NAME", help="Column that must be on the list. Can be repeated."),
     ] = None
-    budget: Annotated[
-        float | None,
-        fitting(min=0.0, metavar="X", help="Largest total cost of the list; without costs each "
-            "column costs 1. Cross-validation tries smaller budgets too."),
-    ] = None  # fmt: skip
     limits: Annotated[
-        list[Path] | None,
-        fitting(metavar="FILE", help="Limits on the list: a CSV file with a column name and any of "
-            "sign, cost, bundle, family, column_group and include; or a TOML file. Can be "
+        list[str] | None,
+        fitting(metavar="FILE|NAME=X", help="Limits on the list: a CSV file with a column name and "
+            "any of sign, cost, bundle, family, column_group and include; a TOML file; or "
+            "budget=X and max_per_family=N. Can be repeated."),
+    ] = None  # fmt: skip
+    transform: Annotated[
+        list[str] | None,
+        fitting(metavar="NAME=VALUE", help="How values are transformed. clip=X clips a share of "
+            "them at each end of a column, such as 0.05; log=always takes logarithms of skewed "
+            "columns of numbers of 0 or more; by default (auto) both are done where they raise the "
+            "cross-validated AUC, and with none they are not. cut=deciles cuts numbers into "
+            "columns of 0 and 1, such as age > 60, so that totals of --points are whole numbers. Can be "
             "repeated."),
     ] = None  # fmt: skip
-    clip: Annotated[
-        str,
-        fitting(metavar="auto|none|X", help="Share of values clipped at each end of a column, such "
-            "as 0.05: values beyond count as the 5 % and 95 % quantiles. auto clips columns with "
-            "heavy tails if that raises the cross-validated AUC."),
-    ] = "auto"  # fmt: skip
-    log: Annotated[
-        str,
-        fitting(metavar="auto|always|none", help="Logarithms of skewed columns of numbers of 0 or "
-            "more. auto takes them if that raises the cross-validated AUC."),
-    ] = "auto"  # fmt: skip
     points: Annotated[
         int | None,
         fitting(min=1, metavar="N", help="Whole points from -N to N instead of coefficients, to "
@@ -98,37 +87,65 @@ class Fitting:
         from ..limits import read_limits
 
         given = options.given(self)
-        singles = {name: given.pop(name, None) for name in ("always_include", "budget")}
-        files = given.pop("limits", ())
-        limits = read_limits(files, **singles, exclude=exclude)
+        given.pop("columns", None)
+        sources, required = given.pop("limits", ()), given.pop("always_include", None)
+        limits = read_limits(sources, always_include=required, exclude=exclude)
         # Columns excluded by the option are not read at all.
         kept = [name for name in limits.exclude if name not in (exclude or ())]
         limits = replace(limits, exclude=kept)
         if given.pop("quick"):
             given |= {"folds": 0, "stability_pairs": 0}
-        transforms = {"clip": _read_clip(self.clip), "log": _read_log(self.log)}
-        return FitSettings(**(given | {"limits": limits} | transforms))
+        given.pop("transform", None)
+        given |= _read_columns(self.columns) | {"limits": limits}
+        return FitSettings(**given, clip=self._clip(), log=self._log())
+
+    def _transforms(self) -> dict[str, str]:
+        names = ("clip", "log", "cut")
+        return options.read_assignments(self.transform or (), "--transform", names)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether numbers are cut at their deciles."""
+        cut = self._transforms().get("cut", "none")
+        if cut not in ("deciles", "none"):
+            raise typer.BadParameter(f"--transform: cut is deciles or none, not {cut!r}")
+        return cut == "deciles"
+
+    def _log(self) -> Any:
+        log, kinds = self._transforms().get("log", "auto"), {"always": True, "none": False}
+        if log not in ("auto", *kinds):
+            raise typer.BadParameter(f"--transform: log is auto, always or none, not {log!r}")
+        return kinds.get(log, "auto")
+
+    def _clip(self) -> Any:
+        clip = self._transforms().get("clip", "auto")
+        if clip in ("auto", "none"):
+            return None if clip == "none" else clip
+        try:
+            share = float(clip)
+        except ValueError:
+            share = 0.0
+        if not 0 < share < 0.5:
+            raise typer.BadParameter(
+                f"--transform: clip is auto, none or a share between 0 and 0.5, not {clip!r}"
+            )
+        return share
 
 
-def _read_log(given: str) -> Any:
-    kinds = {"auto": "auto", "always": True, "none": False}
-    if given not in kinds:
-        raise typer.BadParameter(f"--log must be auto, always or none, got {given!r}")
-    return kinds[given]
-
-
-def _read_clip(given: str) -> Any:
-    if given in ("auto", "none"):
-        return None if given == "none" else given
+def _read_columns(given: str | None) -> dict[str, Any]:
+    """Return k, or the smallest and the largest to try, of texts such as 5 and 1-20."""
+    if given is None:
+        return {}
+    low, dash, high = given.partition("-")
     try:
-        share = float(given)
+        numbers = [int(low), int(high)] if dash else [int(low)]
     except ValueError:
-        share = 0.0
-    if not 0 < share < 0.5:
+        numbers = [0]
+    if numbers[0] < 1 or numbers != sorted(numbers):
         raise typer.BadParameter(
-            f"--clip must be auto, none or a share between 0 and 0.5, got {given!r}"
+            f"--columns must be a number of 1 or more, or two such as 1-20, got {given!r}"
         )
-    return share
+    return {"k": numbers[0]} if not dash else {"min_k": numbers[0], "max_k": numbers[1]}
 
 
 @options.grouped
@@ -136,12 +153,6 @@ def fit_command(
     *,
     table: options.TableFile,
     training: options.Training,
-    cut: Annotated[
-        bool,
-        options.reading("--cut", help="Cut numbers at their deciles into columns of 0 and 1, such "
-            "as age > 60: extreme values count no more than others, and totals of --points are "
-            "whole numbers."),
-    ] = False,
     text_file: options.TextFile,
     how: Fitting,
     out: Annotated[
@@ -176,7 +187,7 @@ def fit_command(
         settings = how.settings(training.exclude)
         keep = [str(name) for name in settings.limits.always_include or ()]
         ready = read_table(table, training, text_file, keep)
-        summary = fit_table(cut_numbers(ready) if cut else ready, settings, advance)
+        summary = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
         card = summary.card()
         if out is not None:
             contents[out] = model_bytes(summary.model, card)

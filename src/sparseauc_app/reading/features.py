@@ -181,10 +181,10 @@ def _ask_about_marks(source: Source, aside: Collection[str], problems: list[Data
 def _two_meanings(source: Source, names: Sequence[str]) -> DataError:
     meanings = both_meanings(source.frame.column(names[0]))
     return DataError(
-        f"{quoted(names)}: the numbers can be read in two ways, {meanings}. --decimal comma says "
-        "that commas are decimal commas and points are between thousands, --decimal point the "
-        "reverse",
-        ["--decimal", "comma" if "." in meanings.split("'")[1] else "point"],
+        f"{quoted(names)}: the numbers can be read in two ways, {meanings}. --format "
+        "decimal=comma says that commas are decimal commas and points are between thousands, "
+        "--format decimal=point the reverse",
+        ["--format", "decimal=" + ("comma" if "." in meanings.split("'")[1] else "point")],
     )
 
 

@@ -157,8 +157,8 @@ def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
             size += len(part)
             if size > most:
                 raise DataError(
-                    f"{path.name} holds more than {most / 2**30:.3g} GiB: raise --max-gib if it "
-                    "fits in memory"
+                    f"{path.name} holds more than {most / 2**30:.3g} GiB: raise "
+                    "--format max-gib=X if it fits in memory"
                 )
     return b"".join(parts)
 

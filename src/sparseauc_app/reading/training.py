@@ -166,7 +166,8 @@ def training_table(source: Source, rules: Rules) -> Table:
         if source.frame.num_columns == 1:
             raise DataError(
                 f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. "
-                "If fields are not separated by comma, semicolon, tab or bar, give --delimiter"
+                "If fields are not separated by comma, semicolon, tab or bar, give "
+                "--format delimiter=X"
             )
         raise DataError(f"{source.name} has no numeric column except {target!r}")
     warnings += warn_of_gaps(gaps, y == 1, inputs)
@@ -409,10 +410,10 @@ def cut_numbers(table: Table) -> Table:
     alone. Deciles are those of all rows of the table, whatever their class, and are rounded.
     """
     if hasattr(table.X, "tocsr"):
-        raise DataError("--cut: a sparse table cannot be cut")
+        raise DataError("--transform cut: a sparse table cannot be cut")
     if 9 * table.X.size > _MOST_NUMBERS:
         raise DataError(
-            f"--cut: {table.y.size} rows of {len(table.inputs)} columns are too many to be cut"
+            f"--transform cut: {table.y.size} rows of {len(table.inputs)} columns are too many"
         )
     columns: list[npt.NDArray[np.floating]] = []
     inputs: list[Input] = []

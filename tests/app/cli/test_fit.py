@@ -60,17 +60,22 @@ def test_clipping(table, tmp_path):
     spoiled = tmp_path / "spoiled.csv"
     wrong.to_csv(spoiled, index=False)
     told = {
-        clip: json.loads(run(spoiled, "-t", "outcome", "--quick", "--clip", clip, "--json").stdout)
+        clip: json.loads(
+            run(spoiled, "-t", "outcome", "--quick", "--transform", f"clip={clip}", "--json").stdout
+        )
         for clip in ("auto", "none", "0.1")
     }
     assert set(told["auto"]["clip"]) == {"x0", "x1"} <= set(told["0.1"]["clip"])
     assert told["none"]["clip"] == {}
     assert told["auto"]["training_auc"] > told["none"]["training_auc"] + 0.02
-    shown = run(spoiled, "-t", "outcome", *FAST, "--clip", "0.1").stdout
+    shown = run(spoiled, "-t", "outcome", *FAST, "--transform", "clip=0.1").stdout
     assert "2 columns, ridge 1, values clipped" in shown
-    assert "--clip must be auto, none or" in run(table, "-t", "outcome", "--clip", "0.5").stderr
+    assert (
+        "clip is auto, none or a share"
+        in run(table, "-t", "outcome", "--transform", "clip=0.5").stderr
+    )
     page = tmp_path / "report.html"
-    run(spoiled, "-t", "outcome", *FAST, "--clip", "0.1", "--report", page)
+    run(spoiled, "-t", "outcome", *FAST, "--transform", "clip=0.1", "--report", page)
     for words in ("extreme values clipped as", "were set to that quantile"):
         assert words in page.read_text()
 
@@ -84,7 +89,7 @@ def test_every_line_fits_a_plain_terminal(table):
 
 def test_k_by_cross_validation_without_k(table, tmp_path):
     out = tmp_path / "m.skops"
-    result = run(table, "-t", "outcome", "--max-k", 3, "--quick", "-o", out)
+    result = run(table, "-t", "outcome", "-k", "1-3", "--quick", "-o", out)
     assert result.exit_code == 0, result.output
     assert type(load_model(out).estimator).__name__ == "SparseAUCClassifierCV"
     assert [row["k"] for row in read_card(out).summary["auc_by_k"]] == [1, 2, 3]
@@ -136,7 +141,7 @@ def test_groups_ids_and_restrictions(tmp_path):
         (["-t", "outcome", "-k", "0"], 2, "--columns"),
         (["-t", "outcome", "--alpha", "inf"], 2, "finite"),
         (["-t", "outcome", "--missing", "guess"], 2, "--missing"),
-        (["-t", "outcome", "--delimiter", "::"], 3, "delimiter"),
+        (["-t", "outcome", "--format", "delimiter=::"], 3, "delimiter"),
     ],
 )
 def test_misuse_and_bad_data(table, tmp_path, arguments, code, says):

@@ -1,4 +1,4 @@
-"""``fit`` with --limits, --budget, --always-include and --exclude."""
+"""``fit`` with --limits, --always-include and --exclude."""
 
 import json
 
@@ -43,7 +43,17 @@ def run(table, *arguments):
 def test_a_budget(table, tmp_path):
     out, report, prices = (tmp_path / n for n in ("m.skops", "r.html", "prices.csv"))
     result = run(
-        table, "--limits", prices, "--budget", 14, "--alpha", 1, "-o", out, "--report", report
+        table,
+        "--limits",
+        prices,
+        "--limits",
+        "budget=14",
+        "--alpha",
+        1,
+        "-o",
+        out,
+        "--report",
+        report,
     )
     assert result.exit_code == 0, result.output
     model, summary = load_model(out).estimator, load_model(out).card.summary
@@ -133,8 +143,8 @@ def test_a_required_column_that_is_left_out(table):
         ("[costs]\nage = -1", [], "the cost of column 'age' is -1"),
         ("[costs]\nage = nan", [], "the cost of column 'age' is nan"),
         ("budget = 0.5", [], "budget is 0.5, but the cheapest, column 'age', costs 1"),
-        ("budget = 5", ["--budget", "3"], "budget is given twice"),
-        ("", ["--budget", "1", "--always-include", "age", "--always-include", "bnp"],
+        ("budget = 5", ["--limits", "budget=3"], "budget is given twice"),
+        ("", ["--limits", "budget=1", "--always-include", "age", "--always-include", "bnp"],
          "(column 'age', column 'bnp') costs 2"),
         ("", ["--always-include", "age", "--exclude", "age"],
          "column 'age' is in both always_include and exclude"),

@@ -126,7 +126,18 @@ def test_numbers_cut_at_their_deciles(folder, tmp_path):
     frame = FRAME.copy()
     frame.loc[::4, "a"] = np.nan
     frame["b"] *= 1e3
-    arguments = ("-k", 4, "--points", 3, "--cut", "--text", "one-hot", "--missing", "median")
+    arguments = (
+        "-k",
+        4,
+        "--points",
+        3,
+        "--transform",
+        "cut=deciles",
+        "--text",
+        "one-hot",
+        "--missing",
+        "median",
+    )
     model = fitted(folder, "cut.skops", frame, *arguments)
     card = json.loads(run("show", model, "--json").stdout)
     assert sum("above" in term for term in card["terms"]) >= 2
@@ -468,7 +479,7 @@ def test_crafted_cards_end_in_one_line(folder, tmp_path):
     model = folder / "whole.skops"
     result = run(
         "fit", folder / "table.csv", "-t", "y", "--positive", "ill", "--out", model, "--missing",
-        "mean", "--text", "one-hot", "--max-k", 3, "--permutations", 2,
+        "mean", "--text", "one-hot", "-k", "1-3", "--permutations", 2,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     with zipfile.ZipFile(model) as archive:

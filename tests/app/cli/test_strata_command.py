@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
     patients(1).to_csv(folder / "new.csv", index=False)
     patients(1).drop(columns="site").to_csv(folder / "nowhere.csv", index=False)
     result = run(
-        "fit", folder / "old.csv", "-t", "ill", "--strata", "site", "--max-k", 5,
+        "fit", folder / "old.csv", "-t", "ill", "--strata", "site", "-k", "1-5",
         "--out", folder / "m.skops", "--report", folder / "r.html", "--json",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -142,7 +142,7 @@ def test_methods_are_compared_within_sites(folder):
 def test_folds_that_keep_sites_whole(folder):
     """Sites may be groups too: then every fold tests sites that had no part in its fit."""
     result = run("fit", folder / "new.csv", "-t", "ill", "--strata", "site", "--groups", "site",
-                 "--max-k", 3, "--json")  # fmt: skip
+                 "-k", "1-3", "--json")  # fmt: skip
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)
     assert content["auc"]["low"] < content["auc"]["auc"] < content["auc"]["high"]
@@ -156,7 +156,7 @@ def test_matched_sets(tmp_path):
     values[:, :2] += 1.2 * ill[:, None]
     table = pd.DataFrame(values, columns=list("abcdef")).assign(set=sets, ill=ill)
     table.to_csv(tmp_path / "t.csv", index=False)
-    result = run("fit", tmp_path / "t.csv", "-t", "ill", "--strata", "set", "--max-k", 3, "--json",
+    result = run("fit", tmp_path / "t.csv", "-t", "ill", "--strata", "set", "-k", "1-3", "--json",
                  "--report", tmp_path / "r.html")  # fmt: skip
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)

@@ -395,11 +395,11 @@ def test_threads_that_save_to_one_path(tmp_path):
 
 def test_archives_that_would_fill_the_memory(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"0,1\n" * 1_000_000))
-    result = run("fit", tmp_path / "t.csv.gz", "-t", "y", "--max-gib", 0.001)
+    result = run("fit", tmp_path / "t.csv.gz", "-t", "y", "--format", "max-gib=0.001")
     assert result.exit_code == 3
-    assert "holds more than 0.001 GiB: raise --max-gib" in result.stderr
+    assert "holds more than 0.001 GiB: raise --format max-gib" in result.stderr
     if os.path.exists("/dev/zero"):  # noqa: PTH110
-        result = run("fit", "/dev/zero", "-t", "y", "--max-gib", 0.001)
+        result = run("fit", "/dev/zero", "-t", "y", "--format", "max-gib=0.001")
         assert result.exit_code == 3
 
 

@@ -63,7 +63,7 @@ def test_predict_and_validate_agree(folder):
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [(["--by", "nowhere"], 3), (["--report", "x.pdf"], 2), (["--delimiter", "::"], 3)],
+    [(["--by", "nowhere"], 3), (["--report", "x.pdf"], 2), (["--format", "delimiter=::"], 3)],
 )
 def test_misuse(folder, arguments, code):
     result = run("validate", folder / "m.skops", folder / "new.csv", *arguments)

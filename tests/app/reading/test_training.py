@@ -216,7 +216,7 @@ def test_float32_stays():
 
 def test_no_columns_left():
     source = Source("t.csv", pa.table({"a b y": ["1 2 0", "3 4 1"] * 5}))
-    with pytest.raises(DataError, match=r"only one column, 'a b y'.*--delimiter"):
+    with pytest.raises(DataError, match=r"only one column, 'a b y'.*--format delimiter"):
         training_table(source, Rules(target="a b y"))
 
 
