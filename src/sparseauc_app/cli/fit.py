@@ -53,8 +53,8 @@ class Fitting:
             "them at each end of a column, such as 0.05; log=always takes logarithms of skewed "
             "columns of numbers of 0 or more; by default (auto) both are done where they raise the "
             "cross-validated AUC, and with none they are not. cut=deciles cuts numbers into "
-            "columns of 0 and 1, such as age > 60, so that totals of --points are whole numbers. Can be "
-            "repeated."),
+            "columns of 0 and 1, such as age > 60, so that totals of --points are whole numbers. "
+            "Can be repeated."),
     ] = None  # fmt: skip
     points: Annotated[
         int | None,
