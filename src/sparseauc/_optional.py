@@ -7,6 +7,7 @@ REQUIREMENTS = {
     "anndata": "anndata>=0.10",
     "distributed": "distributed>=2024.5",
     "onnx": "onnx>=1.16",
+    "playwright": "playwright>=1.45",
     "torch": "torch>=2.2",
     "triton": "triton>=3.0",
 }

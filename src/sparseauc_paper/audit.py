@@ -12,23 +12,14 @@ from scipy.stats import t as student
 from sparseauc_app.report.elements import Element, Listing
 
 from . import plan, printed
+from .estimates import FEWEST, Mean, Sample, difference_of, draws_of, mean_of, shown
+from .gene_summaries import real_results
 from .methods import METHODS
 from .plan import Measured, Request
 from .printed import read_lines
 from .protocols import SWITCHES, Switch
-from .summaries import (
-    FEWEST,
-    Mean,
-    Outcomes,
-    Sample,
-    difference_of,
-    draws_of,
-    mean_of,
-    real_results,
-    shown,
-    synthetic_measure,
-    synthetic_values,
-)
+from .scaling import scaling_listing
+from .summaries import Outcomes, synthetic_measure, synthetic_values
 from .tasks import Task
 from .tuning import N_FOLDS
 
@@ -174,8 +165,9 @@ def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
     listing = Listing(
         "audit",
         "Where paper and programs disagree",
-        "Where a switch turns the programs' way on and off, the last column tells what it does to "
-        "which method. Details are in the next tables.",
+        "Where a switch stands for it, the last column tells what the switch clearly does, to "
+        "which method: the programs' way, or the text's where neither protocol follows it, against "
+        "the corrected protocol. Details are in the next tables.",
         pd.DataFrame(lines),
         digits=0,
     )
@@ -185,6 +177,8 @@ def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
     ]
     pieces += [f"{name} ({preset.audit_real_trials} trials)" for name in preset.audit_datasets]
     elements: list[Element] = [listing]
+    if (scaled := scaling_listing(request, outcomes)) is not None:
+        elements.append(scaled)
     turned = dict.fromkeys(e.switch for e in measured)
     if turned:
         elements.append(
@@ -192,7 +186,8 @@ def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
                 "audit-switches",
                 "The switches",
                 f"Each is turned on alone, over the corrected protocol, and measured on "
-                f"{' and '.join(pieces)}.",
+                f"{' and '.join(pieces)}. One at a time they do not add up to the difference "
+                "between the protocols.",
                 pd.DataFrame({"switch": s.title, "when on": s.description} for s in turned),
                 digits=0,
             )
@@ -209,7 +204,7 @@ def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> L
     lines = []
     for switch, method in dict.fromkeys((e.switch, e.method) for e in found):
         part = {e.measure: e for e in found if (e.switch, e.method) == (switch, method)}
-        line = {"switch": switch.title, "method": METHODS[method].name}
+        line = {"switch": switch.title, "whose way": switch.whose, "method": METHODS[method].name}
         for measure in dict.fromkeys(e.measure for e in found):
             effect = part.get(measure)
             line[measure] = "" if effect is None else _shown(effect, effect in clear)
@@ -236,13 +231,14 @@ def _summary(
     measured: Sequence[Effect], clear: Sequence[Effect], switches: Sequence[Switch]
 ) -> str:
     """What the switches of a discrepancy clearly do, or that they do nothing clear."""
-    found = [e for e in measured if e.switch in switches]
-    if not found:
-        return ""
-    certain = [e for e in clear if e.switch in switches]
-    if not certain:
-        return f"no clear effect among {len(found)}"
-    return "; ".join(_in_words(e) for e in certain)
+    parts = []
+    for whose in dict.fromkeys(switch.whose for switch in switches):
+        found = [e for e in measured if e.switch in switches and e.switch.whose == whose]
+        certain = [e for e in clear if e in found]
+        if found:
+            words = "; ".join(_in_words(e) for e in certain)
+            parts.append(f"{whose} way: {words or f'no clear effect among {len(found)}'}")
+    return ". ".join(parts)
 
 
 def _in_words(effect: Effect) -> str:

@@ -42,7 +42,7 @@ def reproduce_command(
         str | None, typer.Option(help="Address of a Dask scheduler that runs the fits.")
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="cuda: tune FSAUC and SPAM with an L1 penalty on a GPU.")
+        str | None, typer.Option(help="cuda: tune the paper's methods on a GPU.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the tasks left and their hours; run none.")
@@ -52,6 +52,10 @@ def reproduce_command(
     ] = False,
     page: Annotated[
         Path | None, typer.Option(help="Markdown file for the whole report, as Sphinx reads it.")
+    ] = None,
+    pdf: Annotated[
+        Path | None,
+        typer.Option(help="PDF file of the whole report; needs playwright and Chromium."),
     ] = None,
 ) -> None:
     """Run the paper's experiments again and report them beside its printed numbers.
@@ -63,5 +67,5 @@ def reproduce_command(
     run_reproduce(
         experiments or [], preset=preset, protocol=protocol, trials=trials, methods=methods,
         jobs=jobs or 1, seed=seed, out=out, store=store, dask=dask, device=device,
-        dry_run=dry_run, stored_only=stored_only, page=page,
+        dry_run=dry_run, stored_only=stored_only, page=page, pdf=pdf,
     )  # fmt: skip

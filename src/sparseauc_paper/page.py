@@ -2,9 +2,11 @@
 
 import io
 import re
+import shutil
 from pathlib import Path
 
 from sparseauc._files import write_whole
+from sparseauc._optional import import_optional
 from sparseauc_app.report.elements import Report
 from sparseauc_app.report.files import files
 
@@ -34,6 +36,25 @@ def write_markdown_page(report: Report, path: Path) -> list[Path]:
     }
     *others, page = write_whole({**beside, path: text.encode()})
     return [page, *others]
+
+
+def write_pdf(page: Path, path: Path) -> Path:
+    """Print a report's HTML page to a PDF file with Chromium, driven by playwright."""
+    sync_playwright = import_optional("playwright.sync_api", "--pdf").sync_playwright
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
+            args=["--no-sandbox"],
+        )
+        tab = browser.new_page(color_scheme="light")
+        tab.goto(page.resolve().as_uri())
+        content = tab.pdf(
+            format="A4", landscape=True, scale=0.7,
+            margin=dict.fromkeys(("top", "bottom", "left", "right"), "12mm"),
+        )  # fmt: skip
+        browser.close()
+    (written,) = write_whole({path: content})
+    return written
 
 
 def _light(picture: bytes) -> bytes:

@@ -15,13 +15,16 @@ Where = Literal["synthetic", "real"]
 _PLACES: tuple[Where, ...] = get_args(Where)
 HARD_THRESHOLDING = ("sht-auc", "sto-iht", "hsg-ht")
 SPAM = ("spam-l1", "spam-l2", "spam-l1l2")
+# Switches that follow the text where the programs do not.
+TEXT_SWITCHES = ("paper_step", "paper_spam_steps", "paper_gene_ranges", "no_scaling")
 
 
 @dataclass(frozen=True)
 class Switch:
     """What is known of one way in which the published programs differ: a line of ``switches.csv``.
 
-    One that is not ``published`` follows the paper's text where neither protocol does.
+    One that is not ``published`` follows the paper's text, or a third way, where neither protocol
+    does.
     """
 
     name: str  # field of ``Protocol``
@@ -36,6 +39,13 @@ class Switch:
     def title(self) -> str:
         """Its name in words."""
         return self.name.replace("_", " ")
+
+    @property
+    def whose(self) -> str:
+        """Whose way it follows: the programs', the text's, or neither."""
+        if self.published:
+            return "the programs'"
+        return "the text's" if self.name in TEXT_SWITCHES else "a third"
 
     @classmethod
     def from_line(cls, name: str, description: str, numbers: str, *rest: str) -> Self:

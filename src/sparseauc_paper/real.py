@@ -27,8 +27,9 @@ from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, st
 LOADERS = {"colon": load_colon, "leukemia": load_leukemia}
 DATASETS = tuple(LOADERS)
 READINGS: tuple[Reading, ...] = get_args(Reading)
+PATIENTS = {"colon": 62, "leukemia": 72}
 # The hold-out of the published programs, for both data sets.
-_TRAINING_ROWS, _POSITIVES, _LEAST_NEGATIVES = 50, (32, 33), 3
+TRAINING_ROWS, _POSITIVES, _LEAST_NEGATIVES = 50, (32, 33), 3
 _STOP_TOL = 1e-6
 
 
@@ -142,13 +143,13 @@ def _hold_out(
     rng = generator("hold-out", *draw)
     while True:
         order = rng.permutation(positive.size)
-        first = order[:_TRAINING_ROWS]
+        first = order[:TRAINING_ROWS]
         negatives = (~positive[first]).reshape(N_FOLDS, -1).sum(axis=1)
         if positive[first].sum() in _POSITIVES and negatives.min() >= _LEAST_NEGATIVES:
             break
-    size = _TRAINING_ROWS // N_FOLDS
+    size = TRAINING_ROWS // N_FOLDS
     judged = np.arange(fold * size, (fold + 1) * size)
     inner = Split(np.delete(first, judged), first[judged])
     # The slip: the order is applied to the rows of the split, which it had ordered already.
     final = order[order] if protocol.permute_twice else order
-    return Split(final[:_TRAINING_ROWS], final[_TRAINING_ROWS:]), [inner]
+    return Split(final[:TRAINING_ROWS], final[TRAINING_ROWS:]), [inner]

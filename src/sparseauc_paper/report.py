@@ -1,28 +1,41 @@
-"""The whole report: the paper's claims and what became of them, then every table and figure."""
+"""The whole report: a summary, the paper's claims and what became of them, tables and figures."""
 
-import os
-import platform
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.stats import spearmanr
 
-from sparseauc_app.report.elements import Comparison, Element, Figure, Note, Report, Section
+from sparseauc_app.report.elements import (
+    Comparison,
+    Element,
+    Figure,
+    Listing,
+    Note,
+    Report,
+    Section,
+)
 from sparseauc_app.report.palette import all_series
 
-from . import plan, printed, summaries
+from . import gene_summaries, plan, printed, summaries
+from .agreement import agreement_listing, agreement_words, scatter
 from .audit import DISCREPANCIES, audit_elements, effects, what_moves
-from .claims import claims_listing, judge_claims
+from .claims import claims_listing, count_verdicts, judge_claims
+from .courses import figure1
+from .estimates import FEWEST, mean_of
 from .markers import marker_table
 from .methods import METHODS, PAPER_METHODS
 from .plan import Request
+from .presets import points
 from .protocols import PROTOCOLS
-from .summaries import FEWEST, Outcomes, mean_of, shown, table_values
+from .scaling import about_scaling
+from .simulation_claims import fit_seconds
+from .store import Run
+from .summaries import Outcomes, table_values
 from .tasks import Task
 from .theory.measurements import SETTINGS
 from .theory.section import theory_section
@@ -31,8 +44,10 @@ from .theory.slips import SLIPS
 TITLE = "Stochastic Hard Thresholding Algorithms for AUC Maximization, run again"
 CITATION = (
     "Z. Yang, B. Zhou, Y. Lei and Y. Ying, “Stochastic Hard Thresholding Algorithms for AUC "
-    "Maximization”, IEEE International Conference on Data Mining (ICDM), 2020"
+    "Maximization”, IEEE International Conference on Data Mining (ICDM), 2020, "
+    "https://arxiv.org/abs/2011.02396"
 )
+PROGRAMS = "https://github.com/baojianzhou/sparse-auc"
 
 
 def make_report(
@@ -47,26 +62,36 @@ def make_report(
     both, genes = _under_both, partial(_under_both, missing=missing_data)
     builders: dict[str, Callable[[], list[Element]]] = {
         "table1": lambda: _table1(request, outcomes),
-        "table2": lambda: both(summaries.table2, request, outcomes),
-        "table3": lambda: genes(summaries.table3, request, outcomes),
+        "table2": lambda: _table2(request, outcomes),
+        "table3": lambda: genes(gene_summaries.table3, request, outcomes),
         "table4": lambda: [marker_table("leukemia")],
         "table5": lambda: [marker_table("colon")],
-        "figure1": lambda: list(summaries.figure1(request, outcomes)),
-        "figure2": lambda: [summaries.figure2(request, outcomes)],
-        "figure3": lambda: genes(summaries.figure3, request, outcomes),
-        "figure4": lambda: genes(summaries.figure4, request, outcomes),
+        "figure1": lambda: list(figure1(request, outcomes)),
+        "figure2": lambda: both(summaries.figure2, request, outcomes),
+        "figure3": lambda: genes(gene_summaries.figure3, request, outcomes),
+        "figure4": lambda: genes(gene_summaries.figure4, request, outcomes),
         "audit": lambda: audit_elements(request, outcomes),
     }
-    sections = [
-        Section("overview", "What became of its claims", _overview(request, experiments, outcomes))
-    ]
+    sections = []
     for name in experiments:
         if name == "theory":
             sections.append(_theory(request, outcomes))
         elif elements := builders[name]():
             sections.append(Section(f"the-{name}", _HEADINGS[name], elements))
+    if tables := [*_times(request, outcomes), *_seeds(request, outcomes)]:
+        sections.append(Section("times-and-seeds", "Times, and spread over seeds", tables))
+    anchors = {section.anchor for section in sections} | {
+        element.name
+        for section in sections
+        for element in section.elements
+        if not isinstance(element, Note) and hasattr(element, "name")
+    }
     tasks = dict.fromkeys(plan.tasks_of(request, experiments))
-    return Report(TITLE, _lead(request, tasks, outcomes), sections, dict(facts))
+    first = [
+        Section("summary", "Summary", _summary(request, outcomes)),
+        Section("overview", "What became of its claims", _overview(request, outcomes, anchors)),
+    ]
+    return Report(TITLE, _lead(request, tasks, outcomes), [*first, *sections], dict(facts))
 
 
 # What a section shows; its tables and figures have the paper's numbers in their titles.
@@ -87,13 +112,8 @@ _HEADINGS = {
 def _lead(request: Request, tasks: Collection[Task], outcomes: Outcomes) -> str:
     preset = request.preset
     text = (
-        f"{CITATION}.\n\nIts experiments were run again with its methods implemented anew: as its "
-        "text and the methods' own papers define them (the corrected protocol), and as its "
-        "published programs ran them, slips included (the published protocol). "
-        f"What was run: preset {preset.name}, {request.protocol} protocol with all methods, the "
-        f"other with the paper's; {_work(outcomes)}. "
-        "The paper's tables are compared number by number; of its figures only pictures exist, so "
-        "they are drawn anew and not compared. The numbers of every figure stand beside it as CSV."
+        f"{CITATION}. Its programs: {PROGRAMS} (the commit that made the printed numbers is not "
+        "known; no seeds were kept)."
     )
     wanted = Counter(map(plan.subject, tasks))
     missing = Counter(plan.subject(task) for task in tasks if task not in outcomes)
@@ -105,25 +125,62 @@ def _lead(request: Request, tasks: Collection[Task], outcomes: Outcomes) -> str:
         )
     if preset.name != "paper":
         text += (
-            "\n\nGrids are coarser and trials fewer than in the paper: single numbers are rough. "
-            "`--preset paper` has the full grids and trials."
+            "\n\nGrids are coarser and draws fewer than in the full run: single numbers are rough. "
+            "`--preset paper` has the full grids."
         )
     return text
 
 
-def _overview(request: Request, experiments: tuple[str, ...], outcomes: Outcomes) -> list[Element]:
-    """Judge the claims, and say what else came out: slips, order of methods, theory."""
+def _summary(request: Request, outcomes: Outcomes) -> list[Element]:
+    """Half a page in plain words, made from the numbers; then the agreement with print."""
+    preset = request.preset
     elements: list[Element] = [
-        claims_listing(judge_claims(request, outcomes), experiments),
-        *_about_scaling(request, outcomes),
-        *_about_order(request, outcomes),
-        *_about_empty_fits(request, outcomes),
+        Note(
+            "SHT-AUC chooses at most k columns of a table whose linear score ranks positive rows "
+            "above negative ones. The paper compares it with six other methods on simulated data "
+            "and on two gene tables. All methods were implemented anew, and the experiments run "
+            "in two ways: as the authors' programs ran them, slips included (the published "
+            "protocol), and without these slips, so that nothing is learned from test rows (the "
+            f"corrected protocol). Run were: preset {preset.name}, {_work(outcomes)}."
+        )
+    ]
+    if words := agreement_words(request, outcomes):
+        elements.append(Note(" ".join(words), "finding"))
+    claims = judge_claims(request, outcomes)
+    if counted := count_verdicts(claims):
+        elements.append(Note(f"Its claims, judged one by one below. {counted}"))
+    elements += [Note(text, "finding") for text in about_scaling(request, outcomes)]
+    elements.append(
         Note(
             "Theory: with the constants of Theorem 2 the contraction factor κ of Theorem 1 is "
             "above 1 for every number of rows, so that together they promise nothing. "
             f"{len(SLIPS)} places where statement and proof part ways are listed in the part on "
             "theory."
-        ),
+        )
+    )
+    elements.append(
+        Note(
+            "What could not be reproduced, and why. The draws themselves: the programs set no "
+            "seed, so that only means can be compared. The figures number by number: only pictures "
+            "exist. The Jaccard index as printed: the programs compute none, and a part of the "
+            "printed ones contradicts the printed F1. The elastic net in the authors' way: it is "
+            "in the text and not in the programs' tables. Claims without a measurable statement, "
+            "such as being the first of its kind or more robust, are not judged."
+        )
+    )
+    if (picture := scatter(request, outcomes)) is not None:
+        elements.append(picture)
+    if (table := agreement_listing(request, outcomes)) is not None:
+        elements.append(table)
+    return elements
+
+
+def _overview(request: Request, outcomes: Outcomes, anchors: Collection[str]) -> list[Element]:
+    """Judge the claims, and say what else came out: order of methods, empty fits, audit."""
+    elements: list[Element] = [
+        claims_listing(judge_claims(request, outcomes), anchors),
+        *_about_order(request, outcomes),
+        *_about_empty_fits(request, outcomes),
         Note(
             f"Audit: {len(DISCREPANCIES)} places where paper and programs disagree. "
             f"{what_moves(effects(request, outcomes))}"
@@ -136,27 +193,82 @@ def _overview(request: Request, experiments: tuple[str, ...], outcomes: Outcomes
     return elements
 
 
-def _about_scaling(request: Request, outcomes: Outcomes) -> list[Note]:
-    """What z-scoring with the test rows does to each method, and what follows for Table II."""
-    found = [e for e in effects(request, outcomes) if e.switch.name == "scale_with_test_rows"]
-    if not found:
+def _times(request: Request, outcomes: Outcomes) -> list[Listing]:
+    """Processor time of a fit of the simulation, for each method."""
+    seconds = {key: np.median(many) for key, many in fit_seconds(request, outcomes).items()}
+    if not seconds:
         return []
-    parts = [
-        f"{METHODS[e.method].name} {e.without:.3f}, change {shown(e.change)}"
-        for e in found
-        if e.measure == "F1"
+    ours = seconds.get("sht-auc", np.nan)
+    lines = [
+        {
+            "method": METHODS[key].name,
+            "a fit, seconds": float(spent),
+            "times SHT-AUC": float(spent / ours),
+            "grid points": len(points(request.preset.grids[key])),
+        }
+        for key, spent in seconds.items()
     ]
-    clear = [e for e in found if e.measure == "F1" and e.p_value < 0.05]
-    text = (
-        "The slip that matters. The programs z-score the simulated columns over training and test "
-        "rows together, which leaves training columns off centre. SHT-AUC looks at differences of "
-        "class means and does not notice; the logistic loss with an intercept that starts at 0 "
-        "then picks columns by noise. F1 when scaled on training rows, and its change when test "
-        f"rows are included: {'; '.join(parts)} (n = {found[0].change.n} pairs)."
-    )
-    if any(e.method == "sto-iht" and e.change.mean < 0 for e in clear):
-        text += " The paper's main result, support recovery twice as good, rests on it."
-    return [Note(text, "finding")]
+    preset = request.preset
+    return [
+        Listing(
+            "times",
+            "Time of a fit",
+            f"Median processor time of a final fit of the simulation ({preset.n * 4 // 5} rows, "
+            f"{preset.d} columns, {preset.epochs} epochs) on one core, with the parameters that "
+            "were chosen; tuning fits every grid point five times. The paper reports no times.",
+            pd.DataFrame(lines),
+            formats={"a fit, seconds": ".2g", "times SHT-AUC": ".2g"},
+        )
+    ]
+
+
+def _seeds(request: Request, outcomes: Outcomes) -> list[Listing]:
+    """Means of Tables I and II seed by seed."""
+    seeds = request.preset.seeds
+    found = {
+        measure: table_values(request, request.protocol, measure, outcomes)
+        for measure in ("auc", "f1")
+    }
+    lines = []
+    for method in dict.fromkeys(method for method, _ in found["auc"]):
+        line: dict[str, Any] = {"method": METHODS[method].name}
+        for seed in range(seeds):
+            means = [
+                np.mean(
+                    [
+                        value
+                        for (key, _), sample in values.items()
+                        for (draw, _), value in sample.items()
+                        if key == method and draw % seeds == seed and not np.isnan(value)
+                    ]
+                    or [np.nan]
+                )
+                for values in found.values()
+            ]
+            line[f"seed {request.seed + seed}"] = (
+                "–" if np.isnan(means[0]) else f"{means[0]:.3f}, {means[1]:.3f}"
+            )
+        lines.append(line)
+    if not lines:
+        return []
+    return [
+        Listing(
+            "seeds",
+            f"Tables I and II seed by seed, {request.protocol} protocol",
+            "Test AUC and F1 (k tuned), means over all k*. Draws are taken from the seeds in turn.",
+            pd.DataFrame(lines),
+            digits=0,
+        )
+    ]
+
+
+def _table2(request: Request, outcomes: Outcomes) -> list[Element]:
+    elements = _under_both(summaries.table2, request, outcomes)
+    if request.protocol == "corrected" or outcomes:
+        given = summaries.table2(request, "corrected", outcomes, given=True)
+        if len(given.cells):
+            elements.insert(1, given)
+    return elements
 
 
 def _about_order(request: Request, outcomes: Outcomes) -> list[Note]:
@@ -210,7 +322,7 @@ def _about_empty_fits(request: Request, outcomes: Outcomes) -> list[Note]:
             "Published protocol: coefficients below 0.001 are set to 0 before the test AUC. Fits "
             "that have none left, and so count as AUC 0.5 and F1 0, with their mean AUC before "
             f"the cut: {', '.join(parts)}. The corrected protocol ranks by all coefficients and "
-            "takes the k* largest as the columns.",
+            "takes the k largest as the columns, with k tuned or k* given.",
             "caution",
         )
     ]
@@ -270,20 +382,24 @@ def _work(outcomes: Outcomes) -> str:
     return f"{len(outcomes)} tasks: {'; '.join(parts)}" if parts else "no task"
 
 
-def facts_of(command: str, seed: int, outcomes: Outcomes) -> dict[str, str]:
-    """How the report was made."""
+def facts_of(
+    command: str, request: Request, outcomes: Outcomes, runs: Sequence[Run]
+) -> dict[str, str]:
+    """How the report was made: what was asked for, from which data, where and when computed."""
     data = {
         str(task.settings["dataset"]): str(task.settings["data"])
         for task in outcomes
         if task.kind == "real"
     }
-    packages = ("sparseauc", "numpy", "scipy", "sklearn", "numba", "joblib")
-    return {
+    facts = {
         "command": command,
-        "seed": str(seed),
+        "seeds": f"{request.seed} to {request.seed + request.preset.seeds - 1}, in turn",
         "data": ", ".join(f"{name} (SHA-256 {digest}…)" for name, digest in data.items())
         or "simulated only",
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "python": platform.python_version(),
-        "versions": ", ".join(f"{name} {import_module(name).__version__}" for name in packages),
     }
+    for number, run in enumerate(runs, 1):
+        facts[f"run {number}"] = (
+            f"{run.tasks} tasks, {run.started} to {run.ended} UTC, {run.machine}, {run.versions}, "
+            f"{run.revision}"
+        )
+    return facts

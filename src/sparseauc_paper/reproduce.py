@@ -16,7 +16,7 @@ from sparseauc_app.reading import DataError
 
 from . import plan
 from .methods import find_methods
-from .page import write_markdown_page
+from .page import write_markdown_page, write_pdf
 from .presets import PRESETS
 from .protocols import PROTOCOLS
 from .real import DATASETS, genes
@@ -47,8 +47,9 @@ def run_reproduce(
     dry_run: bool,
     stored_only: bool,
     page: Path | None,
+    pdf: Path | None,
 ) -> None:
-    """Run what is missing, write the report, and the page if there shall be one."""
+    """Run what is missing, write the report, and the page and the PDF if they are asked for."""
     console = Console(highlight=False)
     names = _named(lambda: plan.find_experiments(experiments))
     if device is not None:
@@ -57,10 +58,12 @@ def run_reproduce(
     size = _one_of(PRESETS, preset, "preset").with_trials(trials)
     _one_of(PROTOCOLS, protocol, "protocol")
     request = plan.Request(size, protocol, _named(lambda: find_methods(methods)), seed)
-    missing = _unavailable(console) if _ON_GENES & set(names) else {}
+    on_genes = bool(_ON_GENES & set(names))
+    missing = _unavailable(console) if on_genes else {}
     if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
         raise DataError("; ".join(missing.values()))
-    datasets = tuple(name for name in request.datasets if name not in missing)
+    # Nothing asks for the gene data that was not asked for.
+    datasets = tuple(name for name in DATASETS if on_genes and name not in missing)
     request = replace(request, datasets=datasets)
     tasks = list(dict.fromkeys(plan.tasks_of(request, names)))
     path = out / "results.sqlite" if store is None else store
@@ -94,7 +97,7 @@ def run_reproduce(
                 f"{progressed.done} tasks computed, {progressed.failed} failed, "
                 f"{progressed.found} found, {progressed.seconds:.0f} s."
             )
-        outcomes = kept.get(tasks)
+        outcomes, runs = kept.get(tasks), kept.runs()
     for failure in describe_failures(outcomes):
         console.print(f"Failed: {failure}", markup=False, soft_wrap=True)
     # What the numbers depend on: where they were computed and kept is left out.
@@ -104,11 +107,13 @@ def run_reproduce(
         ["sparseauc reproduce", *(experiments or ["all"])]
         + [f"--{name} {value}" for name, value in options.items() if value is not None]
     )
-    facts = facts_of(command, seed, outcomes)
+    facts = facts_of(command, request, outcomes, runs)
     report = make_report(request, names, outcomes, facts=facts, missing_data=missing)
     from sparseauc_app.report import write_report
 
     written = write_report(report, out)
+    if pdf is not None:
+        console.print(f"PDF: {write_pdf(written[0], pdf)}", soft_wrap=True)
     if page is not None:
         written = [*write_markdown_page(report, page), *written]
     console.print(f"Report: {written[0]}", soft_wrap=True)

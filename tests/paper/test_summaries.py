@@ -5,35 +5,33 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import false_discovery_control
+from scipy.stats import false_discovery_control, ttest_ind
 from scipy.stats import t as student
 from tiny import TINY
 
 from sparseauc_app.report.elements import Comparison, Figure, Note
 from sparseauc_paper import plan, printed
+from sparseauc_paper.agreement import agreement_words, compared_cells, scatter
 from sparseauc_paper.audit import Effect, clear_effects, effects
 from sparseauc_paper.claims import judge_claims
-from sparseauc_paper.methods import METHODS, PAPER_METHODS
-from sparseauc_paper.plan import EXPERIMENTS, Request, find_experiments, tasks_of
-from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED, SWITCHES
-from sparseauc_paper.report import correlation_with_paper, make_report
-from sparseauc_paper.store import Outcome
-from sparseauc_paper.summaries import (
+from sparseauc_paper.courses import figure1, over_draws, rise_between
+from sparseauc_paper.estimates import (
     Mean,
     difference_in_errors,
     difference_of,
     draws_of,
-    figure1,
-    figure2,
-    figure3,
-    figure4,
     mean_of,
-    real_results,
-    rise_after,
-    table1,
-    table2,
-    table3,
+    resampled_mean,
+    unpaired_difference,
 )
+from sparseauc_paper.gene_summaries import figure3, figure4, real_results, table3
+from sparseauc_paper.methods import METHODS, PAPER_METHODS
+from sparseauc_paper.plan import EXPERIMENTS, Request, find_experiments, tasks_of
+from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED, SWITCHES
+from sparseauc_paper.report import correlation_with_paper, make_report
+from sparseauc_paper.scaling import about_scaling, scaling_listing
+from sparseauc_paper.store import Outcome
+from sparseauc_paper.summaries import figure2, table1, table2
 
 REQUEST = Request(TINY, "corrected", tuple(METHODS), seed=0)
 
@@ -101,9 +99,34 @@ def test_differences_are_taken_pair_by_pair():
     """A part that only one of the two has is left out, wherever it stands."""
     one, other = {(0, 0): 1.0, (0, 1): 5.0, (1, 0): 2.0}, {(0, 1): 1.0, (1, 0): 1.0, (1, 1): 9.0}
     assert difference_of(one, other) == {(0, 1): 4.0, (1, 0): 1.0}
-    assert difference_of(one, other, 2.0) == {(0, 1): 3.0, (1, 0): 0.0}
     draws = draws_of({("m", "20"): {(0, 0): 1.0, (1, 0): 2.0}, ("m", "40"): {(0, 0): 3.0}})
     assert draws == {(0, 0): 1.0, (2, 0): 2.0, (1, 0): 3.0}
+
+
+def test_resampled_mean_is_that_of_nadeau_and_bengio():
+    """Twenty trials of five folds of the same rows: the error does not vanish with their number."""
+    rng = np.random.default_rng(0)
+    values = {(trial, fold): rng.normal(0.1, 0.05) for trial in range(20) for fold in range(5)}
+    known = resampled_mean(values, 0.25, by_trial=False)
+    spread = np.var(list(values.values()), ddof=1)
+    assert known.se == pytest.approx(sqrt((1 / 100 + 0.25) * spread))
+    assert (known.df, known.n, known.draws) == (99, 100, 20)
+    assert known.mean == pytest.approx(np.mean(list(values.values())))
+    means = [np.mean([values[trial, fold] for fold in range(5)]) for trial in range(20)]
+    by_trial = resampled_mean(values, 12 / 50, by_trial=True)
+    assert by_trial.se == pytest.approx(sqrt((1 / 20 + 12 / 50) * np.var(means, ddof=1)))
+    assert by_trial.df == 19
+
+
+def test_unpaired_difference_is_welchs():
+    rng = np.random.default_rng(1)
+    one, other = rng.normal(1, 1, 12), rng.normal(0, 3, 20)
+    found = unpaired_difference(
+        *(mean_of({(i, 0): v for i, v in enumerate(values)}) for values in (one, other))
+    )
+    expected = ttest_ind(one, other, equal_var=False)
+    assert found.mean / found.se == pytest.approx(expected.statistic)
+    assert found.df == int(expected.df)
 
 
 def test_difference_in_errors():
@@ -147,6 +170,9 @@ def test_tables_show_every_method_and_count_failures():
     assert not frame["mean"].isna().any()
     both = table2(REQUEST, "corrected", outcomes).cells
     assert list(both["group"].unique()) == ["F1", "Jaccard"]
+    given = table2(REQUEST, "corrected", outcomes, given=True)
+    assert given.name == "table2-given"
+    assert "k* given to every method" in given.title
     # Under the other protocol, which is there to be compared, only the paper's methods.
     other = table1(REQUEST, "published", outcomes)
     assert other.name == "table1-published"
@@ -195,7 +221,8 @@ def test_best_k_on_test_is_read_off_the_same_fits():
 @pytest.mark.usefixtures("data_folder")
 def test_figures_hold_every_method_and_ratio():
     outcomes = invented(REQUEST)
-    figure = figure2(REQUEST, outcomes)
+    assert figure2(REQUEST, "published", outcomes).name == "figure2-published"
+    figure = figure2(REQUEST, "corrected", outcomes)
     assert [panel.title for panel in figure.panels] == ["test AUC", "F1 of the columns"]
     for panel in figure.panels:
         assert {s.label for s in panel.series} == {m.name for m in METHODS.values() if m.in_paper}
@@ -208,6 +235,7 @@ def test_figures_hold_every_method_and_ratio():
         for panel in figure.panels:
             assert len(panel.series) == 3
             assert all(max(s.y) == 1 for s in panel.series)
+            assert all(len(s.error) == len(s.y) for s in panel.series)
     third, fourth = (draw(REQUEST, "corrected", outcomes) for draw in (figure3, figure4))
     assert [p.title for p in third.panels] == ["colon", "leukemia"]
     level = next(s for s in third.panels[0].series if s.label == "SOLAM")
@@ -230,8 +258,9 @@ def test_report_has_everything_and_no_empty_task():
     wanted = tuple(name for name in EXPERIMENTS if name != "theory")
     report = make_report(REQUEST, wanted, outcomes, facts={"seed": "0"}, missing_data={})
     assert names(report) >= {
-        "table1", "table1-published", "table2", "table3", "table3-published", "figure1",
-        "figure1-paper-step", "figure2", "figure3", "figure4",
+        "table1", "table1-published", "table2", "table2-given", "table2-published", "table3",
+        "table3-published", "figure1", "figure1-paper-step", "figure2", "figure2-published",
+        "figure3", "figure4", "agreement",
     }  # fmt: skip
     for section in report.sections:
         for element in section.elements:
@@ -247,7 +276,7 @@ def test_report_without_the_gene_data_says_so():
         request, ("table3", "figure3", "audit"), outcomes, facts={},
         missing_data={"colon": "no file", "leukemia": "no network"},
     )  # fmt: skip
-    texts = [e.text for s in report.sections[1:] for e in s.elements if isinstance(e, Note)]
+    texts = [e.text for s in report.sections[2:] for e in s.elements if isinstance(e, Note)]
     assert any("colon" in text and "no file" in text for text in texts)
     assert not names(report)
 
@@ -333,19 +362,65 @@ def test_shared_tasks_are_the_same_task():
     assert PROTOCOLS["corrected"] is CORRECTED
 
 
-@pytest.mark.parametrize(("slow", "expected"), [(80.0, "holds"), (2.0, "does not hold")])
+@pytest.mark.parametrize(("slow", "expected"), [(80.0, "holds"), (2.0, "fails")])
 def test_convergence_is_judged_by_what_is_still_to_come(slow, expected):
-    """At r = 0.5 training AUC has risen by epoch 10 of 20; at the other ratio it may rise on."""
-    preset = replace(TINY, figure1_ratios=(0.2, 0.5))
+    """At r = 0.5 training AUC has risen by epoch 30 of 60; at the other ratio it may rise on."""
+    preset = replace(TINY, figure1_ratios=(0.2, 0.5), figure1_draws=6, figure1_epochs=60)
     request = Request(preset, "corrected", (), seed=0, datasets=())
-    epochs = list(range(21))
+    epochs = list(range(61))
     outcomes = {}
-    for (_, ratio, *_), task in plan.figure1_tasks(request).items():
-        rise = -np.expm1(-np.array(epochs) / (2.0 if ratio == 0.5 else slow))
+    for (_, ratio, _, draw), task in plan.figure1_tasks(request).items():
+        pace = (2.0 if ratio == 0.5 else slow) * (1 + 0.01 * draw)
+        rise = -np.expm1(-np.array(epochs) / pace)
         course = {"epochs": epochs, "auc": list(0.5 + 0.4 * rise), "objective": list(1 - rise)}
         outcomes[task] = Outcome(course | {"step": 0.1}, None, 0.0)
-    last_three = rise_after(request, outcomes, 17)["published", 0.2]
-    by_hand = [np.exp(-t / slow) for t in (1, 17, 20)]
-    assert last_three == pytest.approx((by_hand[1] - by_hand[2]) / (by_hand[0] - by_hand[2]))
-    (claim,) = (c for c in judge_claims(request, outcomes) if "converges by epoch 10" in c.text)
-    assert claim.verdicts[""].startswith(f"{expected}: ")
+    last_ten = over_draws(request, outcomes, "auc", rise_between(50, 60))["published", 0.2]
+    by_hand = [
+        (np.exp(-50 / p) - np.exp(-60 / p)) / (np.exp(-1 / p) - np.exp(-60 / p))
+        for p in (slow * (1 + 0.01 * draw) for draw in range(6))
+    ]
+    assert last_ten.mean == pytest.approx(np.mean(by_hand))
+    assert last_ten.draws == 6
+    claims = {c.quotation[:12]: c for c in judge_claims(request, outcomes)}
+    assert claims["when r = 0.0"].verdicts[""].kind == expected
+    assert claims["when r = 0.5"].verdicts[""].kind == "holds"
+
+
+def test_agreement_is_counted_with_and_without_the_floor():
+    request = Request(
+        replace(TINY, sparsities=(20, 40, 60, 80), trials=6), "published", PAPER_METHODS, 0,
+        datasets=(),
+    )  # fmt: skip
+    outcomes = with_printed_means(request, "published", lambda mean: mean + 0.03)
+    cells = [c for c in compared_cells(request, "published", outcomes) if c.table == "Table I"]
+    assert len(cells) == 28
+    # Ours are certain but for 0.01; print is not.
+    assert all(abs(c.errors()) < abs(c.errors(floor=False)) for c in cells)
+    words = " ".join(agreement_words(request, outcomes))
+    assert "of 84 printed numbers differ" in words
+    assert "Table I is on average +0.030 from print" in words
+    (panel,) = scatter(request, outcomes).panels
+    assert [s.label for s in panel.series] == [
+        "Table I", "Table II, F1", "Table II, Jaccard", "equal",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("from_log_odds", "words"), [(0.38, "that of an intercept"), (0.16, "not explain")]
+)
+def test_sentences_on_scaling_are_made_from_the_numbers(from_log_odds, words):
+    preset = replace(TINY, audit_sparsities=(3,), audit_trials=6)
+    request = Request(preset, "corrected", ("sht-auc", "sto-iht"), 0, datasets=())
+    rng = np.random.default_rng(0)
+    outcomes = {}
+    for (scaling, start), tasks in plan.scaling_tasks(request).items():
+        for (method, *_), task in tasks.items():
+            f1 = 0.4 if method == "sht-auc" else 0.15 + 0.05 * (scaling != "no_scaling")
+            if start:
+                f1 = from_log_odds
+            outcomes[task] = synthetic(0.7, f1 + rng.normal(0, 0.01))
+    (text,) = about_scaling(request, outcomes)
+    assert words in text
+    assert "raises StoIHT" in text
+    assert len(scaling_listing(request, outcomes).frame) == 3
+    assert about_scaling(request, {}) == []

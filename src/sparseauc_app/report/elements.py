@@ -23,6 +23,8 @@ STYLES = ("line", "dashed", "points", "steps", "bars")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 # A link to a place on the same page, as Markdown writes it.
 LINK = re.compile(r"\[([^\]]+)\]\(#([\w-]+)\)")
+# An address in a text, without the full stop or comma that follows it.
+URL = re.compile(r"https://[\w./-]*[\w/]")
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class Series:
     style : {"line", "dashed", "points", "steps", "bars"}
     text : sequence of str, optional
         What a page shows under the pointer at each point; label and numbers by default.
+    slot : int, optional
+        Place in the palette, the same for this label in all figures; a free one by default.
     """
 
     label: str
@@ -93,6 +97,7 @@ class Series:
     in_paper: bool = True
     style: Literal["line", "dashed", "points", "steps", "bars"] = "line"
     text: Sequence[str] | None = None
+    slot: int | None = None
 
 
 @dataclass(frozen=True)

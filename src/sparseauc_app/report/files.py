@@ -9,7 +9,7 @@ import pandas as pd
 from sparseauc._text import spreadsheet_safe
 
 from . import drawing
-from .elements import LINK, Code, Comparison, Figure, Listing, Note, Panel, Report
+from .elements import LINK, URL, Code, Comparison, Figure, Listing, Note, Panel, Report
 from .palette import slots
 from .tables import NOTHING, Cell, columns, grid, key
 
@@ -142,7 +142,7 @@ def _cell(cell: Cell | None, compared: bool) -> str:
         parts.append(f"*{cell.difference}*" if cell.far else cell.difference)
     if cell.failed:
         parts.append(cell.failed)
-    return "; ".join(parts)
+    return "<br>".join(parts)
 
 
 def _listing(table: Listing) -> list[str]:
@@ -170,5 +170,6 @@ def _paragraph(text: str) -> str:
     if len(parts) % 2 == 0:
         return _escaped(text)
     return "`".join(
-        part if place % 2 else _MARKDOWN.sub(r"\\\1", part) for place, part in enumerate(parts)
+        part if place % 2 else URL.sub(r"<\g<0>>", _MARKDOWN.sub(r"\\\1", part))
+        for place, part in enumerate(parts)
     )

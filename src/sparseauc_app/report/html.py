@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from . import drawing, palette
-from .elements import LINK, Comparison, Figure, Listing, Report, check
+from .elements import LINK, URL, Comparison, Figure, Listing, Report, check
 from .files import figure_to_csv, to_csv
 from .tables import columns, grid, key
 
@@ -61,8 +61,18 @@ def _words(text: str) -> Markup:
     if len(parts) % 2 == 0:
         return escape("`".join(parts))
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+        Markup("<code>{}</code>").format(part) if place % 2 else _with_addresses(part)
         for place, part in enumerate(parts)
+    )
+
+
+def _with_addresses(text: str) -> Markup:
+    """Escape a text; addresses in it become links."""
+    addresses = URL.findall(text)
+    parts = [escape(part) for part in URL.split(text)]
+    links = [Markup('<a href="{0}">{0}</a>').format(address) for address in addresses]
+    return Markup("").join(
+        piece for pair in zip(parts, [*links, ""], strict=True) for piece in pair
     )
 
 

@@ -10,8 +10,15 @@ from .elements import Figure, Panel, Series
 # The style sheet's colours by day and by night: the same hues, lighter, since on a dark page the
 # colours of a white one are too dim to follow. Text stands out by a contrast of 4.5 or more.
 _BY_NIGHT = ("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#e4e2dc")
+# For reports of more than seven methods; the last three are a scale from dark to light.
+_MORE = (
+    ("#7b3fa0", "#b98bdb"), ("#8f6a1a", "#cfae62"), ("#b0182b", "#ee7b88"), ("#6a8f1f", "#b3d66b"),
+    ("#8a8d91", "#b9bcc0"), ("#0b4f55", "#5fb8c0"), ("#2f8f95", "#8fd3d6"), ("#7cc4c0", "#c4ebe8"),
+)  # fmt: skip
+_SERIES = [*zip(COLOURS, _BY_NIGHT, strict=True), *_MORE]
+SCALE = (len(_SERIES) - 3, len(_SERIES) - 2, len(_SERIES) - 1)  # slots of that scale
 _THEMES = {
-    **{f"series-{i}": pair for i, pair in enumerate(zip(COLOURS, _BY_NIGHT, strict=True))},
+    **{f"series-{i}": pair for i, pair in enumerate(_SERIES)},
     "background": (BACKGROUND, "#15181c"),
     "surface": ("#f6f5f1", "#1d2126"),
     "text": (TEXT, "#e4e2dc"),
@@ -44,9 +51,9 @@ class Look(NamedTuple):
 
 
 def look(slot: int) -> Look:
-    """Give the look of a slot; looks repeat only after 84 of them."""
-    rounds, colour = divmod(slot, len(COLOURS))
-    return Look(COLOURS[colour], DASHES[rounds % len(DASHES)], MARKERS[slot % len(MARKERS)])
+    """Give the look of a slot; looks repeat only after 180 of them."""
+    rounds, colour = divmod(slot, len(_SERIES))
+    return Look(_SERIES[colour][0], DASHES[rounds % len(DASHES)], MARKERS[slot % len(MARKERS)])
 
 
 def all_series(figure: Figure) -> Iterator[Series]:
@@ -59,18 +66,23 @@ def all_series(figure: Figure) -> Iterator[Series]:
 def slots(figures: Iterable[Figure]) -> dict[str, dict[str, int]]:
     """Give every label of every figure a slot, so that a method looks the same all over a report.
 
-    A label keeps the slot it had in an earlier figure, unless another label of this figure has it
-    already; a new label gets the first slot that is free in its figure.
+    A series may have a slot of its own. Another label keeps the slot it had in an earlier figure,
+    unless another label of this figure has it already; a new label gets the first slot that is free
+    in its figure.
     """
     remembered: dict[str, int] = {}
     chosen: dict[str, dict[str, int]] = {}
     for figure in figures:
         labels = list(dict.fromkeys(series.label for series in all_series(figure)))
-        kept: dict[str, int] = {}
+        own = {s.label: s.slot for s in all_series(figure) if s.slot is not None}
+        kept: dict[str, int] = dict(own)
         for label in labels:
+            if label in kept:
+                continue
             if label in remembered and remembered[label] not in kept.values():
                 kept[label] = remembered[label]
-        free = (slot for slot in range(len(labels)) if slot not in kept.values())
+        taken = set(kept.values())
+        free = (slot for slot in range(len(labels) + len(taken)) if slot not in taken)
         chosen[figure.name] = {
             label: kept[label] if label in kept else next(free) for label in labels
         }

@@ -100,7 +100,7 @@ def _cell(line: dict[Any, Any], digits: int) -> Cell:
     return Cell(
         mean=fixed(line["mean"], digits),
         se=fixed(line["se"], digits),
-        printed=f"{printed} ± {deviation}" if printed and deviation else printed,
+        printed=f"{printed} (sd {deviation})" if printed and deviation else printed,
         difference=f"{fixed(difference, 1, sign=True)} SE" if math.isfinite(difference) else "",
         failed=f"{failed} of {failed + n} failed" if failed else "",
         best=bool(line["best"]),
@@ -196,8 +196,9 @@ def key(table: Grid, far: str) -> Iterable[str]:
     )
     if table.has_printed:
         yield (
-            "Beneath: the printed value ± its standard deviation (☆ the best), and our "
-            f"mean minus it in standard errors of the difference, {far} beyond ±{FAR:g}."
+            "Beneath: the printed value, in brackets its standard deviation over values (sd, not a "
+            "standard error), ☆ where it is the best; and our mean minus it in standard errors "
+            f"(SE) of the difference, {far} beyond ±{FAR:g}."
         )
     if table.has_failures:
         yield "Values that ended in an error are counted and left out of the mean."

@@ -110,9 +110,13 @@ def test_comparison_in_markdown():
     cells.loc["SHT-AUC", ["mean", "se", "printed", "difference"]] = [0.9, 0.01, 0.95, -4.0]
     lines = to_markdown(Comparison("t", "T", "C", cells.reset_index())).splitlines()
     assert lines[:6] == ["### T", "", "C", "", "| AUC | k\\* = 80 |", "| :--- | ---: |"]
-    assert lines[6] == "| SHT-AUC | **★ 0.900 ± 0.010**; printed 0.950 ± 0.080 ☆; *−4.0 SE* |"
-    assert re.fullmatch(r"\| SOLAM \| –; printed 0.691 ± [0-9.]+; 25 of 25 failed \|", lines[10])
-    assert lines[12].endswith("; not printed |")
+    assert lines[6] == (
+        "| SHT-AUC | **★ 0.900 ± 0.010**<br>printed 0.950 (sd 0.080) ☆<br>*−4.0 SE* |"
+    )
+    assert re.fullmatch(
+        r"\| SOLAM \| –<br>printed 0.691 \(sd [0-9.]+\)<br>25 of 25 failed \|", lines[10]
+    )
+    assert lines[12].endswith("<br>not printed |")
     assert lines[13].startswith("| SparseAUCClassifierCV *(not in the paper)* | 0.")
     assert lines[-1].startswith("Mean ± standard error; ★ marks the best")
 

@@ -412,7 +412,7 @@ def test_looks_differ_within_a_figure_and_stay_where_they_can(label_lists):
 
 
 def test_looks_do_not_repeat_soon():
-    assert len({palette.look(slot) for slot in range(84)}) == 84
+    assert len({palette.look(slot) for slot in range(180)}) == 180
 
 
 def luminance(colour):

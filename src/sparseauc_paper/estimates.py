@@ -1,0 +1,143 @@
+"""Means, differences and how well they are known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+
+import numpy as np
+from scipy.stats import norm as normal
+from scipy.stats import t as student
+
+from . import printed
+
+# Values by draw (or trial) and test part, NaN for a task that failed; samples by method and column.
+Sample = dict[tuple[int, int], float]
+Values = dict[tuple[str, str], Sample]
+
+# Nothing is called different, or clear, that rests on fewer values.
+FEWEST = 10
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean of some values and how well it is known."""
+
+    mean: float
+    se: float  # standard error of the mean; NaN for a single value
+    std: float  # the population deviation, as the paper prints it
+    n: int
+    failed: int  # values missing because their task failed
+    df: int = 0  # degrees of freedom of the standard error
+    draws: int = 0  # independent draws or trials behind the values
+
+    def half_width(self, level: float = 0.05) -> float:
+        """Half of the interval that misses the mean with probability ``level``: Student's t."""
+        if self.df < 1 or isnan(self.se):
+            return nan
+        return float(student.isf(level / 2, self.df)) * self.se
+
+    def bounds(self, level: float = 0.05) -> tuple[float, float]:
+        """Ends of that interval."""
+        half = self.half_width(level)
+        return self.mean - half, self.mean + half
+
+
+def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
+    """Summarise some values, of which NaN ones are failures.
+
+    The error is that of independent values, or that of independent draws, whichever is larger;
+    ``by_trial``, for trials whose values all judge the same rows, always that of trials.
+    """
+    finite = {key: value for key, value in sample.items() if not isnan(value)}
+    good = np.array(list(finite.values()))
+    failed = len(sample) - good.size
+    if not finite:
+        return Mean(nan, nan, nan, 0, failed)
+    means = np.array(list(trial_means(finite).values()))
+    errors = [
+        (float(units.std(ddof=1)) / sqrt(units.size), units.size - 1)
+        for units in ([means] if by_trial else [good, means])
+        if units.size > 1
+    ]
+    se, df = max(errors, default=(nan, 0))
+    return Mean(float(good.mean()), se, float(good.std()), good.size, failed, df, means.size)
+
+
+def resampled_mean(sample: Sample, test_share: float, *, by_trial: bool) -> Mean:
+    """Summarise values from splits of the same rows again and again, for other rows like them.
+
+    Splits of the same rows share most of their training rows: however many there are, the error
+    does not vanish. Nadeau and Bengio (2003) put 1/J + n_test/n_train in place of 1/J, J being the
+    number of splits. ``test_share`` is n_test/n_train; ``by_trial`` takes one value for each trial.
+    """
+    known = mean_of(sample)
+    units = trial_means(sample) if by_trial else sample
+    values = np.array([value for value in units.values() if not isnan(value)])
+    if values.size < 2:
+        return known
+    error = sqrt((1 / values.size + test_share) * float(values.var(ddof=1)))
+    return Mean(known.mean, error, known.std, known.n, known.failed, values.size - 1, known.draws)
+
+
+def trial_means(sample: Sample) -> Sample:
+    """One value for each draw or trial."""
+    trials: dict[int, list[float]] = {}
+    for (trial, _), value in sample.items():
+        trials.setdefault(trial, []).append(value)
+    return {(trial, 0): float(np.mean(values)) for trial, values in trials.items()}
+
+
+def difference_of(one: Sample, other: Sample) -> Sample:
+    """``one`` minus ``other``, on the draws and parts that both have."""
+    return {key: value - other[key] for key, value in one.items() if key in other}
+
+
+def unpaired_difference(one: Mean, other: Mean) -> Mean:
+    """Difference of two means of different draws, with Welch's degrees of freedom."""
+    parts = [(known.se**2, known.df) for known in (one, other)]
+    variance = sum(square for square, _ in parts)
+    terms = sum(square**2 / df for square, df in parts if df > 0)
+    df = int(variance**2 / terms) if terms > 0 else min(one.df, other.df)
+    return Mean(
+        one.mean - other.mean, sqrt(variance), nan, min(one.n, other.n), one.failed + other.failed,
+        df, min(one.draws, other.draws),
+    )  # fmt: skip
+
+
+def difference_in_errors(
+    mine: Mean, theirs: printed.Printed, extent: printed.Extent, *, floor: bool = True
+) -> float:
+    """Difference of two means in standard errors; NaN where it rests on fewer than ten values.
+
+    A few values that happen to agree do not make an error small: with the ``floor`` ours is at
+    least what the printed deviation makes of as many draws. The quotient is Student's t; what is
+    returned is the normal deviate of the same probability, so that 2 means the same for any number
+    of values.
+    """
+    if mine.n < FEWEST or mine.df < 1:
+        return nan
+    least = theirs.std / sqrt(mine.df + 1) if floor else 0.0
+    parts = (max(mine.se, least) ** 2, mine.df), (theirs.std**2 / extent.values, extent.trials - 1)
+    variance = sum(square for square, _ in parts)
+    if not variance > 0:
+        return nan
+    df = variance**2 / sum(square**2 / freedom for square, freedom in parts)
+    quotient = (mine.mean - theirs.mean) / sqrt(variance)
+    return float(np.sign(quotient) * normal.isf(student.sf(abs(quotient), df)))
+
+
+def draws_of(values: Mapping[tuple[str, str], Sample]) -> Sample:
+    """Values of one method by their draw: a draw of one column is one, of another another."""
+    places = {column: place for place, column in enumerate(dict.fromkeys(c for _, c in values))}
+    return {
+        (trial * len(places) + places[column], part): value
+        for (_, column), sample in values.items()
+        for (trial, part), value in sample.items()
+    }
+
+
+def shown(change: Mean, digits: int = 3) -> str:
+    """Show a change with its sign, and half of its 95 % interval where that is known."""
+    half = change.half_width(0.05)
+    text = f"{round(change.mean, digits) + 0.0:+.{digits}f}".replace("-", "−")
+    return text if isnan(half) else f"{text} ± {half:.{digits}f}"
