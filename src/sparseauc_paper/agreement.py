@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import pearsonr
 
 from sparseauc_app.report.elements import Figure, Listing, Panel, Series
+from sparseauc_app.report.palette import SCALE
 
 from . import printed
 from .estimates import (
@@ -24,6 +26,7 @@ from .plan import Request
 from .protocols import PROTOCOLS
 from .summaries import Outcomes, table_values
 
+_TABLES = ("Table I", "Table II, F1", "Table II, Jaccard", "Table III")
 # Differences of more standard errors than this are counted.
 FAR = 2.0
 
@@ -47,16 +50,17 @@ def compared_cells(request: Request, protocol: str, outcomes: Outcomes) -> list[
     """All printed numbers that we have a number for under a protocol."""
     tables: list[tuple[str, Values, printed.Table, printed.Extent, bool]] = [
         (name, table_values(request, protocol, measure, outcomes), table, printed.SYNTHETIC, False)
-        for name, measure, table in (
-            ("Table I", "auc", printed.AUC),
-            ("Table II, F1", "f1", printed.F1),
-            ("Table II, Jaccard", "jaccard", printed.JACCARD),
+        for name, measure, table in zip(
+            _TABLES,
+            ("auc", "f1", "jaccard"),
+            (printed.AUC, printed.F1, printed.JACCARD),
+            strict=False,
         )
     ]
     if request.datasets:
         genes = results_under(request, protocol, outcomes).tuned
         held_out = PROTOCOLS[protocol].hold_out_fifty
-        tables.append(("Table III", genes, printed.REAL_AUC, printed.REAL, held_out))
+        tables.append((_TABLES[-1], genes, printed.REAL_AUC, printed.REAL, held_out))
     cells = []
     for name, values, table, extent, by_trial in tables:
         for (method, column), sample in values.items():
@@ -79,10 +83,12 @@ def scatter(request: Request, outcomes: Outcomes) -> Figure | None:
                 [cell.mine.mean for cell in part],
                 [0.0 if isnan(cell.mine.se) else cell.mine.se for cell in part],
                 style="points",
+                slot=slot,
                 text=[f"{METHODS[cell.method].name}, {cell.column}" for cell in part],
             )
-            for table in dict.fromkeys(cell.table for cell in cells)
+            for table, slot in zip(_TABLES, (*SCALE, len(METHODS) - 1), strict=True)
             for part in [[cell for cell in cells if cell.table == table]]
+            if part
         ]
         if series:
             series.append(Series("equal", [0.0, 1.0], [0.0, 1.0], style="dashed"))
@@ -115,10 +121,7 @@ def agreement_listing(request: Request, outcomes: Outcomes) -> Listing | None:
         for table in dict.fromkeys(cell.table for cell in cells):
             part = [cell for cell in cells if cell.table == table]
             far, bare = (_beyond(part, floor=floor) for floor in (True, False))
-            mine, theirs = (
-                [getattr(cell, name).mean for cell in part] for name in ("mine", "theirs")
-            )
-            difference = np.subtract(mine, theirs)
+            difference = np.array([cell.mine.mean - cell.theirs.mean for cell in part])
             lines.append(
                 {
                     "protocol": protocol,
@@ -126,7 +129,7 @@ def agreement_listing(request: Request, outcomes: Outcomes) -> Listing | None:
                     "numbers": len(part),
                     f"beyond {FAR:g} SE": far,
                     "without the floor": bare,
-                    "correlation": float(np.corrcoef(mine, theirs)[0, 1]),
+                    "correlation": _correlation(part),
                     "mean difference": float(difference.mean()),
                     "mean of its size": float(np.abs(difference).mean()),
                 }
@@ -148,6 +151,11 @@ def _beyond(cells: Sequence[Compared], *, floor: bool = True) -> int:
     return sum(abs(cell.errors(floor=floor)) > FAR for cell in cells)
 
 
+def _correlation(cells: Sequence[Compared]) -> float:
+    means = ([cell.mine.mean for cell in cells], [cell.theirs.mean for cell in cells])
+    return float(pearsonr(*means).statistic)
+
+
 def agreement_words(request: Request, outcomes: Outcomes) -> list[str]:
     """Say how many numbers differ from print, and whether draws explain the level of Table I."""
     said = []
@@ -158,13 +166,15 @@ def agreement_words(request: Request, outcomes: Outcomes) -> list[str]:
         cells = [c for c in compared_cells(request, protocol, outcomes) if not isnan(c.errors())]
         if not cells:
             continue
-        mine, theirs = ([getattr(cell, name).mean for cell in cells] for name in ("mine", "theirs"))
         far, bare = _beyond(cells), _beyond(cells, floor=False)
+        tables = dict.fromkeys(cell.table for cell in cells)
+        related = [_correlation([c for c in cells if c.table == table]) for table in tables]
         said.append(
             f"{words}, {far} of {len(cells)} printed numbers differ from ours by more than "
-            f"{FAR:g} standard errors (about {0.0455 * len(cells):.0f} would by chance), and the "
-            f"correlation with print is {np.corrcoef(mine, theirs)[0, 1]:.2f}."
-            + (f" With our own standard errors alone it is {bare}." if bare != far else "")
+            f"{FAR:g} standard errors (about {0.0455 * len(cells):.0f} would by chance"
+            + (f"; with our own standard errors alone {bare} do" if bare != far else "")
+            + "); the correlation with print, table by table, is "
+            f"{min(related):.2f} to {max(related):.2f}."
         )
     said += _about_level(request, outcomes)
     return said

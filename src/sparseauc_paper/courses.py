@@ -84,9 +84,9 @@ def _panel(request: Request, aucs: Courses, k: int, scale: Scale) -> Panel:
     for ratio in request.preset.figure1_ratios:
         if (course := aucs.get((k, ratio, scale))) is not None:
             epochs, values = course
-            # Each curve is divided by the largest value of its mean, as in the paper; the start,
-            # where all scores are zero, would only flatten it.
-            top = values.mean(axis=0).max()
+            # Each draw's curve is divided by its largest value, so that bands show its shape; the
+            # start, where all scores are zero, would only flatten it.
+            top = values.max(axis=1, keepdims=True)
             series.append(_series(ratio, epochs[1:], values[:, 1:] / top))
     return Panel(f"k* = {k}", "epochs", "training AUC ÷ its maximum", series)
 

@@ -138,8 +138,9 @@ def compare(
     if margin is not None:
         text += f" (printed {margin:+.3f})".replace("-", "−")
     if len(judged) > 1:
-        counts = [sum(entry[0] == k for entry in judged) for k in ("holds", "fails")]
-        text += f"; of {len(judged)} pairs {counts[0]} hold and {counts[1]} do not"
+        held, failed = (sum(entry[0] == k for entry in judged) for k in ("holds", "fails"))
+        text += f"; {held} of {len(judged)} pairs hold"
+        text += f", {failed} {'does' if failed == 1 else 'do'} not" if failed else ""
     if missing:
         text += f"; without {', '.join(missing)}"
     return Verdict(kind, text)

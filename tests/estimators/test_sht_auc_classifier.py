@@ -1,6 +1,7 @@
 """SHTAUCClassifier as a scikit-learn user meets it: conventions, pipelines, bad input."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparseauc import SHTAUCClassifier
 from sparseauc.datasets import make_outbreak
+from sparseauc.objective import AUCObjective
+from sparseauc.solvers.sht_auc import exact_first_step
 
 
 @parametrize_with_checks(
@@ -336,3 +339,102 @@ def test_a_step_that_is_too_large_is_told(outbreak):
 def test_early_stopping_needs_two_rows_of_each_class(outbreak):
     one = np.where(np.arange(600) == 3, 1, -1)
     refused("needs at least 2 rows of each class", outbreak.X, one, early_stopping=True)
+
+
+def naive_stream(blocks, k, step):
+    """Algorithm 1 on blocks as they come, written out with the means of the rows so far."""
+    w, seen, labels = None, None, None
+    for X, positive in blocks:
+        seen = X if seen is None else np.vstack([seen, X])
+        labels = positive if labels is None else np.concatenate([labels, positive])
+        w = np.zeros(X.shape[1]) if w is None else w
+        if labels.all() or not labels.any():
+            continue
+        r = labels.mean()
+        means = {True: seen[labels].mean(axis=0), False: seen[~labels].mean(axis=0)}
+        delta = means[True] - means[False]
+        gradient = -2 * (1 - w @ delta) * delta
+        for x, is_positive in zip(X, positive.tolist(), strict=True):
+            away = x - means[is_positive]
+            gradient = gradient + 2 * (w @ away) * away / (r if is_positive else 1 - r) / len(X)
+        w = w - step * gradient
+        w[np.argsort(np.abs(w), kind="stable")[: w.size - k]] = 0
+    return w
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sizes", [(40, 40, 40), (7, 1, 60, 52)])
+def test_partial_fit_takes_a_step_on_each_block(sizes, sparse):
+    data = make_outbreak(n=120, d=12, k=3, mu=1.0, r=0.25, random_state=0)
+    ends = np.cumsum((0, *sizes))
+    blocks = [(data.X[a:b], data.y[a:b] > 0) for a, b in pairwise(ends)]
+    model = SHTAUCClassifier(k=4, step_size=0.05)
+    for X, positive in blocks:
+        rows = sp.csr_matrix(X) if sparse else X
+        model.partial_fit(rows, positive, classes=[False, True])
+    np.testing.assert_allclose(model.coef_[0], naive_stream(blocks, 4, 0.05), atol=1e-12)
+    assert model.get_support().sum() == 4
+
+
+def test_a_block_of_all_rows_is_the_first_step_of_fit():
+    data = make_outbreak(n=200, d=12, k=3, mu=1.0, r=0.25, random_state=0)
+    settings = {"k": 4, "step_size": 0.1, "random_state": 0}
+    once = SHTAUCClassifier(batch_size=200, max_epochs=1, **settings).fit(data.X, data.y)
+    streamed = SHTAUCClassifier(**settings).partial_fit(data.X, data.y)
+    np.testing.assert_allclose(streamed.coef_, once.coef_, atol=1e-12)
+    np.testing.assert_allclose(streamed.intercept_, once.intercept_, atol=1e-12)
+    # The automatic step is 0.3 times the one that is exact along the gradient.
+    objective = AUCObjective(data.X, data.y)
+    exact = exact_first_step(objective, 4)
+    auto = SHTAUCClassifier(k=4).partial_fit(data.X, data.y)
+    fixed = SHTAUCClassifier(k=4, step_size=0.3 * exact).partial_fit(data.X, data.y)
+    np.testing.assert_allclose(auto.coef_, fixed.coef_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_stream_of_blocks_learns(unit):
+    data = make_outbreak(n=6000, d=30, k=4, mu=1.0, r=0.1, random_state=1)
+    model = SHTAUCClassifier(k=4)
+    X = data.X * unit
+    for start in range(0, 5000, 100):
+        rows = slice(start, start + 100)
+        model.partial_fit(X[rows], data.y[rows], classes=[-1, 1])
+    assert set(np.flatnonzero(model.get_support())) == set(data.support)
+    assert roc_auc_score(data.y[5000:], model.decision_function(X[5000:])) > 0.95 * data.bayes_auc
+    # A fit starts anew, and so does a stream after it.
+    model.fit(X, data.y)
+    again = clone(model).partial_fit(X[:100], data.y[:100], classes=[-1, 1]).coef_
+    np.testing.assert_array_equal(
+        model.partial_fit(X[:100], data.y[:100], classes=[-1, 1]).coef_, again
+    )
+
+
+def test_no_step_before_both_classes_came_and_a_step_too_large_is_told():
+    data = make_outbreak(n=100, d=5, k=2, r=0.3, random_state=0)
+    model = SHTAUCClassifier(k=2)
+    rows = data.y < 0
+    model.partial_fit(data.X[rows], data.y[rows], classes=[-1, 1])
+    assert not model.coef_.any()
+    with pytest.raises(ValueError, match="name both with partial_fit"):
+        SHTAUCClassifier().partial_fit(data.X[rows], data.y[rows])
+    wild = SHTAUCClassifier(k=2, step_size=1e200).partial_fit(data.X, data.y)
+    with pytest.raises(FloatingPointError, match="give a smaller one"):
+        wild.partial_fit(data.X, data.y)
+
+
+def test_callback_sees_every_epoch_and_may_end_the_run():
+    data = make_outbreak(n=100, d=5, k=2, r=0.3, random_state=0)
+    seen = []
+
+    def callback(record):
+        seen.append((record.epoch, record.objective))
+        return record.epoch == 3
+
+    for record_history in (True, False):
+        seen.clear()
+        model = SHTAUCClassifier(
+            k=2, tol=0.0, callback=callback, record_history=record_history, random_state=0
+        ).fit(data.X, data.y)
+        assert [epoch for epoch, _ in seen] == [1, 2, 3]
+        assert model.n_iter_ == 3
+        assert model.history_["epoch"] == ([1, 2, 3] if record_history else [])

@@ -1,9 +1,11 @@
 """SHTAUCClassifier: the paper's SHT-AUC behind scikit-learn's interface."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..blocks import BLOCK_ORDERS, BlockOrder
@@ -11,7 +13,8 @@ from ..chunks import Chunks, DeviceChunks
 from ..objective import Array, Mask, Objective
 from ..objective.chunks import ChunkObjective
 from ..objective.device import DeviceObjective
-from ..solvers import SolverResult, sht_auc
+from ..solvers import EpochRecord, SolverResult, sht_auc
+from ..solvers.sht_auc_stream import SHTAUCStream
 from ._stochastic import StochasticClassifier
 
 
@@ -60,6 +63,9 @@ class SHTAUCClassifier(StochasticClassifier):
     record_history : bool, default=True
         Compute F and the training AUC after every epoch. This is cheap with more columns than rows,
         and costs more than the epoch itself with far more rows than columns.
+    callback : callable or None, default=None
+        Called in ``fit`` with an :class:`sparseauc.solvers.EpochRecord` after each epoch; returning
+        True ends the run.
     random_state : int, RandomState instance or None, default=None
         Seed of the blocks and of the held-out rows.
     verbose : int, default=0
@@ -92,7 +98,12 @@ class SHTAUCClassifier(StochasticClassifier):
 
     See Also
     --------
-    sparseauc.solvers.sht_auc : The algorithm on its own, with a callback.
+    sparseauc.solvers.sht_auc : The algorithm on its own.
+
+    Notes
+    -----
+    Choose k by cross-validation with
+    ``GridSearchCV(SHTAUCClassifier(), {"k": [5, 10, 20]}, scoring="roc_auc")``.
 
     References
     ----------
@@ -118,6 +129,7 @@ class SHTAUCClassifier(StochasticClassifier):
     validation_fraction: float = 0.1
     n_iter_no_change: int = 5
     device: str | None = None
+    callback: Callable[[EpochRecord], bool | None] | None = None
 
     _reads_chunks = True
 
@@ -129,7 +141,37 @@ class SHTAUCClassifier(StochasticClassifier):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "device": [str, None],
+        "callback": [callable, None],
     }
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Take one step of SHT-AUC on a block of rows, which is read once and not kept.
+
+        Class means and the share of positives are those of the rows seen so far. No step is taken
+        before rows of both classes have come. A first call starts from zero, also after ``fit``; a
+        later ``fit`` starts anew. The columns should be on comparable scales, as in ``fit``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            The block. ``batch_size`` and the other parameters of epochs have no effect.
+        y : array-like of shape (n,)
+        classes : array-like of shape (2,), optional
+            Both labels; needed in the first call if its rows are of one class.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_stream")
+        X, positive = self._check_more_rows(X, y, classes, first=first)
+        if first:
+            k = self._columns_to_keep(self.k, X.shape[1])
+            self._stream = SHTAUCStream(X.shape[1], k, self.step_size)
+            self.n_iter_ = 1
+        self._stream.take(X, positive)
+        return self._set_fitted(self._stream.w.astype(X.dtype), *self._stream.means.astype(X.dtype))
 
     def _objective(self, X: Any, positive: Mask, weight: Array | None) -> Any:
         if isinstance(X, DeviceChunks):

@@ -92,14 +92,20 @@ class StochasticClassifier(SparseLinearClassifier):
             )
             tol = 0.0  # the held-out rows decide
         objective = self._objective(X, positive, weight)
+        callback = getattr(self, "callback", None)
         watched = self.record_history or self.verbose or monitor.held_out is not None
+
+        def watch(record: EpochRecord) -> bool:
+            stop = monitor(record) if watched else False
+            return bool(callback is not None and callback(record)) or stop
+
         result = self._solve(
             objective,
             max_epochs=self.max_epochs,
             tol=tol,
             shuffle=self.shuffle,
             start=start,
-            callback=monitor if watched else None,
+            callback=watch if watched or callback is not None else None,
             rng=np.random.default_rng(seeds[1]),
         )
         if monitor.best is not None:

@@ -220,9 +220,9 @@ def _findings_in_print(ratios: Sequence[float]) -> list[Note]:
         ),
         Note(
             f"Nor do more rows help: with 10⁸ of them the printed constants give κ = "
-            f"{min(many):.2f} or more, and no n, d, k and r bring it below 1, because the printed "
-            f"ρ⁺ grows with k faster than Theorem 1 can bear. With the constants of Theorem 2, "
-            f"Theorem 1 says nothing.",
+            f"{min(many):.2f} or more, and no n, d, k and r bring it below 1: Theorem 1 asks for "
+            "k > (ρ² − ρ)k*, while the printed ρ is at least 64(2k + k*)·log(d)²/r > 100k, for "
+            "every k. With the constants of Theorem 2, Theorem 1 says nothing.",
             "caution",
         ),
     ]
