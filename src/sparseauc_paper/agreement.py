@@ -1,7 +1,7 @@
 """How well the printed numbers are reproduced: counts, correlations, a scatter."""
 
 from collections.abc import Sequence
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -153,7 +153,8 @@ def _beyond(cells: Sequence[Compared], *, floor: bool = True) -> int:
 
 def _correlation(cells: Sequence[Compared]) -> float:
     means = ([cell.mine.mean for cell in cells], [cell.theirs.mean for cell in cells])
-    return float(pearsonr(*means).statistic)
+    varies = len(cells) > 1 and min(map(np.ptp, means)) > 0
+    return float(pearsonr(*means).statistic) if varies else nan
 
 
 def agreement_words(request: Request, outcomes: Outcomes) -> list[str]:
@@ -169,12 +170,18 @@ def agreement_words(request: Request, outcomes: Outcomes) -> list[str]:
         far, bare = _beyond(cells), _beyond(cells, floor=False)
         tables = dict.fromkeys(cell.table for cell in cells)
         related = [_correlation([c for c in cells if c.table == table]) for table in tables]
+        related = [value for value in related if not isnan(value)]
         said.append(
             f"{words}, {far} of {len(cells)} printed numbers differ from ours by more than "
             f"{FAR:g} standard errors (about {0.0455 * len(cells):.0f} would by chance"
             + (f"; with our own standard errors alone {bare} do" if bare != far else "")
-            + "); the correlation with print, table by table, is "
-            f"{min(related):.2f} to {max(related):.2f}."
+            + ")"
+            + (
+                "; the correlation with print, table by table, is "
+                f"{min(related):.2f} to {max(related):.2f}."
+                if related
+                else "."
+            )
         )
     said += _about_level(request, outcomes)
     return said
