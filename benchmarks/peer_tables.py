@@ -46,13 +46,18 @@ def outer_splits(name, seed):
     """
     if name in SIMULATIONS:
         return [_simulation(*SIMULATIONS[name], seed)]
+    X, positive = read_table(name)
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed).split(X, positive)
+    return [_split(X, positive, train, test) for train, test in folds]
+
+
+def read_table(name):
+    """Columns and who is positive; NaN for missing values."""
     if name in _PUBLISHED:
         X, positive = _PUBLISHED[name](Path(os.environ["SPARSEAUC_DATA"]) / "published")
     else:
         X, positive = _genes(name) if name in GENES else _ordinary(name)
-    X, positive = _few_negatives(X, positive)
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed).split(X, positive)
-    return [_split(X, positive, train, test) for train, test in folds]
+    return _few_negatives(X, positive)
 
 
 def _split(X, positive, train, test):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 NO_BENCHMARKS = (
-    "common.py", "peer_methods.py", "peer_tables.py", "points_peer.py", Path(__file__).name,
+    "common.py", "default_fit.py", "peer_methods.py", "peer_tables.py", "points_peer.py",
+    Path(__file__).name,
 )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def test_logistic_coefficients_are_tried_on_the_lists_of_the_best_ridge(outbreak
         others = table[(table["param_k"] == k) & (table["param_coefficients"] == "auc")]
         best = others.loc[others["mean_test_score"].idxmax()]
         assert tried.loc[k, "param_alpha"] == best["param_alpha"]
-        aucs = {ridge: [] for ridge in (0.05, 0.005, 0.0005, 0.00005)}
+        aucs = {ridge: [] for ridge in (0.5, 0.05, 0.005, 0.0005, 0.00005)}
         for train, test in StratifiedKFold(4).split(X, y):
             plain = SparseAUCClassifier(k=k, alpha=best["param_alpha"]).fit(X[train], y[train])
             for ridge, found in aucs.items():

@@ -65,8 +65,8 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         more than five different values and a skewness above 1 that the logarithm makes smaller.
         Where some are 0, a tenth of the median of the others is added first. Numbers below the
         smallest of the training rows count as that. "auto": if that raises the mean validation
-        AUC; it is tried where clipping is. Quantiles and logarithms of every fold are learned from
-        its training rows.
+        AUC by more than half a standard error; it is tried where clipping is. Quantiles and
+        logarithms of every fold are learned from its training rows.
     limits : Limits, optional
         Limits on the list, as for :class:`SparseAUCClassifier`; signs hold for logistic
         coefficients too. Among several budgets, or among up to 20 up to a single one,
@@ -97,7 +97,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         ``param_coefficients``, ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``,
         ``standard_error_test_score`` and ``rank_test_score``; with a budget, ``param_budget``.
         Logistic coefficients are tried on the lists of each k at its best ridge, with the best of
-        four ridges of their own there, ``param_logistic_ridge``.
+        five ridges of their own there, ``param_logistic_ridge``.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold, in log odds; the mean over
         repeats, NaN if a row is never validated.

@@ -38,7 +38,7 @@ SMALL = 2**22
 _MOST_VALUES = 2**26
 # Transforms that are tried, in this order, and the standard errors by which they must raise the
 # mean score.
-_LEAST_GAINS = {"log": 0.0, "clip": 1.0}
+_LEAST_GAINS = {"log": 0.5, "clip": 1.0}
 
 
 class _Choice(NamedTuple):

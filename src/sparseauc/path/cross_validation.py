@@ -30,7 +30,7 @@ from .targets import ClassTarget, Target, TrainingSets
 from .validation import Models, OutOfFold, narrow
 
 # Ridges of logistic coefficients: enough for a list that is long for the rows, to next to none.
-_LOGISTIC_RIDGES = (0.05, 0.005, 0.0005, 0.00005)
+_LOGISTIC_RIDGES = (0.5, 0.05, 0.005, 0.0005, 0.00005)
 # The path ends where the highest mean score lies so many lengths back; lengths fitted at a time.
 _LENGTHS_BEYOND = 12
 _LENGTHS_AT_A_TIME = 12
