@@ -4,8 +4,9 @@ import csv
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
@@ -81,15 +82,17 @@ def staged(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], Callable[[
     def commit() -> None:
         file.close()
         refuse_special(target)
+        with suppress(FileNotFoundError):  # a file that is replaced keeps its permissions
+            part.chmod(stat.S_IMODE(target.stat().st_mode))
         part.replace(target)
 
     try:
         yield file, commit
     finally:
-        try:
+        # What could not be written was said when it was.
+        with suppress(OSError):
             file.close()
-        finally:
-            part.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def refuse_special(path: Path) -> None:

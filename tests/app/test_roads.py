@@ -50,7 +50,7 @@ LEVELS = [
 DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick", "columns",
          "alpha", "always_include", "ids", "target"}  # fmt: skip
 ELSEWHERE = {
-    "table", "positive", "negative", "exclude", "groups", "strata", "max_levels",
+    "table", "positive", "negative", "exclude", "groups", "strata",
     "target_file", "format", "rule", "permutations",
     "seed", "jobs", "label", "out", "report", "force", "quiet", "as_json",
 }  # fmt: skip

@@ -1,11 +1,15 @@
 """Expected failures become one sentence and an exit code; a traceback means a bug."""
 
+import errno
 import json
+import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import IntEnum
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -73,7 +77,9 @@ class GuardedGroup(_PlainParameters, TyperGroup):
         """Run the command."""
         fail = partial(_fail, as_json=ctx.meta[_AS_JSON])
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except KeyboardInterrupt:
             fail("interrupted, nothing was written", ExitCode.INTERRUPTED)
         except _UsageError as error:
@@ -89,6 +95,12 @@ class GuardedGroup(_PlainParameters, TyperGroup):
             fail(str(error), ExitCode.FAILED)
         except MemoryError:
             fail("memory ran out", ExitCode.FAILED)
+        except OSError as error:
+            if error.errno not in _OF_STREAMS or error.filename is not None:
+                raise
+            _close_output()
+            reason = error.strerror or str(error)
+            _fail(f"cannot write to standard output: {reason}", ExitCode.OUTPUT, as_json=False)
         except ValueError as error:
             code = _code_of(error)
             options = getattr(error, "options", ())
@@ -96,8 +108,18 @@ class GuardedGroup(_PlainParameters, TyperGroup):
             fail(f"{error}{hint}", code)
 
 
+# What writing to a full disk or to a pipe without a reader raises.
+_OF_STREAMS = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EDQUOT, errno.EFBIG}
+
+
+def _close_output() -> None:
+    """Drop what is left to be written, so that Python does not try again when it ends."""
+    with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
 # Options that may be given several times.
-_REPEATED = {"--exclude", "--numeric"}
+_REPEATED = {"--exclude", "--numeric", "--format"}
 
 
 def suggest(arguments: Sequence[str], options: Sequence[str]) -> str:

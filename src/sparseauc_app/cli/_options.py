@@ -15,7 +15,7 @@ output = partial(typer.Option, rich_help_panel="Output")
 
 
 # What --format says of a text file.
-_FORMAT = ("delimiter", "encoding", "decimal", "max-gib")
+_FORMAT = ("delimiter", "encoding", "sheet", "decimal", "max-gib")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -107,14 +107,11 @@ class Training:
     ] = None  # fmt: skip
     ids: Ids = None
     text: Annotated[
-        Literal["refuse", "one-hot", "auto", "drop"],
+        str,
         reading(metavar="HOW", help="Text columns: one-hot encodes them and refuses those with "
-            "more than --max-levels levels, auto drops those instead, drop drops all of them, "
-            "refuse refuses all."),
+            "more than 20 levels (one-hot:30 for 30), auto drops those instead, drop drops all of "
+            "them, refuse refuses all."),
     ] = "refuse"  # fmt: skip
-    max_levels: Annotated[
-        int, reading(min=2, metavar="N", help="Largest number of levels to one-hot encode.")
-    ] = 20
     numeric: Annotated[
         list[str] | None,
         reading(metavar="NAME", help="Numeric column with some values written as limits: >5 is "
@@ -130,6 +127,17 @@ class Training:
         reading(help="Separate file with the outcome of each row: one label per line, a table "
             "with the column --target, or .npy."),
     ] = None  # fmt: skip
+
+    def as_rules(self) -> dict[str, Any]:
+        """Return what ``Rules`` takes."""
+        how, colon, most = self.text.partition(":")
+        known = ("refuse", "one-hot", "auto", "drop")
+        if how not in known or (colon and not (most.isdigit() and int(most) >= 2)):
+            raise typer.BadParameter(
+                f"--text takes {', '.join(known)}, or one-hot:N and auto:N for up to N levels, got "
+                f"{self.text!r}"
+            )
+        return given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
 
 
 @dataclass(frozen=True)
@@ -149,14 +157,14 @@ class NewLabels:
 
 @dataclass(frozen=True)
 class TextFile:
-    """How a text file is read."""
+    """How a file is read, where that is not found out."""
 
     format: Annotated[
         list[str] | None,
-        reading("--format", metavar="NAME=VALUE", help="How a text file is written, where that is "
+        reading("--format", metavar="NAME=VALUE", help="How a file is written, where that is "
             "not detected: delimiter (one character, or tab), encoding, decimal (point or comma; "
-            "the other sign stands between thousands), and max-gib, the largest text to read (2 "
-            "GiB after unpacking). Can be repeated."),
+            "the other sign stands between thousands), sheet (of an Excel file), and max-gib, "
+            "the largest text to read (2 GiB after unpacking). Can be repeated."),
     ] = None  # fmt: skip
 
     def as_arguments(self) -> dict[str, Any]:
@@ -178,6 +186,7 @@ class TextFile:
             # A tab is hard to type.
             "delimiter": "\t" if delimiter in ("tab", "\\t") else delimiter,
             "encoding": given.get("encoding"),
+            "sheet": given.get("sheet"),
             "decimal": {"point": ".", "comma": ","}.get(decimal or ""),
             "most_bytes": most,
         }

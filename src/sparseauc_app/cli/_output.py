@@ -40,6 +40,8 @@ def _check_target(target: Path, force: bool) -> None:
     folder = target.parent
     if target.is_dir():
         raise OutputError(f"{target} is a folder: give the name of a file")
+    if target.is_symlink() and target.exists():
+        raise OutputError(f"{target} is a link: give the file it leads to, {target.resolve()}")
     if not folder.is_dir():
         raise OutputError(f"there is no folder {folder}")
     with suppress(FileNotFoundError):
@@ -84,3 +86,16 @@ def csv_bytes(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> bytes:
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerows(map(spreadsheet_safe, row) for row in rows)
     return text.getvalue().encode()
+
+
+def workbook_bytes(rows: Iterable[Iterable[Any]]) -> bytes:
+    """Return rows as an Excel file of one sheet, of which nothing is computed."""
+    import openpyxl
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("scores")
+    for row in rows:
+        sheet.append([spreadsheet_safe(cell) for cell in row])
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()

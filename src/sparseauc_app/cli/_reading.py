@@ -11,14 +11,14 @@ from ..model_files import read_card
 from ..reading import Rules, Source, Table, read_source, training_table
 from ..reading.scoring import written_columns
 from ..scorecard import ScoreCard
-from ._options import TextFile, Training, given
+from ._options import TextFile, Training
 
 
 def read_table(
     path: Path, training: Training, text_file: TextFile, keep: Sequence[str] = ()
 ) -> Table:
     """Read a training table, in which columns to keep are not left out on suspicion."""
-    rules = Rules(**given(training), keep=tuple(keep))
+    rules = Rules(**training.as_rules(), keep=tuple(keep))
     source = read_source(
         path, target=rules.target, as_text=rules.written, ids=rules.ids,
         **text_file.as_arguments(),

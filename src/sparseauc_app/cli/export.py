@@ -5,7 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from sparseauc._text import printable
+
 from . import _options as options
+from ._errors import OutputError
 
 # What cannot be printed, and what it is.
 _BINARY = {"onnx": "ONNX", "xlsx": "a workbook"}
@@ -54,5 +57,10 @@ def export_command(
     written = write_outputs({} if out is None else {out: content})
     text = content.decode() if out is None else None
     if text is not None and not output.as_json:
+        if printable(text) != text.replace("\t", " "):
+            raise OutputError(
+                f"{model.name} has names with control characters, which a terminal would obey: "
+                "write the export to a file with --out"
+            )
         typer.echo(text)
     print_result(output, {"to": to, "content": text}, written, notes)

@@ -58,8 +58,9 @@ class Fitting:
     ] = None  # fmt: skip
     points: Annotated[
         int | None,
-        fitting(min=1, metavar="N", help="Whole points from -N to N instead of coefficients, to "
-            "add up by hand; also prints the risk by total. Usual: --points 5 -k 5."),
+        fitting(min=1, max=1000, metavar="N", help="Whole points from -N to N instead of "
+            "coefficients, to add up by hand; also prints the risk by total. Usual: --points 5 -k "
+            "5."),
     ] = None  # fmt: skip
     permutations: Annotated[
         int,

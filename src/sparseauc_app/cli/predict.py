@@ -73,7 +73,9 @@ def predict_command(
     out: Annotated[
         Path | None,
         options.output(
-            "--out", "-o", help="File to write: .csv, .tsv or .parquet. By default CSV is printed."
+            "--out",
+            "-o",
+            help="File to write: .csv, .tsv, .xlsx or .parquet. By default CSV is printed.",
         ),
     ] = None,
     ids: options.Ids = None,
@@ -98,7 +100,7 @@ def predict_command(
     from ._progress import progress
 
     check_outputs(out, force=output.force, inputs=(model, table))
-    check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq"))
+    check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq", ".xlsx"))
     with progress(output.quiet, f"Reading {table.name}"):
         import numpy as np
 
@@ -134,6 +136,7 @@ def predict_command(
     content = {"rows": scores.size, "auc": known, "notes": [*notes], "warnings": found.warnings}
     if out is None:
         names = {"score": "scores", "total": "totals", "risk": "risks", "label": "labels"}
+        content |= {"ids": rows}
         content |= {names[key]: columns[key] for key in names if key in columns}
         if not output.as_json:
             typer.echo(_format_scores(columns, kind).decode(), nl=False)
@@ -207,9 +210,11 @@ def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
         buffer = io.BytesIO()
         pq.write_table(pa.table(columns), buffer)
         return buffer.getvalue()
-    from ._output import csv_bytes
+    from ._output import csv_bytes, workbook_bytes
 
     lines = zip(*columns.values(), strict=True)
+    if suffix == ".xlsx":
+        return workbook_bytes([columns, *lines])
     return csv_bytes([columns, *lines], "\t" if suffix == ".tsv" else ",")
 
 

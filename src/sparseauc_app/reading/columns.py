@@ -79,6 +79,17 @@ def numbers(column: pa.ChunkedArray) -> Array:
     return np.asarray(values, np.float64)
 
 
+def loses_digits(column: pa.ChunkedArray, found: Array, *, written: bool) -> bool:
+    """Whether different numbers of a column are equal in double precision.
+
+    Of numbers ``written`` as text, which are double precision already, whole ones beyond 2^53 may.
+    """
+    if types.is_integer(column.type) or types.is_decimal(column.type):
+        return count_distinct(column.drop_null()) > np.unique(found[~np.isnan(found)]).size
+    largest = np.nanmax(np.abs(found), initial=0.0)
+    return bool(written and 2**53 < largest < 1e25 and np.nanmin(np.abs(found)) > 2**53)
+
+
 def texts(column: pa.ChunkedArray, *, strip: bool = True) -> npt.NDArray[np.object_]:
     """Entries of any type as text, None where missing: whole numbers without a point.
 

@@ -13,7 +13,16 @@ import numpy.typing as npt
 from sparseauc._text import listed, quoted, shortened
 
 from ..scorecard import ColumnType, Input
-from .columns import count_distinct, indicator, is_number, is_text, kind_of, numbers, texts
+from .columns import (
+    count_distinct,
+    indicator,
+    is_number,
+    is_text,
+    kind_of,
+    loses_digits,
+    numbers,
+    texts,
+)
 from .numbers import COMMA, POINT, Marks, both_meanings, conventions_of, parse_numbers
 from .source import DataError, Source, unknown_column_error
 
@@ -119,10 +128,13 @@ def encode_columns(
     inputs: list[Input] = []
     values: list[npt.NDArray[Any]] = []
     types: dict[str, ColumnType] = {}
+    inexact: list[str] = []
     for name, kind in kinds.items():
         column = frame.column(name)
         if kind in ("number", "boolean"):
             found = numbers(column)
+            if loses_digits(column, found, written=name in source.marks):
+                inexact.append(name)
             inputs.append(Input(name))
             values.append(found)
             known = found[np.isfinite(found)]
@@ -136,6 +148,15 @@ def encode_columns(
             inputs += [Input(name, level) for level in shown]
             values += [indicator(entries, level) for level in shown]
             types[name] = ColumnType("text", levels=tuple(levels[name]))
+    if inexact:
+        problems.append(
+            DataError(
+                f"{quoted(inexact)}: numbers beyond 2^53 or of more than 17 digits, which double "
+                "precision cannot tell apart. --exclude or --ids leaves out a column; subtract a "
+                "constant from measurements",
+                [part for name in inexact for part in ("--exclude", name)],
+            )
+        )
     for name, count in Counter(column.name for column in inputs).items():
         if count > 1:
             raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")

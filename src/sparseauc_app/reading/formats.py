@@ -67,8 +67,8 @@ def _check_frame(path: Path, frame: pa.Table) -> Source:
     return Source(path.name, frame, row_ids=row_ids)
 
 
-def read_excel(path: Path) -> Source:
-    """Read the only sheet of an ``.xlsx`` file that is not empty."""
+def read_excel(path: Path, sheet: str | None = None) -> Source:
+    """Read a sheet of an ``.xlsx`` file, by default the only one that is not empty."""
     import openpyxl
 
     with read_by("openpyxl", path, "Excel"):
@@ -77,15 +77,24 @@ def read_excel(path: Path) -> Source:
                 raise DataError(f"{path.name} would unpack to more than {MOST_BYTES} bytes")
         # Values as Excel last computed them, not formulas; read-only streams the rows.
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = {sheet.title: _read_rows(sheet) for sheet in book.worksheets}
+        titles = [one.title for one in book.worksheets]
+        if sheet is not None and sheet not in titles:
+            raise DataError(
+                f"{path.name} has no sheet {sheet!r}; there {'is' if len(titles) == 1 else 'are'} "
+                f"{quoted(titles, 20)}"
+            )
+        sheets = {
+            one.title: _read_rows(one) for one in book.worksheets if sheet in (None, one.title)
+        }
         book.close()
         sheets = {title: rows for title, rows in sheets.items() if rows}
         if not sheets:
             raise DataError(f"{path.name} is empty")
         if len(sheets) > 1:
             raise DataError(
-                f"{path.name} has {len(sheets)} sheets, {quoted(sheets, 20)}: save the one to read "
-                "as a file"
+                f"{path.name} has {len(sheets)} sheets, {quoted(sheets, 20)}: choose one with "
+                "--format sheet=NAME",
+                ["--format", f"sheet={next(iter(sheets))}"],
             )
         ((_, (header, *rows)),) = sheets.items()
         names, columns = [], []
@@ -118,6 +127,26 @@ def _make_column(values: list[Any]) -> Any:
     if len(kinds) <= 1:
         return pa.array(values)
     return pa.array([None if value is None else str(value) for value in values])
+
+
+def read_by_pandas(path: Path) -> Source:
+    """Read a file of Stata, SAS or SPSS: labels of values where it has them, else the values."""
+    import pandas as pd
+
+    suffix = path.suffix.lower()
+    kind = {".dta": "Stata", ".sav": "SPSS"}.get(suffix, "SAS")
+    if kind == "SPSS":
+        import_optional("pyreadstat", f"reading {path.name}")
+    with read_by("pandas", path, kind):
+        if kind == "Stata":
+            frame = pd.read_stata(path)
+        elif kind == "SPSS":
+            frame = pd.read_spss(path)
+        else:
+            frame = pd.read_sas(path, encoding="utf-8")
+        if not len(frame):
+            raise DataError(f"{path.name} has no rows")
+        return Source(path.name, pa.Table.from_pandas(frame, preserve_index=False))
 
 
 def read_libsvm(path: Path) -> Source:

@@ -16,13 +16,16 @@ READERS: dict[str, Callable[[Path], Source]] = {
     ".svm": formats.read_libsvm,
     ".mtx": formats.read_mtx,
     ".h5ad": formats.read_h5ad,
-    ".xlsx": formats.read_excel,
     ".parquet": formats.read_parquet,
     ".pq": formats.read_parquet,
     ".feather": formats.read_arrow,
     ".arrow": formats.read_arrow,
     ".ipc": formats.read_arrow,
     ".arrows": formats.read_arrow,
+    ".dta": formats.read_by_pandas,
+    ".sas7bdat": formats.read_by_pandas,
+    ".xpt": formats.read_by_pandas,
+    ".sav": formats.read_by_pandas,
 }
 # First bytes of formats that are met under other names.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -40,6 +43,7 @@ def read_source(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: Mark | None = None,
+    sheet: str | None = None,
     ids: str | None = None,
     as_text: Collection[str] = (),
     most_bytes: int = MOST_BYTES,
@@ -49,7 +53,8 @@ def read_source(
     Parameters
     ----------
     path : path or str
-        CSV and its relatives (also compressed), Excel (``.xlsx``), Parquet, Feather, Arrow, LIBSVM,
+        CSV and its relatives (also compressed), Excel (``.xlsx``), Parquet, Feather, Arrow, Stata
+        (``.dta``), SAS (``.sas7bdat``, ``.xpt``), SPSS (``.sav``, with pyreadstat), LIBSVM,
         ``.npz``, ``.mtx`` or ``.h5ad``; ``-`` for text from standard input.
     target : str, optional
         Name of the labels, where the format keeps them as an array (``.npz``).
@@ -57,6 +62,8 @@ def read_source(
         Of text files; detected by default.
     decimal : {".", ","}, optional
         Decimal sign of text files; the other sign stands between thousands. Found by default.
+    sheet : str, optional
+        Sheet of an Excel file that has several.
     ids : str, optional
         Column of row identifiers, kept as they are written: 007 is not 7, and NA is not missing.
     as_text : collection of str
@@ -92,7 +99,7 @@ def read_source(
             path.write_bytes(sys.stdin.buffer.read(most_bytes + 1))
             return read_source(
                 path, target=target, delimiter=delimiter, encoding=encoding, decimal=decimal,
-                ids=ids, as_text=as_text, most_bytes=most_bytes,
+                sheet=sheet, ids=ids, as_text=as_text, most_bytes=most_bytes,
             )  # fmt: skip
     with read_by("Python", path, "a file"):
         if path.is_dir():
@@ -111,6 +118,10 @@ def read_source(
             f"{path.name} is a zip archive or a spreadsheet: name it .csv.zip or .xlsx if it is "
             "one, or save the table as CSV or Parquet"
         )
+    if suffix == ".xlsx" and not compressed:
+        return formats.read_excel(path, sheet)
+    if sheet is not None:
+        raise DataError(f"{path.name} is not an Excel file and has no sheet {sheet!r}")
     if suffix == ".xls":
         raise DataError(f"{path.name} is Excel's old format: save it as .xlsx or CSV")
     read = READERS.get(suffix)

@@ -168,11 +168,11 @@ def _opened(path: Path) -> IO[bytes]:
     suffix = path.suffix.lower()
     if suffix == ".zip":
         archive = zipfile.ZipFile(path)
-        # Neither folders, nor what macOS adds.
+        # Neither folders, nor what macOS adds, such as .DS_Store.
         members = [
             name
             for name in archive.namelist()
-            if not name.endswith("/") and not name.startswith("__MACOSX/")
+            if not name.endswith("/") and not re.match(r"__MACOSX/|(.*/)?\.", name)
         ]
         if len(members) != 1:
             raise DataError(

@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from ..scorecard import Mark
-from .columns import is_number
-from .numbers import read_written_numbers
+from .numbers import COMMA, POINT, number_pattern, read_written_numbers
 from .source import MOST_BYTES, DataError, Source, check_names, file_bytes, read_by
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -195,10 +194,14 @@ def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
         last, end, count = end, text.find("\n", end) + 1, count + 1
     if count == 0:
         return text, 0
-    delimiter = delimiter or _find_delimiter(text[end:])
+    delimiter = delimiter or _find_delimiter(text[last:])
     header, *below = _first_rows(text[last:], delimiter) or [[]]
     if below and len(header) > 1 and len(header) == len(below[0]):
-        numbers = [any(is_number(field) for field in row) for row in (header, below[0])]
+        patterns = [number_pattern(marks) for marks in (POINT, COMMA)]
+        numbers = [
+            any(re.match(one, field) for field in row for one in patterns)
+            for row in (header, below[0])
+        ]
         if numbers == [False, True]:
             return text[last:], count - 1
     return text[end:], count

@@ -3,6 +3,7 @@
 Whatever would lose or change data is refused unless an option asks for it, and is noted.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -24,6 +25,7 @@ from .checks import (
     warn_of_repeated_rows,
 )
 from .columns import (
+    count_distinct,
     dense_column,
     entries_where,
     is_given,
@@ -36,6 +38,11 @@ from .labels import Labels, find_classes, label_key, leave_out_others
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
 
+# Words that name outcomes.
+_OUTCOME_WORDS = {
+    "outcome", "status", "class", "target", "label", "event", "y", "diagnosis", "disease", "death",
+    "dead", "died", "mortality", "response", "result", "case", "survived", "relapse", "churn",
+}  # fmt: skip
 # Values of the table beyond which columns of 0 and 1 would fill the memory.
 _MOST_NUMBERS = 5e7
 
@@ -280,14 +287,32 @@ def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
     if source.target is not None:
         return rules.target or "y", labels_as_text(source.target.tolist())
     if rules.target is None:
-        names = source.frame.column_names
-        hint = f"--target, one of {quoted(names, 8)}" if names else "--target-file"
-        raise DataError(f"{source.name}: which column is the outcome? Give {hint}")
+        raise _ask_for_target(source)
     labels = _read_column(source, rules.target, "--target")
     written = {label for label in labels.tolist() if label is not None}
     if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
         labels = labels_as_text([None if label is None else label_key(label) for label in labels])
     return rules.target, labels
+
+
+def _ask_for_target(source: Source) -> DataError:
+    """Ask for the outcome, with the columns that may be it: those of two values, or by name."""
+    names = source.frame.column_names
+    if not names:
+        return DataError(f"{source.name}: which column is the outcome? Give --target-file")
+    named = [name for name in names if _OUTCOME_WORDS & {*re.split(r"[\W_]+", name.lower())}]
+    two = [name for name in names if count_distinct(source.frame.column(name).drop_null()) == 2]
+    likely = [name for name in named if name in two]
+    candidates = [*dict.fromkeys([*likely, *two, *named])]
+    shown = ", ".join(
+        f"{name!r} ({count_distinct(source.frame.column(name).drop_null())} values)"
+        for name in candidates[:12]
+    )
+    hint = f"--target, perhaps {shown}" if candidates else f"--target, one of {quoted(names, 8)}"
+    return DataError(
+        f"{source.name}: which column is the outcome? Give {hint}",
+        ["--target", likely[0]] if likely else [],
+    )
 
 
 def _read_label_file(source: Source, rules: Rules) -> Labels:

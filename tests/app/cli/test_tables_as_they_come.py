@@ -269,7 +269,7 @@ def test_max_levels(tmp_path):
     assert run(*arguments, "--text", "one-hot").exit_code == 3
     few = json.loads(run(*arguments, "--text", "auto").stdout)
     assert few["left_out"] == {"word": "text with more than 20 levels"}
-    many = json.loads(run(*arguments, "--text", "one-hot", "--max-levels", 30).stdout)
+    many = json.loads(run(*arguments, "--text", "one-hot:30").stdout)
     assert (few["columns_tried"], many["columns_tried"]) == (1, 31)
 
 

@@ -90,7 +90,7 @@ def test_outcomes_that_will_not_do(labels, says):
 def test_target_named_wrong():
     with pytest.raises(DataError, match=r"no column 'Y'; did you mean 'y'\?"):
         table(rules=Rules(target="Y"))
-    with pytest.raises(DataError, match=r"which column is the outcome.*'a', 'b', 'y'"):
+    with pytest.raises(DataError, match=r"which column is the outcome.*perhaps 'y' \(2 values\)"):
         table(rules=Rules())
 
 
