@@ -29,20 +29,20 @@ def limits_for(table: Table, limits: Limits) -> Limits:
     """Bring limits by name to the columns of a table, by index.
 
     A text column stands for all its levels, which are paid for once. Costs and families may name
-    more columns than the table has.
+    more columns than the table has. Values in the order of the table's columns stay as they are.
     """
-    found: dict[str, Any] = {"budget": limits.budget}
-    if limits.costs is not None:
+    found: dict[str, Any] = {}
+    if isinstance(limits.costs, dict):
         found |= _with_costs(table, limits)
-    elif limits.bundles is not None:
+    elif isinstance(limits.bundles, dict):
         found["bundles"] = _values(table, limits.bundles)
     for name in ("families", "column_groups"):
         known = getattr(limits, name)
-        if known is not None:
+        if isinstance(known, dict):
             found[name] = values = _values(table, known)
             if all(value is None for value in values):
                 raise _unknown(next(iter(known)), table, name)
-    if limits.signs is not None:
+    if isinstance(limits.signs, dict):
         places = {name: _places(table, name, "signs") for name in limits.signs}
         found["signs"] = {j: limits.signs[name] for name, own in places.items() for j in own}
     for name in ("always_include", "exclude"):
@@ -59,7 +59,7 @@ def limits_for(table: Table, limits: Limits) -> Limits:
 
 def _with_costs(table: Table, limits: Limits) -> dict[str, Any]:
     """Costs and bundles of the columns; levels of a text column are one bundle."""
-    costs, bundles = limits.costs, limits.bundles or {}
+    costs, bundles = limits.costs, _values(table, limits.bundles or {})
     each = _values(table, costs)
     missing = [one.column for one, cost in zip(table.inputs, each, strict=True) if cost is None]
     if missing:
@@ -73,8 +73,8 @@ def _with_costs(table: Table, limits: Limits) -> dict[str, Any]:
     return {
         "costs": each,
         "bundles": [
-            f"bundle {bundles[one.column]}" if one.column in bundles else level
-            for one, level in zip(table.inputs, own, strict=True)
+            level if bundle is None else f"bundle {bundle}"
+            for bundle, level in zip(bundles, own, strict=True)
         ],
     }
 
@@ -88,6 +88,8 @@ def _values(table: Table, given: Any) -> list[Any]:
 
 def _places(table: Table, name: Any, field: str) -> list[int]:
     """Indices of the inputs that a name stands for: of a text column, all its levels."""
+    if isinstance(name, int):
+        return [name]
     places = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
     # Limits may name columns that were left out, such as identifiers.
     if not places and (name not in table.left_out or field == "always_include"):

@@ -129,7 +129,7 @@ class FitSummary:
     @property
     def clip_limits(self) -> dict[str, list[float]]:
         """The least and the largest value of each chosen column that is clipped."""
-        limits = self.classifier.clip_limits_
+        limits = getattr(self.classifier, "clip_limits_", None)
         if limits is None:
             return {}
         # Logged columns that are not clipped have a smallest value only.
@@ -139,7 +139,7 @@ class FitSummary:
     @property
     def log_offsets(self) -> dict[str, float]:
         """What is added to each chosen column whose logarithm is taken."""
-        offsets = self.classifier.log_offsets_
+        offsets = getattr(self.classifier, "log_offsets_", None)
         if offsets is None:
             return {}
         chosen = np.flatnonzero(self.classifier.coef_[0] * ~np.isnan(offsets))

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -207,3 +208,21 @@ def test_permutations_of_a_tuned_procedure_report_progress():
     )
     assert result.auc == procedure.fit(X, Y).best_score_
     assert ("Permutation 4 of 9", 4, 9) in said
+
+
+def test_limits_in_the_order_of_the_columns():
+    settings = FitSettings(
+        k=2, alpha=1.0, folds=0, stability_pairs=0,
+        limits=Limits(signs=[1] * 15, costs=range(15), budget=9, always_include=[3]),
+    )  # fmt: skip
+    by_place = fit_table(table(), settings)
+    names = by_place.table.columns.tolist()
+    named = Limits(
+        signs=dict.fromkeys(names, "+"), costs=dict(zip(names, range(15), strict=True)), budget=9,
+        always_include=[names[3]],
+    )  # fmt: skip
+    by_name = fit_table(table(), replace(settings, limits=named))
+    np.testing.assert_array_equal(by_place.classifier.coef_, by_name.classifier.coef_)
+    short = replace(settings, limits=Limits(signs=[1, 1]))
+    with pytest.raises(DataError, match="value for each of the 15 columns; got 2 values"):
+        fit_table(table(), short)

@@ -87,8 +87,8 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     # Limits beyond which values count as the limit, and what is added before logarithms; set by a
     # fit that clips or takes logarithms.
-    clip_limits_: Floats | None = None
-    log_offsets_: Floats | None = None
+    clip_limits_: Floats | None
+    log_offsets_: Floats | None
     # Makes SelectFromModel keep coefficients above 1e-5 rather than above their mean.
     penalty: str = "l1"
 

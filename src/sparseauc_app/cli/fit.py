@@ -45,7 +45,7 @@ class Fitting:
         list[str] | None,
         fitting(metavar="FILE|NAME=X", help="Limits on the list: a CSV file with a column name and "
             "any of sign, cost, bundle, family, column_group and include; a TOML file; or "
-            "budget=X and max_per_family=N. Can be repeated."),
+            "one number, such as budget=40. Can be repeated."),
     ] = None  # fmt: skip
     transform: Annotated[
         list[str] | None,

@@ -122,7 +122,8 @@ def test_risks_are_those_of_log_odds(folder, summary):
 def test_points_are_totals_everywhere(folder):
     model = folder / "points.skops"
     result = run(
-        "fit", folder / "t.csv", "-t", "y", "--positive", "ill", "-k", 2, "--points", 3, "--cut",
+        "fit", folder / "t.csv", "-t", "y", "--positive", "ill", "-k", 2, "--points", 3,
+        "--transform", "cut=deciles",
         "--out", model,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
