@@ -107,7 +107,7 @@ def write_pages(folder: Path) -> None:
 class GalleryOrder:
     """Order of the gallery, as the class that sphinx-gallery asks for: real tables first."""
 
-    _FIRST = ("plot_breast_cancer", "plot_wine", "plot_digits", "plot_diabetes")
+    _FIRST = ("plot_breast_cancer", "plot_wine", "plot_digits", "plot_diabetes", "plot_survival")
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
