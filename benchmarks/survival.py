@@ -301,7 +301,8 @@ def report(found, seeds):
         *table(("method", "C", "columns", "difference", *(f"k = {k}" for k in KS)), rows),
         "",
         *table(
-            ("", "measured", "to reach", ""), [(*g[:3], "kept" if g[3] else "MISSED") for g in goals]
+            ("", "measured", "to reach", ""),
+            [(*goal[:3], "kept" if goal[3] else "MISSED") for goal in goals],
         ),
         "",
         "Best linear peer of each table: the one with the highest C on the test rows, which "
