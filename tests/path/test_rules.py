@@ -8,7 +8,14 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 
 from sparseauc import MeanDifferenceClassifier
-from sparseauc.path.rules import BEST_TOLERANCE, SHORT_TOLERANCE, best, choose, one_standard_error
+from sparseauc.path.rules import (
+    BEST_TOLERANCE,
+    SHORT_TOLERANCE,
+    best,
+    choose,
+    one_standard_error,
+    smooth_over_lengths,
+)
 
 AUCS = st.sampled_from([0.5, 0.7, 0.898, 0.899, 0.9, 0.9005, 0.95])
 
@@ -94,3 +101,20 @@ def test_a_callable_is_applied_and_what_is_no_index_is_refused():
     for wrong in (2, -1, 0.5, None):
         with pytest.raises(ValueError, match="from 0 to 1; it returned"):
             choose(lambda _, wrong=wrong: wrong, results)
+
+
+def test_few_rows_are_judged_by_neighbouring_lengths_too():
+    # Two models of each of five lengths; a lone peak at the second.
+    results = {
+        "param_k": np.repeat([1, 2, 3, 4, 5], 2),
+        "mean_test_score": np.array([0.6, 0.5, 0.9, 0.5, 0.6, 0.5, 0.8, 0.5, 0.84, 0.5]),
+    }
+    smooth = smooth_over_lengths(results)
+    expected = [(0.6 + 1.2 + 0.9) / 4, (0.6 + 1.8 + 0.6) / 4, (0.9 + 1.2 + 0.8) / 4,
+                (0.6 + 1.6 + 0.84) / 4, (0.8 + 3 * 0.84) / 4]  # fmt: skip
+    np.testing.assert_allclose(smooth[::2], expected)
+    np.testing.assert_allclose(smooth[1::2], 0.5)
+    assert best(results) == 2
+    assert best({**results, "smooth_test_score": smooth}) == 8
+    alone = {"param_k": [3, 3], "mean_test_score": [0.7, 0.8]}
+    assert smooth_over_lengths(alone).tolist() == [0.7, 0.8]

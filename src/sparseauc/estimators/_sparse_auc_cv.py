@@ -21,6 +21,9 @@ from ._exchange import ExchangeClassifier
 from ._log_odds import score_in_log_odds
 from ._validated import SMALL, Candidates, ValidatedList
 
+# With fewer rows of the rarer class, mean AUCs are smoothed before models are compared.
+_FEW = 50
+
 
 class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     """Rank positives above negatives with few columns, their number chosen by cross-validation.
@@ -46,7 +49,9 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     rule : {"best", "1se"} or callable, default="best"
         "best": the fewest columns with a mean AUC within 0.002 of the highest. "1se": the fewest
         columns with a mean AUC within one standard error of the highest (or within 0.005, if that
-        is more). A callable takes ``cv_results_`` and returns the index of the model, as for
+        is more). With fewer than 50 rows of the rarer class, but more rows than columns, mean AUCs
+        are first averaged with those of the lengths before and after, which count half as much. A
+        callable takes ``cv_results_`` and returns the index of the model, as for
         ``GridSearchCV(refit=…)``.
     coefficients : {"auto", "auc", "logistic"}, default="auto"
         "auc": coefficients that minimise the squared pairwise loss. "logistic": a logistic
@@ -95,7 +100,8 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     cv_results_ : dict of str to ndarray
         As in ``GridSearchCV``: ``param_k``, ``param_alpha``, ``params``,
         ``param_coefficients``, ``split0_test_score`` …, ``mean_test_score``, ``std_test_score``,
-        ``standard_error_test_score`` and ``rank_test_score``; with a budget, ``param_budget``.
+        ``standard_error_test_score`` and ``rank_test_score``; with a budget, ``param_budget``;
+        where mean AUCs are smoothed, ``smooth_test_score``, which the rules compare.
         Logistic coefficients are tried on the lists of each k at its best ridge, with the best of
         five ridges of their own there, ``param_logistic_ridge``.
     out_of_fold_scores_ : ndarray of shape (n,)
@@ -234,7 +240,10 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         target = ClassTarget(positive)
         splits = target.splits(self.cv, seen, groups, weight, divided, self.random_state)
         plan = SplitPlan.from_splits(splits, n, weight, divided)
-        found, coef, rounds = self._choose_by_validation(X, target, plan, logistic=tries_logistic)
+        rarer = min(np.count_nonzero(positive), np.count_nonzero(~positive))
+        found, coef, rounds = self._choose_by_validation(
+            X, target, plan, logistic=tries_logistic, few=bool(d < n and rarer < _FEW)
+        )
         if chunked:
             self.auc_error_ = found.score_error
             self.n_passes_ = X.n_passes

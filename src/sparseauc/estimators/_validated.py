@@ -23,7 +23,7 @@ from ..path.path import (
     check_lengths,
     whole_numbers,
 )
-from ..path.rules import ChanceWarning, Rule, choose, score_by_others
+from ..path.rules import ChanceWarning, Rule, choose, score_by_others, smooth_over_lengths
 from ..path.targets import Target
 from ..solvers.restrictions import Restrictions
 from ._exchange import ExchangeModel
@@ -99,11 +99,13 @@ class ValidatedList(ExchangeModel):
         *,
         logistic: bool = False,
         n_informative: int | None = None,
+        few: bool = False,
     ) -> tuple[CrossValidation, Array, Array]:
         """Choose k, ridge, columns and coefficients; set all that says so but ``coef_``.
 
         Returns the search, coefficients, and out-of-fold scores of each round, (n, n_rounds).
         Lists are as long as ``n_informative`` rows allow by default, all of them unless given.
+        ``few``: so few rows of a class that mean scores are smoothed before models are compared.
         """
         n, d = X.shape
         given = self.alphas
@@ -119,7 +121,7 @@ class ValidatedList(ExchangeModel):
                 X, target, plan, ks, alphas, restrictions, transforms=transforms,
                 logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
             )  # fmt: skip
-            return found, self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats)
+            return found, self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats, few)
 
         transforms, found, choice = self._settle_transforms(X, plan, search)
         self.clip_limits_ = self.log_offsets_ = None
@@ -264,7 +266,7 @@ class ValidatedList(ExchangeModel):
 
     def _choose(
         self, ks: Indices, budgets: Array | None, alphas: Array, found: CrossValidation,
-        repeats: float,
+        repeats: float, few: bool,
     ) -> _Choice:  # fmt: skip
         """Choose by the rule."""
         ks, budgets = ks[: found.n_ks], None if budgets is None else budgets[: found.n_ks]
@@ -296,6 +298,8 @@ class ValidatedList(ExchangeModel):
         if found.logistic_ridges is not None:
             own = np.repeat(found.logistic_ridges, len(kinds))
             results["param_logistic_ridge"] = np.where(of_kinds == "logistic", own, np.nan)
+        if few:
+            results["smooth_test_score"] = smooth_over_lengths(results)
         best = choose(self.rule, results)
         attributes = {
             "cv_results_": results,

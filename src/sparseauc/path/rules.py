@@ -3,7 +3,8 @@
 A rule is a callable ``rule(cv_results) -> index``, as ``GridSearchCV(refit=rule)`` takes one too.
 Both rules here choose the fewest columns whose mean AUC is close enough to the highest. So no
 shorter list that was tried can have a higher mean AUC than the one chosen. Of several budgets
-(``param_budget``) they choose the smallest, and then the fewest columns.
+(``param_budget``) they choose the smallest, and then the fewest columns. Where the rarer class has
+few rows, ``smooth_test_score`` takes the place of the mean AUC.
 """
 
 from collections.abc import Callable, Mapping
@@ -73,12 +74,25 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     >>> one_standard_error({**results, "standard_error_test_score": [0.1, 0.03, 0.02]})
     1
     """
-    top = int(np.argmax(cv_results["mean_test_score"]))
+    top = int(np.argmax(_scores_to_compare(cv_results)))
     error = float(_standard_errors(cv_results)[top])
     return _fewest_columns(cv_results, max(SHORT_TOLERANCE, error))
 
 
 RULES: dict[str, Rule] = {"best": best, "1se": one_standard_error}
+
+
+def smooth_over_lengths(cv_results: Mapping[str, Any]) -> Any:
+    """Mean AUCs averaged with those of the lengths before and after, which count half as much.
+
+    With few rows of a class a single mean may be high by chance; its neighbours, whose lists differ
+    in a column, are high too if it is not. Models are in the order of their lengths.
+    """
+    mean = np.asarray(cv_results["mean_test_score"], np.float64)
+    length = np.asarray(cv_results["param_budget" if "param_budget" in cv_results else "param_k"])
+    by_length = mean.reshape(-1, np.count_nonzero(length == length[0]))
+    before, after = np.vstack([by_length[:1], by_length]), np.vstack([by_length, by_length[-1:]])
+    return ((before[:-1] + 2 * by_length + after[1:]) / 4).ravel()
 
 
 def choose(rule: str | Rule, cv_results: Mapping[str, Any]) -> int:
@@ -119,18 +133,26 @@ def score_by_others(
             "mean_test_score": others.mean(axis=0),
             "standard_error_test_score": fold_standard_error(others),
         }
+        if "smooth_test_score" in cv_results:
+            seen["smooth_test_score"] = smooth_over_lengths(seen)
         found.append(scores[split, choose(rule, seen)])
     return float(np.mean(found)), float(fold_standard_error(found, repeats))
 
 
 def _fewest_columns(cv_results: Mapping[str, Any], below: float) -> int:
     """Index of the model with the fewest columns that is no further below the highest mean."""
-    mean = np.asarray(cv_results["mean_test_score"], np.float64)
+    mean = _scores_to_compare(cv_results)
     fewest, close = np.ones(mean.size, np.bool_), mean >= mean.max() - below
     for limit in [name for name in ("param_budget", "param_k") if name in cv_results]:
         values = np.asarray(cv_results[limit], np.float64)
         fewest &= values == values[fewest & close].min()
     return int(np.argmax(np.where(fewest, mean, -np.inf)))
+
+
+def _scores_to_compare(cv_results: Mapping[str, Any]) -> Any:
+    """Mean AUCs, or smooth ones where the rarer class has few rows."""
+    mean = cv_results.get("smooth_test_score", cv_results["mean_test_score"])
+    return np.asarray(mean, np.float64)
 
 
 def _standard_errors(cv_results: Mapping[str, Any]) -> Any:
