@@ -17,7 +17,7 @@ import pytest
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-from sparseauc_paper import _real as real
+from sparseauc_paper import gene_tables as real
 from sparseauc_paper.gene_tables import get_data_home, load_colon, load_leukemia
 from sparseauc_paper.marker_genes import Marker, markers_of
 

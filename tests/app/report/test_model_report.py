@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import check_page
-from scipy.special import logit
+from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
 from sparseauc import SparseAUCClassifier
 from sparseauc.curves import (
     calibration_bins,
-    cross_fitted_probabilities,
     fit_logistic,
     roc_band,
 )
@@ -253,7 +252,7 @@ def test_an_extreme_value_does_not_hide_the_calibration():
 def test_calibration_tells_the_ends_of_its_intervals(tuned, tuned_report):
     calibration, decision = element(tuned_report, "calibration").panels
     positive = tuned.table.y == 1
-    p = cross_fitted_probabilities(tuned.nested.scores, positive, tuned.nested.folds)
+    p = expit(tuned.out_of_fold_scores)
     bins = calibration_bins(p, positive)
     observed = calibration.series[0]
     assert observed.x == pytest.approx(100 * bins.predicted)
