@@ -48,6 +48,8 @@ def write_pdf(page: Path, path: Path) -> Path:
         )
         tab = browser.new_page(color_scheme="light")
         tab.goto(page.resolve().as_uri())
+        # What the pointer reads on a page would only make the file large.
+        tab.evaluate("for (const part of document.querySelectorAll('.readings')) part.remove()")
         content = tab.pdf(
             format="A4", landscape=True, scale=0.7,
             margin=dict.fromkeys(("top", "bottom", "left", "right"), "12mm"),

@@ -1,7 +1,6 @@
 """Run what is missing of the paper's experiments, and write the report."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,14 +56,9 @@ def run_reproduce(
         import_optional("triton", f"--device {device}")
     size = _one_of(PRESETS, preset, "preset").with_trials(trials)
     _one_of(PROTOCOLS, protocol, "protocol")
-    request = plan.Request(size, protocol, _named(lambda: find_methods(methods)), seed)
-    on_genes = bool(_ON_GENES & set(names))
-    missing = _unavailable(console) if on_genes else {}
-    if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
-        raise DataError("; ".join(missing.values()))
-    # Nothing asks for the gene data that was not asked for.
-    datasets = tuple(name for name in DATASETS if on_genes and name not in missing)
-    request = replace(request, datasets=datasets)
+    datasets, missing = _find_genes(names, console)
+    chosen = _named(lambda: find_methods(methods))
+    request = plan.Request(size, protocol, chosen, seed, datasets)
     tasks = list(dict.fromkeys(plan.tasks_of(request, names)))
     path = out / "results.sqlite" if store is None else store
     if dry_run:
@@ -131,6 +125,16 @@ def _named(find: Callable[[], T]) -> T:
         return find()
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def _find_genes(names: Collection[str], console: Console) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Gene data that experiments need and that can be had; and why others cannot."""
+    if not _ON_GENES & set(names):
+        return (), {}
+    missing = _unavailable(console)
+    if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
+        raise DataError("; ".join(missing.values()))
+    return tuple(name for name in DATASETS if name not in missing), missing
 
 
 def _unavailable(console: Console) -> dict[str, str]:

@@ -118,32 +118,47 @@ def compare(
     samples = {m: of_method(values, m, columns) for m in {*better, *worse}}
     missing = [METHODS[m].name for m in dict.fromkeys([*better, *worse]) if not samples[m]]
     pairs = [
-        (a, b, difference_of(samples[a], samples[b]))
+        (a, b, sample)
         for a in better
         for b in worse
-        if a != b and samples[a] and samples[b]
+        if a != b and mean_of(sample := difference_of(samples[a], samples[b])).n
     ]
-    pairs = [pair for pair in pairs if mean_of(pair[2]).n]
     if not pairs:
         return MISSING
     judged = []
     for a, b, sample in pairs:
         margin = printed_margin(table, a, b, columns)
-        kind = judge(ruler.summarise(sample), len(pairs), margin)
-        judged.append((kind, a, b, sample, margin))
-    kind = together([entry[0] for entry in judged], complete=not missing)
-    deciding = [entry for entry in judged if entry[0] == kind] or judged
-    _, a, b, sample, margin = min(deciding, key=lambda entry: ruler.summarise(entry[3]).mean)
-    text = f"{METHODS[a].name} − {METHODS[b].name} {ruler.show(sample)}"
-    if margin is not None:
-        text += f" (printed {margin:+.3f})".replace("-", "−")
+        judged.append(
+            Pair(judge(ruler.summarise(sample), len(pairs), margin), a, b, sample, margin)
+        )
+    kind = together([pair.kind for pair in judged], complete=not missing)
+    deciding = [pair for pair in judged if pair.kind == kind] or judged
+    nearest = min(deciding, key=lambda pair: ruler.summarise(pair.sample).mean)
+    text = nearest.show(ruler)
     if len(judged) > 1:
-        held, failed = (sum(entry[0] == k for entry in judged) for k in ("holds", "fails"))
+        held, failed = (sum(pair.kind == k for pair in judged) for k in ("holds", "fails"))
         text += f"; {held} of {len(judged)} pairs hold"
         text += f", {failed} {'does' if failed == 1 else 'do'} not" if failed else ""
     if missing:
         text += f"; without {', '.join(missing)}"
     return Verdict(kind, text)
+
+
+class Pair(NamedTuple):
+    """Two methods, what became of the claim between them, and the numbers behind it."""
+
+    kind: Kind
+    a: str
+    b: str
+    sample: Sample
+    margin: float | None  # as printed
+
+    def show(self, ruler: Ruler) -> str:
+        """Name both methods, their difference, and the printed one."""
+        text = f"{METHODS[self.a].name} − {METHODS[self.b].name} {ruler.show(self.sample)}"
+        if self.margin is None:
+            return text
+        return text + f" (printed {self.margin:+.3f})".replace("-", "−")
 
 
 def of_method(values: Values, method: str, columns: Sequence[str] | None = None) -> Sample:
