@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from sparseauc.metrics import (
@@ -529,3 +530,24 @@ def test_what_stratified_auc_refuses_and_says():
     perfect = stratified_auc([0, 1] * 20, [0.0, 1.0] * 20, np.repeat(np.arange(10), 4))
     assert perfect.auc == 1.0
     assert 0.8 < perfect.low < 1.0
+
+
+def test_an_interval_over_strata_covers_the_mean_over_sites():
+    rng = np.random.default_rng(3)
+    separations = 1.0 + 0.4 * rng.normal(size=10**5)
+    truth = float(norm.cdf(separations / np.sqrt(2)).mean())
+    held = {"fixed": 0, "random": 0}
+    site = np.repeat(np.arange(8), 100)
+    for _ in range(150):
+        y = rng.random(800) < 0.3
+        separation = (1.0 + 0.4 * rng.normal(size=8))[site]
+        scores = rng.normal(size=800) + separation * y + 3 * rng.normal(size=8)[site]
+        for effects in held:
+            found = stratified_auc(y, scores, site, effects=effects)
+            held[effects] += found.low <= truth <= found.high
+    assert held["fixed"] < 0.85 * 150
+    assert held["random"] >= 0.9 * 150
+    with pytest.raises(ValueError, match="needs two strata"):
+        stratified_auc(y, scores, np.zeros(800), effects="random")
+    with pytest.raises(ValueError, match="effects must be"):
+        stratified_auc(y, scores, site, effects="both")

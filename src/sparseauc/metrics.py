@@ -6,13 +6,13 @@ counted by sorting, in O(n log n), never by visiting the n₊n₋ pairs.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from ._validation import check_each_class_weighs, check_labels, check_scores, check_weights
 from .strata import Strata, Weighting, stratum_shares
@@ -257,6 +257,7 @@ def stratified_auc(
     strata: ArrayLike,
     *,
     weights: Weighting = "pairs",
+    effects: Literal["fixed", "random"] = "fixed",
     confidence: float = 0.95,
 ) -> StratifiedAUC:
     """AUC within strata: only pairs of a positive and a negative of the same stratum count.
@@ -274,6 +275,10 @@ def stratified_auc(
         Stratum of each row. Those with one class only count nothing, with a warning.
     weights : {"pairs", "equal"}, default="pairs"
         Whether strata count by their number of pairs, or all the same.
+    effects : {"fixed", "random"}, default="fixed"
+        "fixed": the interval is for these strata, with other rows. "random": these strata are a
+        sample, such as some of many sites, and the interval is for the mean over all of them; it
+        needs two strata, and is wide with few.
     confidence : float, default=0.95
         Level of the two-sided interval, strictly between 0 and 1.
 
@@ -283,7 +288,10 @@ def stratified_auc(
 
     Notes
     -----
-    Strata are independent: the variance is Σ π_s² V_s with DeLong's variance in each. It is
+    Strata are independent: the variance is Σ π_s² V_s with DeLong's variance in each. With random
+    effects it is that of the AUCs about their mean, Σ π_s² (A_s − A)² n/(n − 1), if that is more,
+    and the interval is by Student's t with one degree of freedom less than there are strata of
+    equal share, 1/Σ π_s². DeLong's variance is
     undefined where a class has a single row, as in matched sets, and zero where all pairs of a
     stratum agree. Such strata contribute the variance of their AUCs about their mean, and one alone
     the largest variance that its AUC could have. The interval is that of
@@ -318,7 +326,20 @@ def stratified_auc(
         variance += float(share**2 @ spread) * others.size / (others.size - 1)
     elif others.size == 1 and (aucs.size > 1 or np.isnan(variances[0])):
         variance += float(share[0] ** 2) * area * (1.0 - area)
-    interval = _interval(area, sqrt(variance), int(totals.min(axis=0).sum()), confidence)
+    stretch = 1.0
+    if effects == "random":
+        if aucs.size < 2:
+            raise ValueError("effects='random' needs two strata with rows of both classes")
+        between = float(shares**2 @ (aucs - area) ** 2) * aucs.size / (aucs.size - 1)
+        variance = max(variance, between)
+        freedom = max(1.0, 1.0 / float(shares @ shares) - 1.0)
+        tail = (1.0 + confidence) / 2.0
+        stretch = float(stdtrit(freedom, tail) / ndtri(tail))
+    elif effects != "fixed":
+        raise ValueError(f"effects must be 'fixed' or 'random', got {effects!r}")
+    disjoint = int(totals.min(axis=0).sum())
+    interval = _interval(area, stretch * sqrt(variance), disjoint, confidence)
+    interval = replace(interval, standard_error=sqrt(variance))
     return StratifiedAUC(
         **vars(interval), strata=divided.names, shares=shares, aucs=aucs,
         n_positive=totals[0].astype(np.int64), n_negative=totals[1].astype(np.int64),

@@ -108,7 +108,7 @@ def make_card(
         columns=tuple(one.name for one in origins),
         types={name: kind for name, kind in (types or {}).items() if name in used},
         calibration=calibration,
-        threshold=_threshold_of(classifier, total=total),
+        threshold=threshold_of(classifier, total=total),
         total=total,
         summary=about,
         version=__version__,
@@ -148,11 +148,15 @@ def _calibration_of(classifier: Any) -> Calibration | None:
     return Calibration(slope, intercept, platt["n_positive"], platt["n_negative"])
 
 
-def _threshold_of(classifier: Any, *, total: bool) -> float:
+def threshold_of(classifier: Any, *, total: bool) -> float:
     """Score where the risk is that of the training rows; 0 without probabilities of log odds."""
     platt = getattr(classifier, "platt_", None)
     if platt is None:
         return 0.0
+    if "calibration_" in vars(classifier):  # recalibrated on other rows
+        how = Calibration(**classifier.calibration_)
+        prevalence = how.n_positive / (how.n_positive + how.n_negative)
+        return float((logit(prevalence) - how.intercept) / how.slope)
     return whole_threshold(platt) if total else float(logit(platt["prevalence"]))
 
 

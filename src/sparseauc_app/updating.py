@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from sparseauc.curves import fit_logistic
 
-from .card_making import steps_of
+from .card_making import steps_of, threshold_of
 from .model_files import ModelFileError, SavedModel
 from .reading import DataError
 from .scorecard import Calibration
@@ -73,14 +73,24 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
     summary = dict(saved.card.summary)
     summary["updates"] = [*(summary.get("updates") or ()), step]
     summary["calibration"] = asdict(new)
-    card = replace(saved.card, calibration=new, summary=summary)
-    return SavedModel(_with_calibration(saved.estimator, asdict(new)), card)
+    estimator = _with_calibration(saved.estimator, asdict(new))
+    threshold = threshold_of(steps_of(estimator)[1], total=saved.card.total)
+    card = replace(saved.card, calibration=new, threshold=threshold, summary=summary)
+    return SavedModel(estimator, card)
 
 
 def _with_calibration(estimator: Any, calibration: dict[str, Any]) -> Any:
     """A copy of a fitted model with another calibration."""
     classifier = copy(steps_of(estimator)[1])
-    classifier.calibration_ = calibration
+    if "points_" in vars(classifier) and "platt_" in vars(classifier):
+        # Of points the calibration is part of the coefficients.
+        counts = calibration["n_positive"], calibration["n_negative"]
+        classifier.platt_ = {**calibration, "prevalence": counts[0] / sum(counts)}
+        totals = classifier.points_ / classifier.units_
+        classifier.coef_ = calibration["slope"] * totals.reshape(1, -1)
+        classifier.intercept_ = np.array([calibration["intercept"]])
+    else:
+        classifier.calibration_ = calibration
     if not isinstance(estimator, Pipeline):
         return classifier
     model = copy(estimator)

@@ -26,8 +26,10 @@ from ._exchange import with_limits_of_0_2
 class SharedListClassifier(SparseLinearClassifier):
     """One list of k columns for all classes, such as one gene panel for all cell types.
 
-    The list is the one with the least pairwise squared loss, in the mean over all pairs of classes,
-    as far as exchanges of columns lead; pairs that are well apart count little. It is found from
+    The list is the one with the least pairwise squared loss, in a mean over pairs of classes, as
+    far as exchanges of columns lead; half of the weight is on all pairs alike, half on each as it
+    counts in the mean of the classes' AUCs against all others. Pairs that are well apart count
+    little. It is found from
     the means and variances of the classes and the correlations within them. The classifier on the
     list is a multinomial logistic regression in which all classes weigh the same.
 

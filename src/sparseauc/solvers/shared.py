@@ -4,7 +4,8 @@ Two classes whose means differ by d on a list have the squared distance V = dᵀ
 variances within these two classes and the correlations within all classes, both drawn towards the
 identity by the ridge. The squared loss of ranking one class above the other is 1/(1 + V/2): what
 two classes have gained counts less the further they are apart already, so that columns go to the
-classes that are hard to tell apart. The loss of a list is the mean over all pairs of classes.
+classes that are hard to tell apart. The loss of a list is a mean over pairs of classes, half of its
+weight alike on all and half by the sizes of the classes.
 """
 
 from __future__ import annotations
