@@ -113,6 +113,30 @@ def test_a_command_that_does_not_exist_is_noticed():
         test_commands_parse(words)
 
 
+RUN = ["README.md", "docs/index.md", "docs/tutorial.md", "docs/recipes.md", "docs/command_line.md"]
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
+    """One after the other, as a reader would paste them into the folder of ``sparseauc demo``."""
+    monkeypatch.setattr(demo, "PATIENTS", 200)
+    monkeypatch.setattr(demo, "OTHER", 120)
+    monkeypatch.chdir(tmp_path)
+    tables = demo.demo_tables(0)
+    left_out = tables["patients.csv"].columns[18:].drop("sepsis")  # to take less time
+    for name, frame in tables.items():
+        frame.drop(columns=left_out, errors="ignore").to_csv(name, index=False)
+    for name in ("model.skops", "report.html"):
+        Path(name).touch()  # which the demo writes too
+    for words in commands((ROOT / page).read_text(encoding="utf-8")):
+        if words[0] in ("demo", "reproduce"):
+            continue
+        if "--permutations" in words:
+            words[words.index("--permutations") + 1] = "2"  # each refits everything
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, f"sparseauc {shlex.join(words)}\n{result.output}"
+
+
 def test_the_terminal_session_of_the_readme_is_real(tmp_path, monkeypatch):
     (session,) = [
         block

@@ -30,7 +30,7 @@ def reproduce_command(
     methods: Annotated[
         str | None, typer.Option(help="Methods, with commas between; all by default.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=-1, help="Fits at the same time; -1 for all cores.")] = 1,
+    jobs: Annotated[int, typer.Option(min=-1, help="Parallel fits; -1 for all cores.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of data, splits and fits.")] = 0,
     out: Annotated[
         Path, typer.Option(help="Folder of the report and, by default, of the results.")
@@ -45,7 +45,7 @@ def reproduce_command(
         str | None, typer.Option(help="cuda: tune the paper's methods on a GPU.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the tasks left and their hours; run none.")
+        bool, typer.Option("--dry-run", help="List remaining tasks with hours and stop.")
     ] = False,
     stored_only: Annotated[
         bool, typer.Option("--stored-only", help="Report what the store has; run nothing.")

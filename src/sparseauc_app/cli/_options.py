@@ -66,7 +66,7 @@ ModelFile = Annotated[
 ]
 Ids = Annotated[
     str | None,
-    reading(help="Column of row identifiers. It is not fitted; scores are listed by it."),
+    reading(help="Column of row identifiers. Not used as a predictor; copied to the output."),
 ]
 Seed = Annotated[int, fitting(min=0, metavar="N", help="Random seed.")]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print errors only.")]

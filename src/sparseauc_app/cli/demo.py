@@ -3,18 +3,24 @@
 A second, short part runs Algorithm 1 of the paper on its own simulation.
 """
 
+from __future__ import annotations
+
 import shlex
 import sys
 import textwrap
 import time
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from ._output import check_outputs, check_writable, write_outputs
 
-PATIENTS, NEW = 1000, 8
+if TYPE_CHECKING:
+    import pandas as pd
+
+PATIENTS, NEW, OTHER = 1000, 8, 400
 _METHODS = "sparse-auc,l1-logistic,mean-difference"
 
 
@@ -23,19 +29,16 @@ def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
     run = partial(_run, app)
     started = time.perf_counter()
     check_writable(out)
-    names = ("patients.csv", "new_patients.csv", "model.skops", "report.html")
-    table, new, model, report = (out / name for name in names)
-    check_outputs(table, new, model, report, force=True)
-    from sparseauc.datasets import make_patients
-
-    cohort = make_patients(PATIENTS + NEW, random_state=seed)
-    known, unknown = cohort[:PATIENTS], cohort[PATIENTS:].drop(columns="sepsis")
-    write_outputs(
-        {
-            table: known.to_csv(index=False).encode(),
-            new: unknown.to_csv(index=False).encode(),
-        }
+    tables = demo_tables(seed)
+    paths = {name: out / name for name in (*tables, "model.skops", "report.html")}
+    table, new, model, report = (
+        paths[name] for name in ("patients.csv", "new_patients.csv", "model.skops", "report.html")
     )
+    check_outputs(*paths.values(), force=True)
+    write_outputs(
+        {paths[name]: frame.to_csv(index=False).encode() for name, frame in tables.items()}
+    )
+    known = tables["patients.csv"]
     _say(
         f"{table}: {PATIENTS} simulated patients with a suspected infection and "
         f"{known.shape[1] - 2} columns, some values missing. Which few columns rank patients who "
@@ -58,6 +61,42 @@ def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
     _say(f"Done in {time.perf_counter() - started:.0f} s. Open the report:")
     # A path is one line, whatever its length: it is there to be clicked or copied.
     typer.echo(f"{report}")
+
+
+def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
+    """The tables of the demo, by file name, which the commands of the pages read.
+
+    Patients, new ones without outcome, those of two hospitals with their wards, those of a third
+    hospital with a score in use there, prices of the columns, and signs of two coefficients.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from sparseauc.datasets import make_patients
+
+    cohort = make_patients(PATIENTS + NEW, random_state=seed)
+    patients = cohort[:PATIENTS]
+    rng = np.random.default_rng(seed)
+    place = rng.integers(12, size=len(patients))
+    two = patients.assign(
+        site=np.where(place < 6, "north", "south"), ward=[f"ward {j + 1}" for j in place]
+    )
+    third = make_patients(OTHER, random_state=seed + 1)
+    lactate = third["lactate (mmol/L)"].fillna(1.5).round()
+    third["early warning score"] = (third["heart rate (/min)"].fillna(80) - 60) // 20 + lactate
+    third["site"] = rng.choice(["east", "west"], len(third))
+    columns = patients.columns.drop(["patient", "sepsis"])
+    laboratory = columns.str.contains(r"/L|10\^")
+    prices = pd.DataFrame({"name": columns, "cost": np.where(laboratory, 8, 0)})
+    signs = pd.DataFrame({"name": ["age (years)", "lactate (mmol/L)"], "sign": ["+", "+"]})
+    return {
+        "patients.csv": patients,
+        "new_patients.csv": cohort[PATIENTS:].drop(columns="sepsis"),
+        "two_hospitals.csv": two,
+        "other_hospital.csv": third,
+        "prices.csv": prices,
+        "signs.csv": signs,
+    }
 
 
 def _run(app: typer.Typer, *arguments: str | Path) -> None:

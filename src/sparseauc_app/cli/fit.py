@@ -24,8 +24,8 @@ class Fitting:
     columns: Annotated[
         str | None,
         fitting("--columns", "-k", metavar="N|M-N", help="Number of columns; or, such as 1-20, "
-            "those among which cross-validation chooses. By default up to 100, if there are 5 rows "
-            "for each column (2.5 up to 24 columns)."),
+            "those among which cross-validation chooses. By default at most 100, and at most one "
+            "column per 5 rows (per 2.5 rows up to 24)."),
     ] = None  # fmt: skip
     rule: Annotated[
         Literal["best", "1se"],
@@ -166,7 +166,8 @@ def fit_command(
 ) -> None:  # fmt: skip
     """Find the few columns of TABLE whose weighted sum best ranks positives above negatives.
 
-    Example: sparseauc fit patients.csv --target outcome --positive yes --out model.skops
+    Example: sparseauc fit patients.csv --target sepsis --positive yes --ids patient --text auto
+    --missing median --out model.skops
     """
     if how.alpha is not None and not how.alpha < float("inf"):
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")

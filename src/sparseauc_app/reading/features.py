@@ -240,8 +240,8 @@ def _choose_levels(
         described = listed([_with_example(source.frame, name) for name in unfit])
         problems.append(
             DataError(
-                f"{described}: not text, or more than {most} levels, so they cannot be one-hot "
-                "encoded. --text auto leaves them out" + _hints(source, unfit),
+                f"{described}: more than {most} levels, or not text; cannot be one-hot encoded. "
+                "--text auto leaves them out" + _hints(source, unfit),
                 ["--text", "auto"],
             )
         )

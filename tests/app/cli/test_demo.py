@@ -13,7 +13,10 @@ from sparseauc_app.model_files import read_card
 
 pytestmark = pytest.mark.slow
 
-FILES = ["model.skops", "new_patients.csv", "patients.csv", "report.html"]
+FILES = [
+    "model.skops", "new_patients.csv", "other_hospital.csv", "patients.csv", "prices.csv",
+    "report.html", "signs.csv", "two_hospitals.csv",
+]  # fmt: skip
 
 
 def run(*arguments):
