@@ -90,6 +90,8 @@ def write_pages(folder: Path) -> None:
     for name, text in {
         **benchmark_pages(),
         "parts/peers.md": peers_part(),
+        "parts/peers_ordinary.md": first_table("peers"),
+        "parts/published_lists.md": first_table("published_lists"),
         "parts/audit.md": audit_part(),
         "parts/slips.md": slips_part(),
         "parts/command.md": command_part(),
@@ -148,6 +150,15 @@ def benchmark_pages(results: Path = ROOT / "benchmarks" / "results") -> dict[str
         + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     )
     return pages
+
+
+def first_table(name: str, columns: int | None = None) -> str:
+    """Return the first table of a file of results, or its first columns."""
+    text = (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
+    lines = text[text.index("\n| ") + 1 :].partition("\n\n")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+    head, _, *body = (row[:columns] for row in rows)
+    return table(head, body)
 
 
 def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers_wide.md") -> str:

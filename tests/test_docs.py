@@ -9,6 +9,7 @@ import pkgutil
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ import sparseauc
 from sparseauc.datasets import make_patients
 from sparseauc_app.cli import app, demo
 from sparseauc_app.cli._errors import ExitCode
+from sparseauc_app.cli.fit import Fitting
+from sparseauc_app.evaluation import baselines, learning
 
 pytestmark = pytest.mark.slow
 
@@ -128,6 +131,17 @@ def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
         frame.drop(columns=left_out, errors="ignore").to_csv(name, index=False)
     for name in ("model.skops", "report.html"):
         Path(name).touch()  # which the demo writes too
+    given = Fitting.settings
+
+    def fewer(*arguments):
+        """The settings of a command, with fewer refits."""
+        settings = given(*arguments)
+        folds, pairs = min(settings.folds, 2), min(settings.stability_pairs, 2)
+        return replace(settings, folds=folds, stability_pairs=pairs, max_k=settings.max_k or 6)
+
+    monkeypatch.setattr(Fitting, "settings", fewer)
+    monkeypatch.setattr(baselines, "_PATIENCE", 0.0)
+    monkeypatch.setattr(learning, "_PATIENCE", 0.0)
     for words in commands((ROOT / page).read_text(encoding="utf-8")):
         if words[0] in ("demo", "reproduce"):
             continue
@@ -199,6 +213,15 @@ def test_peers_are_summarised_by_data(write_pages, tmp_path):
         "| colon | 0.880\u00a0(14) | 0.895\u00a0(16) |",
         "| mean | 0.900 |  |",
     ]
+
+
+def test_tables_for_users_are_those_of_the_results(write_pages):
+    for name in ("peers", "published_lists"):
+        lines = write_pages.first_table(name).splitlines()
+        committed = (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
+        assert len(lines) > 3
+        for line in (lines[0], *lines[2:]):
+            assert line.replace("  ", " ") in committed.replace("  ", " ")
 
 
 def test_every_option_is_on_the_command_page(write_pages):
