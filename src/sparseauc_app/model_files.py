@@ -21,6 +21,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from sparseauc._files import write_atomically
+from sparseauc._text import listed
 
 from .scorecard import ColumnType, Input, ScoreCard
 
@@ -98,6 +99,15 @@ class SavedModel:
 
     estimator: Any
     card: ScoreCard
+
+    def __repr__(self) -> str:
+        card, auc = self.card, self.card.summary.get("auc")
+        names = listed([repr(term.name) for term in card.terms], 6)
+        tested = "" if not isinstance(auc, dict) else f", AUC {auc['auc']:.3f}"
+        return (
+            f"SavedModel for {card.event}: {len(card.terms)} columns ({names}){tested}, "
+            f"sparseauc {card.version}. predict and decision_function find columns by name"
+        )
 
     @property
     def classes_(self) -> npt.NDArray[Any]:

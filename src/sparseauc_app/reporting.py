@@ -21,6 +21,7 @@ from sparseauc.selection.table import column_table
 from .evaluation.evaluate import evaluate
 from .fitting import FitSettings, fit_table, summarise_fit
 from .folds import outer_splits
+from .formatting import auc_text
 from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
 from .reading.source import source_of
@@ -44,6 +45,16 @@ class ReportPage:
 
     html: str = field(repr=False)
     summary: FitSummary = field(repr=False)
+
+    def __repr__(self) -> str:
+        found, nested = self.summary, self.summary.nested
+        by = "nested cross-validation" if nested else "training rows, optimistic"
+        auc = auc_text(nested.interval if nested else found.training_auc)
+        event = found.label or f"{found.table.target} = {found.table.positive}"
+        return (
+            f"ReportPage: {found.k} of {len(found.table.inputs)} columns for {event}, AUC {auc} "
+            f"({by}). page.save(path) writes it; page.summary has the numbers."
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file."""

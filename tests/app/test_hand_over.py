@@ -45,6 +45,7 @@ def make(fill):
         Term("smoker", None, 0.31, filled(0.22)),
         Term("d-dimer", None, 2e-4, filled(512.5), None, None, 4000.0),
         Term("grade", "2", -0.6, filled(0.3)),
+        Term("CRP (mg/L)", None, 0.4, filled(2.5), None, 0.5, 250.0, 1.5),
     )
     types = {
         "urea (mmol/L)": ColumnType("number", low=1.5, high=44.0),
@@ -54,6 +55,7 @@ def make(fill):
         "smoker": ColumnType("boolean", low=0.0, high=1.0),
         "d-dimer": ColumnType("number", low=0.0, high=9000.0, limits=True),
         "grade": ColumnType("text", levels=("1", "2", "3")),
+        "CRP (mg/L)": ColumnType("number", low=0.2, high=410.0),
     }
     return ScoreCard(terms, 0.75, "no", "yes", "death", tuple(t.name for t in terms), SUMMARY,
                      "0.0", types, Calibration(1.3, -2.1, 120, 780))  # fmt: skip
@@ -78,6 +80,7 @@ class Drawn:
                 "smoker": bool(rng.random() < 0.3),
                 "d-dimer": str(rng.choice([">4000", "≤ 250", "12.5", "n/a", "731"])),
                 "grade": str(rng.choice(["1", "2", "3"])),
+                "CRP (mg/L)": round(float(rng.lognormal(2, 1.5)), 5),
             }
             for _ in range(n)
         ]
@@ -191,7 +194,7 @@ def test_page_is_used_by_keyboard_alone(open_page):
     for _ in range(len(fields_of(make(True))) + 1):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
-    assert seen == [f"f{j}" for j in range(7)] + ["BUTTON"]
+    assert seen == [f"f{j}" for j in range(8)] + ["BUTTON"]
     unlabelled = (
         "[...document.querySelectorAll('input,select')].filter(x => !x.labels.length).length"
     )
@@ -440,10 +443,11 @@ def test_nomogram_agrees_with_the_card():
     points = {name: {text: place for place, text in axis.ticks}
               for name, axis in scale.columns.items()}  # fmt: skip
     row = {"urea (mmol/L)": 20.0, "age [years]": 40.0, "pulse": 130.0, "ward": "A", "smoker": True,
-           "d-dimer": "2000", "grade": "2"}  # fmt: skip
+           "d-dimer": "2000", "grade": "2", "CRP (mg/L)": 100.0}  # fmt: skip
     total = (points["urea (mmol/L)"]["20"] + points["age [years]"]["40"]
              + points["pulse"]["> 120"] + points["ward"]["A"] + points["smoker"]["yes"]
-             + points["d-dimer"]["2000"] + points["grade"]["2"])  # fmt: skip
+             + points["d-dimer"]["2000"] + points["grade"]["2"]
+             + points["CRP (mg/L)"]["100"])  # fmt: skip
     score = card.intercept + sum(scale.least.values()) + scale.unit * total
     frame = pd.DataFrame([row]).astype({"ward": object, "d-dimer": object, "grade": object})
     assert score == pytest.approx(score_rows(source_of(frame), card).scores[0], rel=1e-12)

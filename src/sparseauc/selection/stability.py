@@ -63,6 +63,15 @@ class StabilityResult:
     path: Array = field(repr=False)
     feature_names: npt.NDArray[Any] | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        names = np.arange(self.frequency.size) if self.feature_names is None else self.feature_names
+        often = np.argsort(-self.frequency, kind="stable")[: min(5, self.k)]
+        shown = ", ".join(f"{names[j]!s} {self.frequency[j]:.0%}" for j in often.tolist())
+        return (
+            f"StabilityResult: {self.k} of {self.frequency.size} columns chosen from each of "
+            f"{2 * self.n_pairs} halves; most often {shown}"
+        )
+
     def selected(self, threshold: float = 0.6) -> Indices:
         """Columns chosen in at least this share of the halves, most frequent first."""
         if not 0.0 < threshold <= 1.0:

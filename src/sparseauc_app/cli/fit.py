@@ -162,6 +162,11 @@ def fit_command(
     report: Annotated[
         Path | None, options.output(help="Report to write, such as report.html.")
     ] = None,
+    figures: Annotated[
+        Path | None,
+        options.output(metavar="FOLDER", help="Folder for the report's figures as SVG and PNG and "
+            "its tables as CSV, to use in a paper."),
+    ] = None,
     output: options.Output,
 ) -> None:  # fmt: skip
     """Find the few columns of TABLE whose weighted sum best ranks positives above negatives.
@@ -173,13 +178,15 @@ def fit_command(
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
 
     from ._listing import print_card, print_result
-    from ._output import check_outputs, check_suffix, write_outputs
+    from ._output import check_outputs, check_suffix, check_writable, write_outputs
     from ._progress import progress
 
     contents: dict[Path, bytes] = {}
     check_outputs(out, report, force=output.force, inputs=(table, training.target_file))
     check_suffix(out, "--out", (".skops",))
     check_suffix(report, "--report", (".html", ".htm"))
+    if figures is not None:
+        check_writable(figures)
     with progress(output.quiet, f"Reading {table.name}") as advance:
         from ..fitting import fit_table
         from ..model_files import model_bytes
@@ -193,8 +200,8 @@ def fit_command(
         card = summary.card()
         if out is not None:
             contents[out] = model_bytes(summary.model, card)
-        if report is not None:
-            contents[report] = report_page(summary, made_by(table)).encode()
+        if report is not None or figures is not None:
+            contents |= report_files(summary, made_by(table), report, figures)
     written = write_outputs(contents)
     print_result(
         output, summary.to_dict(), written, summary.notes, summary.cautions,
@@ -202,10 +209,19 @@ def fit_command(
     )  # fmt: skip
 
 
-def report_page(summary: FitSummary, facts: Mapping[str, str]) -> str:
-    """Return the report on a fitted table, a page of HTML."""
+def report_files(
+    summary: FitSummary, facts: Mapping[str, str], page: Path | None, figures: Path | None
+) -> dict[Path, bytes]:
+    """Return the report on a fitted table: its page, and the files of its figures and tables."""
     from ..evaluation.evaluate import evaluate
     from ..report import build_model_report
     from ..report.html import render
 
-    return render(build_model_report(evaluate(summary), facts))
+    report = build_model_report(evaluate(summary), facts)
+    contents = {} if page is None else {page: render(report).encode()}
+    if figures is not None:
+        from ..report.files import files
+
+        made = {figures / Path(name).name: content for name, content in files(report).items()}
+        contents |= {path: made[path] for path in made if path.suffix != ".md"}
+    return contents

@@ -243,7 +243,7 @@ def test_a_report_that_fails_leaves_no_model(table, tmp_path, monkeypatch):
     def fail(summary, facts):
         raise MemoryError
 
-    monkeypatch.setattr(fit, "report_page", fail)
+    monkeypatch.setattr(fit, "report_files", fail)
     result = run(
         table,
         "-t",
