@@ -160,12 +160,9 @@ def fit_command(
         Path | None, options.output("--out", "-o", help="Model file to write, such as model.skops.")
     ] = None,
     report: Annotated[
-        Path | None, options.output(help="Report to write, such as report.html.")
-    ] = None,
-    figures: Annotated[
         Path | None,
-        options.output(metavar="FOLDER", help="Folder for the report's figures as SVG and PNG and "
-            "its tables as CSV, to use in a paper."),
+        options.output(help="Report to write, such as report.html; or a folder, for its figures as "
+            "SVG and PNG and its tables as CSV too."),
     ] = None,
     output: options.Output,
 ) -> None:  # fmt: skip
@@ -182,11 +179,15 @@ def fit_command(
     from ._progress import progress
 
     contents: dict[Path, bytes] = {}
-    check_outputs(out, report, force=output.force, inputs=(table, training.target_file))
+    folder = report if report is not None and not report.suffix else None
+    check_outputs(
+        out, None if folder else report, force=output.force, inputs=(table, training.target_file)
+    )
     check_suffix(out, "--out", (".skops",))
-    check_suffix(report, "--report", (".html", ".htm"))
-    if figures is not None:
-        check_writable(figures)
+    if folder is not None:
+        check_writable(folder)
+    else:
+        check_suffix(report, "--report", (".html", ".htm"))
     with progress(output.quiet, f"Reading {table.name}") as advance:
         from ..fitting import fit_table
         from ..model_files import model_bytes
@@ -200,8 +201,8 @@ def fit_command(
         card = summary.card()
         if out is not None:
             contents[out] = model_bytes(summary.model, card)
-        if report is not None or figures is not None:
-            contents |= report_files(summary, made_by(table), report, figures)
+        if report is not None:
+            contents |= report_files(summary, made_by(table), report)
     written = write_outputs(contents)
     print_result(
         output, summary.to_dict(), written, summary.notes, summary.cautions,
@@ -209,19 +210,19 @@ def fit_command(
     )  # fmt: skip
 
 
-def report_files(
-    summary: FitSummary, facts: Mapping[str, str], page: Path | None, figures: Path | None
-) -> dict[Path, bytes]:
-    """Return the report on a fitted table: its page, and the files of its figures and tables."""
+def report_files(summary: FitSummary, facts: Mapping[str, str], path: Path) -> dict[Path, bytes]:
+    """Return the report on a fitted table: its page and, in a folder, figures and tables too."""
     from ..evaluation.evaluate import evaluate
     from ..report import build_model_report
     from ..report.html import render
 
     report = build_model_report(evaluate(summary), facts)
-    contents = {} if page is None else {page: render(report).encode()}
-    if figures is not None:
-        from ..report.files import files
+    if path.suffix:
+        return {path: render(report).encode()}
+    from ..report.files import files
 
-        made = {figures / Path(name).name: content for name, content in files(report).items()}
-        contents |= {path: made[path] for path in made if path.suffix != ".md"}
-    return contents
+    beside = files(report)
+    for name in beside:
+        (path / name).parent.mkdir(exist_ok=True)
+    contents = {path / name: content for name, content in beside.items()}
+    return contents | {path / "report.html": render(report, files=True).encode()}

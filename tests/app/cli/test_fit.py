@@ -350,3 +350,14 @@ def test_completion_is_offered():
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "sparseauc" in result.stdout
     assert "complete" in result.stdout
+
+
+def test_a_folder_gets_figures_and_tables_too(tmp_path):
+    make_patients(120, random_state=0).iloc[:, 3:12].assign(
+        sepsis=make_patients(120, random_state=0)["sepsis"]
+    ).to_csv(tmp_path / "t.csv", index=False)
+    arguments = ("fit", tmp_path / "t.csv", "-t", "sepsis", "-k", 2, "--alpha", 1, "--quick")
+    result = run(*arguments, "--missing", "median", "--report", tmp_path / "report")
+    assert result.exit_code == 0, result.output
+    made = {path.name for path in (tmp_path / "report").rglob("*.*")}
+    assert {"report.html", "by-class.svg", "by-class.png", "table-one.csv"} <= made
