@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.datasets import make_patients
 from sparseauc_app.cli import app, fit
 from sparseauc_app.model_files import load_model, read_card
 
@@ -353,9 +354,9 @@ def test_completion_is_offered():
 
 
 def test_a_folder_gets_figures_and_tables_too(tmp_path):
-    make_patients(120, random_state=0).iloc[:, 3:12].assign(
-        sepsis=make_patients(120, random_state=0)["sepsis"]
-    ).to_csv(tmp_path / "t.csv", index=False)
+    patients = make_patients(120, random_state=0)
+    few = patients.iloc[:, 3:12].assign(sepsis=patients["sepsis"])
+    few.to_csv(tmp_path / "t.csv", index=False)
     arguments = ("fit", tmp_path / "t.csv", "-t", "sepsis", "-k", 2, "--alpha", 1, "--quick")
     result = run(*arguments, "--missing", "median", "--report", tmp_path / "report")
     assert result.exit_code == 0, result.output
