@@ -357,7 +357,7 @@ def test_a_folder_gets_figures_and_tables_too(tmp_path):
     patients = make_patients(120, random_state=0)
     few = patients.iloc[:, 3:12].assign(sepsis=patients["sepsis"])
     few.to_csv(tmp_path / "t.csv", index=False)
-    arguments = ("fit", tmp_path / "t.csv", "-t", "sepsis", "-k", 2, "--alpha", 1, "--quick")
+    arguments = (tmp_path / "t.csv", "-t", "sepsis", "-k", 2, "--alpha", 1, "--quick")
     result = run(*arguments, "--missing", "median", "--report", tmp_path / "report")
     assert result.exit_code == 0, result.output
     made = {path.name for path in (tmp_path / "report").rglob("*.*")}
