@@ -79,7 +79,8 @@ benchmarks: $(VENV)/.stamp-test
 
 # Damaged tables and model files for ten minutes; another SEED tries others.
 fuzz: $(VENV)/.stamp-test
-	$(BIN)/python tests/fuzz_files.py --seconds 600 --seed $(or $(SEED),0)
+	$(BIN)/python tests/fuzz_files.py --seconds $(or $(SECONDS_OF_FUZZ),600) --seed $(or $(SEED),0)
+	SPARSEAUC_EXAMPLES=$(or $(EXAMPLES),300) $(BIN)/python -m pytest -q tests/app/test_roads.py
 
 # The wheel and the source archive, the wheel tried where nothing else is.
 dist:
