@@ -424,3 +424,14 @@ def test_sentences_on_scaling_are_made_from_the_numbers(from_log_odds, words):
     assert "raises StoIHT" in text
     assert len(scaling_listing(request, outcomes).frame) == 3
     assert about_scaling(request, {}) == []
+
+
+def test_draws_are_taken_from_the_seeds_in_turn():
+    request = Request(replace(TINY, trials=7), "corrected", ("mean-difference",), 10, datasets=())
+    tasks = plan.table_tasks(request, "corrected")
+    drawn = [
+        (task.settings["seed"], task.settings["trial"])
+        for (_, column, _, fold), task in tasks.items()
+        if (column, fold) == ("3", 0)
+    ]
+    assert drawn == [(10, 0), (11, 0), (12, 0), (13, 0), (14, 0), (10, 1), (11, 1)]
