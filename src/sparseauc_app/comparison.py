@@ -18,11 +18,13 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sparseauc.limits import Limits
 from sparseauc.metrics import delong_test, fast_auc
 from sparseauc.path.folds import Split
 from sparseauc.selection.confidence import NestedScores
 
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows
+from .limits import limits_for
 from .methods import Method, all_methods
 from .reading import DataError, Table
 
@@ -73,6 +75,7 @@ def compare_methods(
     repeats: int = 1,
     folds: int = 5,
     seed: int = 0,
+    limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> list[MethodResult]:
     """Compare methods on a table by nested cross-validation.
@@ -87,6 +90,8 @@ def compare_methods(
     folds : int, default=5
         Outer folds; fewer if a class has fewer rows or groups.
     seed : int, default=0
+    limits : Limits, optional
+        Limits on the lists of this library's methods; others cannot keep to them.
     progress : callable, optional
         Called with the stage, the steps done and the number of steps.
 
@@ -100,6 +105,7 @@ def compare_methods(
     unknown = [name for name in methods if name not in known]
     if unknown:
         raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(known)}")
+    within = None if limits is None else limits_for(table, limits)
     everything = np.arange(table.y.size)
     splits = [
         split_rows(table, everything, folds, seed + repeat)
@@ -116,7 +122,7 @@ def compare_methods(
         if progress:
             progress(f"{name}, fold {fold + 1} of {len(splits[repeat])}", done, steps)
         done += 1
-        return fit_method(known[name], table, train, seed + repeat)
+        return fit_method(known[name], table, train, seed + repeat, within)
 
     results: list[MethodResult] = []
     for name in methods:
@@ -161,7 +167,9 @@ def judge_method(
     )
 
 
-def fit_method(method: Method, table: Table, train: Rows, seed: int) -> Any:
+def fit_method(
+    method: Method, table: Table, train: Rows, seed: int, limits: Limits | None = None
+) -> Any:
     """Tune and fit a method to training rows, without its convergence warnings."""
     X, y = table.X[train], table.y[train]
     before: list[tuple[str, Any]] = []
@@ -173,6 +181,8 @@ def fit_method(method: Method, table: Table, train: Rows, seed: int) -> Any:
         try:
             if not method.grid:
                 model, extra = method.make(), dict[str, Any]()
+                if limits is not None and "limits" in model.get_params():
+                    model.set_params(limits=limits)
                 if table.groups is not None:
                     model.set_params(cv=split_rows(table, train, 5, 1000 + seed))
                     extra = {"model__groups": table.groups[train]}

@@ -69,6 +69,16 @@ Ids = Annotated[
     reading(help="Column of row identifiers. Not used as a predictor; copied to the output."),
 ]
 Seed = Annotated[int, fitting(min=0, metavar="N", help="Random seed.")]
+LimitsGiven = Annotated[
+    list[str] | None,
+    fitting(
+        "--limits",
+        metavar="FILE|NAME=X",
+        help="Limits on the list: a CSV file with a column name and any of sign, cost, bundle, "
+        "family, column_group and include; a TOML file; or one number, such as budget=40. Can be "
+        "repeated.",
+    ),
+]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print errors only.")]
 Json = Annotated[bool, output("--json", help="Print the result as JSON.")]
 

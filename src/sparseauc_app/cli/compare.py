@@ -36,6 +36,7 @@ def compare_command(
     ] = 1,
     folds: Annotated[int, options.fitting(min=2, metavar="N", help="Number of outer folds.")] = 5,
     seed: options.Seed = 0,
+    limits: options.LimitsGiven = None,
     out: Annotated[
         Path | None, options.output("--out", "-o", help="Results file to write: .csv or .json.")
     ] = None,
@@ -55,12 +56,14 @@ def compare_command(
     check_suffix(out, "--out", (".csv", ".json"))
     with progress(output.quiet, f"Reading {table.name}") as advance:
         from ..comparison import compare_methods
+        from ..limits import read_limits
         from ._reading import read_table
 
         ready = read_table(table, training, text_file)
         results = compare_methods(
-            ready, chosen, repeats=repeats, folds=folds, seed=seed, progress=advance
-        )
+            ready, chosen, repeats=repeats, folds=folds, seed=seed,
+            limits=read_limits(limits) if limits else None, progress=advance,
+        )  # fmt: skip
     rows = [result.as_dict() for result in results]
     contents: dict[Path, bytes] = {}
     if out is not None and out.suffix.lower() == ".json":

@@ -41,12 +41,7 @@ class Fitting:
         list[str] | None,
         fitting(metavar="NAME", help="Column that must be on the list. Can be repeated."),
     ] = None
-    limits: Annotated[
-        list[str] | None,
-        fitting(metavar="FILE|NAME=X", help="Limits on the list: a CSV file with a column name and "
-            "any of sign, cost, bundle, family, column_group and include; a TOML file; or "
-            "one number, such as budget=40. Can be repeated."),
-    ] = None  # fmt: skip
+    limits: options.LimitsGiven = None
     transform: Annotated[
         list[str] | None,
         fitting(metavar="NAME=VALUE", help="How values are transformed. clip=X clips a share of "
