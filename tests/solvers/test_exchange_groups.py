@@ -102,5 +102,5 @@ def test_classifier_takes_groups_by_name():
     model = SparseAUCClassifier(k=5, limits=Limits(column_groups=names)).fit(X, y)
     chosen = model.get_support(indices=True)
     np.testing.assert_array_equal(np.flatnonzero(np.isin(names, names[chosen])), chosen)
-    with pytest.raises(ValueError, match="label each of the 12 columns"):
+    with pytest.raises(ValueError, match="each of the 12 columns"):
         SparseAUCClassifier(k=5, limits=Limits(column_groups=names[1:])).fit(X, y)

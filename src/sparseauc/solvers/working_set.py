@@ -50,8 +50,6 @@ _LONGEST_FORCED = 16
 # The first ceiling of a thorough search, and of a quick one; each is half as much again as the one
 # before.
 _THOROUGH_CEILING, _QUICK_CEILING = 48, 21
-# Of columns that join the working set, those whose rows may well be asked for next.
-_PROMISING = 20
 
 
 def stages(k_max: int, *, thorough: bool = True) -> Iterator[tuple[range, int]]:
@@ -243,7 +241,7 @@ class ExchangeSearch:
             return False
         helpful = self._find_helpful(unchecked)
         if helpful.size:
-            self._add(helpful, helpful[:_PROMISING])
+            self._add(helpful)
         else:
             self._checked |= {A.tobytes() for A in unchecked}
         return helpful.size > 0
@@ -320,19 +318,16 @@ class ExchangeSearch:
         wanted = max(wanted, int(np.count_nonzero(self._fixed)))
         if (more := wanted - self._W.size) > 0:
             outside = self._ranked[self._place[self._ranked] < 0]
-            self._add(outside[:more], outside[:more])
+            self._add(outside[:more])
 
-    def _add(self, columns: Indices, ahead: Indices) -> None:
-        """Add columns at the end of the working set, so that places of earlier ones stay.
-
-        The rows of those ``ahead`` may be asked for next.
-        """
+    def _add(self, columns: Indices) -> None:
+        """Add columns, best first, at the end of the working set: places of earlier ones stay."""
         new, old = np.sort(columns), self._W.size
         W = np.concatenate([self._W, new])
         try:
             rows = self._cache.block(new, W)
         except NotGathered as missing:
-            raise missing | NotGathered(ahead=ahead.tolist()) from None
+            raise missing | NotGathered(ahead=columns.tolist()) from None
         H = np.empty((W.size, W.size))
         H[:old, :old], H[old:], H[:old, old:] = self._H, rows, rows[:, :old].T
         self._W, self._H = W, H

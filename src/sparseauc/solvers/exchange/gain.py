@@ -20,16 +20,17 @@ def exchange_terms(g, q, t, shift, inverse):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def keeps_signs(signs, members, sign, w, M, T, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
+def keeps_signs(signs, members, k, sign, w, M, T, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
     """Whether all coefficients have the right signs after an exchange.
 
     Parameters
     ----------
     signs : int64 ndarray
         Signs of columns, those of the support at its ``members``.
-    members : int64 ndarray of shape (k,)
-    sign : int
-        That of the new column.
+    members : int64 ndarray
+        The first k are those of the support.
+    k, sign : int
+        Size of the support, and sign of the new column.
     w, M, T
         As of ``State``.
     position, column : int
@@ -42,7 +43,7 @@ def keeps_signs(signs, members, sign, w, M, T, position, column, numerator, deno
     leaving = 0.0  # coefficient of the column that leaves, less what the new one takes of it
     if position >= 0:
         leaving = (w[position] - T[position, column] * new) / M[position, position]
-    for o in range(members.size):
+    for o in range(k):
         if right and o != position:
             coef = w[o] - T[o, column] * new
             if position >= 0:
@@ -84,7 +85,9 @@ def exchange_gains(T, rows, g, h, floor, w, M, free, joins, allowed, own, sign):
             if (
                 q[j] > floor[j]
                 and (not limited or allowed[k, j])
-                and (not signed or keeps_signs(own, members, sign[j], w, M, T, -1, j, g[j], q[j]))
+                and (
+                    not signed or keeps_signs(own, members, k, sign[j], w, M, T, -1, j, g[j], q[j])
+                )
             ):
                 gains[j] = g[j] * g[j] / q[j]
     for p in free:
@@ -99,7 +102,8 @@ def exchange_gains(T, rows, g, h, floor, w, M, free, joins, allowed, own, sign):
                 and gain > gains[j]
                 and (not limited or allowed[p, j])
                 and (
-                    not signed or keeps_signs(own, members, sign[j], w, M, T, p, j, numerator, left)
+                    not signed
+                    or keeps_signs(own, members, k, sign[j], w, M, T, p, j, numerator, left)
                 )
             ):
                 gains[j] = gain

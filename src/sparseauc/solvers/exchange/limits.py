@@ -1,7 +1,9 @@
 """Families, budgets and signs beside the kernels that exchange columns.
 
-The kernels ask one question, ``allows``: may these columns change places? And where a list is not
-feasible, one repair, ``must_leave``: which column goes first? Where no limit binds, neither runs.
+The kernels ask one question: may these columns change places? ``find_allowed`` answers it for many
+columns at once, ``signs_stay`` for the best of them, as signs depend on all coefficients. And where
+a list is not feasible there is one repair, ``must_leave``: which column goes first? Where no limit
+binds, none of this runs.
 
 With signs, all supports are such that the minimiser has the right ones: where a sign holds a
 coefficient at 0, the support is the shorter one without it.
@@ -96,27 +98,33 @@ def count(limits, column, change):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def allows(limits, s, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
-    """Whether a column may take a position of the support, −1 for a new one.
+def find_allowed(limits, support, position, low, allowed):  # type: ignore[no-untyped-def]
+    """Which columns from ``low`` on families and the budget let take a position, −1 for a new one.
+
+    They are written to ``allowed``, as many as there is room for.
+    """
+    own, freed, budget = np.int64(-1), np.int64(-1), limits.budget[0]
+    if position >= 0:
+        own, freed = limits.family[support[position]], limits.bundle[support[position]]
+        if limits.bought[freed] == 1:
+            budget += limits.cost[freed]
+    for j in range(allowed.size):
+        family, bundle = limits.family[low + j], limits.bundle[low + j]
+        room = limits.room[family] > 0 or family == own or limits.required[low + j]
+        paid = limits.bought[bundle] > (bundle == freed)
+        allowed[j] = room and (paid or limits.cost[bundle] <= budget)
+
+
+@kernel
+def signs_stay(s, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
+    """Whether all coefficients keep to their signs where a column takes a position.
 
     The numerator and the denominator are those of ``exchange_terms``.
     """
-    family, bundle = limits.family[column], limits.bundle[column]
-    own, freed, budget = np.int64(-1), np.int64(-1), limits.budget[0]
-    if position >= 0:
-        own = limits.family[s.support[position]]
-        freed = limits.bundle[s.support[position]]
-        if limits.bought[freed] == 1:
-            budget += limits.cost[freed]
-    room = limits.room[family] > 0 or family == own or limits.required[column]
-    paid = limits.bought[bundle] > (bundle == freed)
-    feasible = room and (paid or limits.cost[bundle] <= budget)
-    if feasible and limits.signed:
-        feasible = keeps_signs(
-            limits.sign, s.support[: s.counts[0]], limits.sign[column], s.w, s.M, s.T,
-            position, column, numerator, denominator,
-        )  # fmt: skip
-    return feasible
+    return not s.signed or keeps_signs(
+        s.limits.sign, s.support, s.counts[0], s.limits.sign[column], s.w, s.M, s.T, position,
+        column, numerator, denominator,
+    )  # fmt: skip
 
 
 @kernel

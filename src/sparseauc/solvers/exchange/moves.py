@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._jit import inlined_kernel, kernel
 from .gain import exchange_terms
-from .limits import STUCK, allows, must_leave
+from .limits import STUCK, find_allowed, must_leave, signs_stay
 from .state import depends, explained, find_position, least_gain, places
 from .sweeps import NONE, TILE, exchange, join, leave, remove
 
@@ -14,11 +14,13 @@ def best_join(s):  # type: ignore[no-untyped-def]
     """Column that lowers the objective most by joining; −1 if none can."""
     best = 0.0
     winner = NONE
-    limits = s.limits
+    allowed = np.ones(s.g.size, np.bool_)
+    if s.limited:
+        find_allowed(s.limits, s.support, NONE, 0, allowed)
     for j in range(s.g.size):
         # Compared without dividing; the first of equal gains wins.
         better = s.q[j] > s.floor[j] and s.g[j] * s.g[j] > best * s.q[j]
-        if better and (not s.limited or allows(limits, s, NONE, j, s.g[j], s.q[j])):
+        if better and allowed[j] and signs_stay(s, NONE, j, s.g[j], s.q[j]):
             best = s.g[j] * s.g[j] / s.q[j]
             winner = j
     return winner
@@ -45,11 +47,11 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
     best = -least
     best_p = NONE
     best_j = NONE
-    limits = s.limits
+    every = np.ones(min(TILE, d), np.bool_)
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
-        gs, qs = s.g[low:high], s.q[low:high]
+        gs, qs, allowed = s.g[low:high], s.q[low:high], every[:m]
         for p in range(s.counts[0]):
             if s.fixed[s.support[p]]:
                 continue
@@ -64,12 +66,16 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
                 numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
                 found |= numerator * numerator > bar * left
             if found:
+                if s.limited:
+                    find_allowed(s.limits, s.support, p, low, allowed)
                 for j in range(m):
                     numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
                     if left > s.floor[low + j]:
                         change = loss - numerator * numerator / left
-                        if change < best and (
-                            not s.limited or allows(limits, s, p, low + j, numerator, left)
+                        if (
+                            change < best
+                            and allowed[j]
+                            and signs_stay(s, p, low + j, numerator, left)
                         ):
                             best = change
                             best_p = p
@@ -95,7 +101,7 @@ def _required_that_helps(s):  # type: ignore[no-untyped-def]
         least = least_gain(explained(s), s.tolerance, s.min_gain)
         for j in range(s.g.size):
             helps = s.floor[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
-            if s.limits.required[j] and helps and allows(s.limits, s, NONE, j, s.g[j], s.q[j]):
+            if s.limits.required[j] and helps and signs_stay(s, NONE, j, s.g[j], s.q[j]):
                 winner = j
     return winner
 

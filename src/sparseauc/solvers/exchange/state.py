@@ -31,8 +31,8 @@ class State(NamedTuple):
         What must be left of a column for it to join; infinity for excluded columns.
     fixed : bool ndarray of shape (d,)
         Columns that never leave.
-    limited : bool
-        Whether anything else restricts the choice.
+    limited, signed : bool
+        Whether anything else restricts the choice, and whether any coefficient must have a sign.
     limits : ExchangeLimits
         What that is.
     counts : int64 ndarray of shape (2,)
@@ -55,6 +55,7 @@ class State(NamedTuple):
     floor: Array
     fixed: Mask
     limited: bool
+    signed: bool
     limits: ExchangeLimits
     counts: Indices
     support: Indices
@@ -97,7 +98,8 @@ def make_state(
     tolerance = dependence_tolerance(gram.precision)
     floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
     return State(
-        gram.H, gram.delta, whole, floor, fixed, limits is not None, limits or no_limits(),
+        gram.H, gram.delta, whole, floor, fixed, limits is not None,
+        limits is not None and limits.signed, limits or no_limits(),
         np.zeros(2, np.int64), np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)),
         np.empty((k_max, d)), gram.delta.copy(), whole.copy(), tolerance,
         _MIN_EXPLAINED / (1.0 + alpha), bool((floor[np.isfinite(floor)] > alpha).any()),
