@@ -2,9 +2,9 @@
 
 Where H is gathered on readings of a table, a search stops at what is missing and goes on when it is
 there. Estimates of what is missing would save readings: of 8000 columns, independent but for 30,
-k = 20, k = 50 and five folds take 3, 4 and 10 readings without them and 3, 4 and 7 with them, at
-two to three times the time. But with neighbours correlated by 0.6 the search of five folds, misled by
-them, asked for more of H than 2 GiB hold; without them it takes 17 readings.
+k = 20, k = 50 and five folds take 3, 4 and 10 readings without them and 3, 4 and 7 with them, in
+two to three times the time. But with neighbours correlated by 0.6 the search of five folds, misled
+by them, asked for more of H than 2 GiB hold; without them it takes 17 readings.
 """
 
 import numpy as np
