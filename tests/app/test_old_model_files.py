@@ -66,7 +66,7 @@ def test_the_command(folder):
     assert result.exit_code == 0, result.output
     found = list(csv.DictReader(io.StringIO(result.stdout)))
     np.testing.assert_allclose([float(row["score"]) for row in found], expected["score"], 1e-12)
-    assert [row["prediction"] for row in found] == expected["prediction"].tolist()
+    assert [row["label"] for row in found] == expected["prediction"].tolist()
     # Version 0.1 turned them into numbers.
     assert [row["id"] for row in found] == [f"{number:05d}" for number in range(6)]
 

@@ -51,7 +51,7 @@ def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
     seeded = ["--seed", str(seed)] if seed else []
     run("fit", table, *how, *seeded, "--rule", "1se", "--out", model, "--report", report, "--force")
     _say(f"Scores of {NEW} new patients, with probabilities:")
-    run("predict", model, new, "--probabilities")
+    run("predict", model, new)
     _say(
         "Compared with other methods, each tuned on training rows only. Here sparse-auc has its "
         "default rule, which allows more columns than 1se:"

@@ -205,11 +205,11 @@ def test_scores_are_the_estimators(plain, tmp_path):
     new = tmp_path / "new.csv"
     FRAME.to_csv(new, index=False)
     found = scores(run("predict", plain, new))
-    model = SparseAUCClassifier(k=2).fit(X, Y)
+    model = load_model(plain).estimator
     np.testing.assert_allclose(found["score"], model.decision_function(X), rtol=1e-9)
     assert found["row"].tolist() == list(range(1, N + 1))
-    expected = np.where(model.predict(X), "ill", "well")
-    assert found["prediction"].tolist() == expected.tolist()
+    expected = np.where(model.predict_proba(X)[:, 1] > Y.mean(), "ill", "well")
+    assert found["label"].tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("kind", ["order", "fewer", "more", "parquet", "npz"])
@@ -269,7 +269,7 @@ def test_rows_that_lack_a_value(plain, imputing, tmp_path):
     assert "1 of 90 rows, the first is row 5" in refused.stderr
     empty = scores(run("predict", plain, new, "--missing", "empty"))
     assert np.flatnonzero(empty["score"].isna()).tolist() == [4]
-    assert np.flatnonzero(empty["prediction"].isna()).tolist() == [4]
+    assert np.flatnonzero(empty["label"].isna()).tolist() == [4]
     assert scores(run("predict", imputing, new))["score"].notna().all()
 
 
@@ -306,7 +306,7 @@ def test_files_of_scores(plain, tmp_path, name):
         found = pd.read_parquet(out)
     else:
         found = pd.read_csv(out, sep="\t" if name.endswith("tsv") else ",")
-    assert list(found) == ["who", "score", "prediction"]
+    assert list(found) == ["who", "score", "risk", "label"]
     assert found["who"].tolist() == [f"w{i}" for i in range(N)]
     again = run("predict", plain, new, "--out", out)
     assert again.exit_code == 5

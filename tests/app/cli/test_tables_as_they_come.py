@@ -169,15 +169,14 @@ def test_python_scores_as_the_command_by_name(tmp_path):
     for table in (frame, backwards, pd.DataFrame(backwards).convert_dtypes()):
         scores = loaded.decision_function(table)
         np.testing.assert_allclose(scores, [float(row["score"]) for row in rows], rtol=1e-12)
-        assert loaded.predict(table).tolist() == [row["prediction"] for row in rows]
+        above = loaded.predict_proba(table)[:, 1] > Y.mean()
+        assert np.where(above, "ill", "well").tolist() == [row["label"] for row in rows]
     polars = pytest.importorskip("polars")
     np.testing.assert_allclose(
         loaded.decision_function(polars.from_pandas(backwards)), scores, rtol=1e-12
     )
     with pytest.raises(ValueError, match=r"no column 'x'; did you mean 'xx'\?"):
         loaded.decision_function(frame.rename(columns={"x": "xx"}))
-    with pytest.raises(AttributeError, match="has no probabilities"):
-        loaded.predict_proba(frame)
     # The estimator itself refuses columns in another order.
     assert loaded.estimator[-1].classes_.tolist() == ["well", "ill"]
     assert loaded.estimator.feature_names_in_.tolist() == ["x", "kind=b", "z"]
@@ -346,7 +345,7 @@ def test_formulas_are_not_computed_by_spreadsheets(tmp_path):
     model = fitted(tmp_path, lines("x,y", X, np.where(Y, "=1+1", "b")), "-k", 1)
     rows = predicted(tmp_path, model, lines("id,x", ids, [9] * 6), "--ids", "id")
     assert [row["id"] for row in rows] == ["'=HYPERLINK(1)", "+49", "-5", "'-x", "'@a", "plain"]
-    assert {row["prediction"] for row in rows} <= {"'=1+1", "b"}
+    assert {row["label"] for row in rows} <= {"'=1+1", "b"}
 
 
 def test_only_plain_files_are_replaced(tmp_path):

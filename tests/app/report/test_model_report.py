@@ -23,6 +23,7 @@ from sparseauc.metrics import fold_standard_error
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.formatting import percent
 from sparseauc_app.reading import Input, Table
 from sparseauc_app.report import Code, Figure, Listing, build_model_report, write_report
 from sparseauc_app.report.drawing import readings
@@ -140,7 +141,7 @@ def test_the_auc_and_its_optimism(tuned, tuned_report):
 
 def test_operating_points_are_those_of_the_summary(tuned, tuned_report):
     frame = element(tuned_report, "operating-points").frame
-    assert frame["Score above"].tolist() == [one.threshold for one in tuned.operating_points]
+    assert frame["Risk above"].tolist() == [percent(one.risk) for one in tuned.operating_points]
     for text, one in zip(frame["Sensitivity, %"], tuned.operating_points, strict=True):
         rate = one.sensitivity
         assert text == f"{100 * rate.value:.0f} ({100 * rate.low:.0f}–{100 * rate.high:.0f})"
