@@ -195,6 +195,12 @@ class _Problem:
             constant -= float(centre @ centre)
         return reduced, delta, constant
 
+    def _diagonal_of(self, included: Indices, free: Indices, D: Array) -> tuple[bool, Array]:
+        """Whether P is definite on some columns, and a D that leaves P − D ⪰ 0 on the free ones."""
+        if self.definite:
+            return True, D
+        return self.is_definite(np.concatenate([included, free])), self.diagonal[free]
+
     def tighten(
         self, included: Indices, free: Indices, start: Array | None, D: Array, cutoff: float
     ) -> _Node:
@@ -207,9 +213,7 @@ class _Problem:
         leaves P − D ⪰ 0, as every D does that did so for a part containing this one.
         """
         bound = 0.0  # a mean of squares
-        definite = self.definite or self.is_definite(np.concatenate([included, free]))
-        if not self.definite:
-            D = self.diagonal[free]
+        definite, D = self._diagonal_of(included, free, D)
         while True:
             chosen = self.columns[included]
             if not self.restrictions.allows(chosen):
@@ -244,8 +248,7 @@ class _Problem:
             included = np.concatenate([included, free[join]])
             free, start, D = free[stay], relaxed.point[stay], relaxed.diagonal[stay]
             if before - free.size < _RESCREEN * before and included.size < self.k < free.size:
-                rest = (part[stay] for part in relaxed[1:])
-                return _Node(bound, included, free, Relaxed(relaxed.bound, *rest))
+                return _Node(bound, included, free, _restrict(relaxed, stay))
 
     def enumerate(self, included: Indices, free: Indices, k: int, bound: float) -> _Node:
         """Try all supports of a part; one on which P is not definite leaves the bound as it was."""
@@ -467,6 +470,11 @@ def _screen_wide(
             break
     join, stay = _screen(bound, terms, k, cutoff)
     return max(bound, 0.0), np.concatenate([included, free[join]]), free[stay]
+
+
+def _restrict(relaxed: Relaxed, stay: Mask) -> Relaxed:
+    """The relaxation, of the columns that stay."""
+    return Relaxed(relaxed.bound, *(part[stay] for part in relaxed[1:]))
 
 
 def _most_for(money: float, terms: Array, prices: Array, k: int) -> float:

@@ -44,9 +44,7 @@ def exchange_groups(
     fixed, excluded = restrictions.masks(gram.n_features)
     members = [np.flatnonzero(labels == label) for label in range(int(labels.max()) + 1)]
     must = sorted(set(labels[fixed].tolist()))
-    prices = np.zeros(len(members))
-    if restrictions.prices is not None and money < np.inf:
-        prices = restrictions.prices.amounts
+    prices = _prices(restrictions, len(members), money)
     limits = _Limits(k, money, np.array([columns.size for columns in members]), prices)
     if (size := limits.sizes[must].sum()) > k:
         raise ValueError(f"the groups always included have {size} columns, more than k={k}")
@@ -54,32 +52,28 @@ def exchange_groups(
     allowed = (limits.sizes <= k) & (prices <= money - prices[must].sum())
     allowed[labels[excluded]] = False
     allowed[must] = True
-    blocks, missing = {}, NotGathered()
-    for number in np.flatnonzero(allowed).tolist():
-        try:
-            blocks[number] = gram.block(members[number], members[number])
-        except NotGathered as more:
-            missing |= more
-    if missing.block:
-        raise missing
+    blocks = _blocks(gram, {n: members[n] for n in np.flatnonzero(allowed).tolist()})
     empty = _Union(np.empty((0, gram.n_features)), gram.delta, np.empty(0, np.int64), alpha)
-    worth = {n: empty.gain(members[n], block) / members[n].size for n, block in blocks.items()}
-    order = sorted(blocks, key=lambda n: (n not in must, -worth[n]))
+    alone = {n: empty.gain(members[n], block) / members[n].size for n, block in blocks.items()}
+    order = sorted(blocks, key=lambda n: (n not in must, -alone[n]))
     count = int(np.searchsorted(np.cumsum(limits.sizes[order]), _FIRST, side="right")) + 1
     chosen, outside = order[:count], order[count:]
     while True:
         within = [members[number] for number in chosen]
         part = limits._replace(sizes=limits.sizes[chosen], prices=prices[chosen])
         solution = _exchange_within(gram, within, part, alpha, fixed)
-        total, gains = 1.0 - solution.objective, np.full(len(members), -np.inf)
+        if not outside:
+            return solution
+        total = 1.0 - solution.objective
+        gains = np.full(len(members), -np.inf)
         listed = np.unique(labels[solution.support]).tolist()
-        rows = gram.rows(solution.support) if outside else np.empty(0)
-        for out in [None, *(number for number in listed if number not in must)] if outside else []:
+        rows = gram.rows(solution.support)
+        for out in [None, *(number for number in listed if number not in must)]:
             kept = np.flatnonzero(labels[solution.support] != out)
             union = _Union(rows[kept], gram.delta, solution.support[kept], alpha)
             # Groups take their places whole, though some of their columns may add nothing.
             fitting = limits.beside([number for number in listed if number != out])
-            for number in [one for one in outside if fitting[one]]:
+            for number in np.array(outside)[fitting[outside]].tolist():
                 gain = union.explained + union.gain(members[number], blocks[number]) - total
                 gains[number] = max(gains[number], gain)
         best_first = np.argsort(-gains, kind="stable")[:_MOST_ADDED]
@@ -89,6 +83,26 @@ def exchange_groups(
             return solution
         chosen += helpful
         outside = [number for number in outside if number not in helpful]
+
+
+def _prices(restrictions: Restrictions, n_groups: int, money: float) -> Array:
+    """What each group costs; nothing where there is no budget."""
+    if restrictions.prices is None or money == np.inf:
+        return np.zeros(n_groups)
+    return restrictions.prices.amounts
+
+
+def _blocks(gram: StandardisedGram, members: dict[int, Indices]) -> dict[int, Array]:
+    """H of the columns of each group; all that is missing is asked for at once."""
+    blocks, missing = {}, NotGathered()
+    for number, columns in members.items():
+        try:
+            blocks[number] = gram.block(columns, columns)
+        except NotGathered as more:
+            missing |= more
+    if missing.block:
+        raise missing
+    return blocks
 
 
 class _Limits(NamedTuple):

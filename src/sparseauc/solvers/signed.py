@@ -38,6 +38,21 @@ def _solve(P, delta, floor, used, w):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _leave_out_wrong(P, delta, sign, floor, used, w):  # type: ignore[no-untyped-def]
+    """Leave out columns of the wrong sign, until there are none; False where columns depend."""
+    wrong = True
+    while wrong:
+        if not _solve(P, delta, floor, used, w):
+            return False
+        wrong = False
+        for i in range(sign.size):
+            if used[i] and sign[i] * w[i] < 0.0:
+                used[i] = False
+                wrong = True
+    return True
+
+
+@kernel
 def minimise_signed(P, delta, sign, floor):  # type: ignore[no-untyped-def]
     """Minimise 2 w·δ + wᵀPw over w with sign·w ≥ 0, by Lawson and Hanson's active sets.
 
@@ -47,15 +62,8 @@ def minimise_signed(P, delta, sign, floor):  # type: ignore[no-untyped-def]
     k = delta.size
     w, z = np.zeros(k), np.zeros(k)
     used = np.ones(k, np.bool_)
-    wrong = True
-    while wrong:  # leave out what has the wrong sign, until nothing has
-        if not _solve(P, delta, floor, used, w):
-            return w, -np.inf
-        wrong = False
-        for i in range(k):
-            if used[i] and sign[i] * w[i] < 0.0:
-                used[i] = False
-                wrong = True
+    if not _leave_out_wrong(P, delta, sign, floor, used, w):
+        return w, -np.inf
     barred = np.zeros(k, np.bool_)
     for _ in range(10 * k):
         best, into = 1e-14 * -(delta @ w), -1
