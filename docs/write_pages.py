@@ -41,16 +41,13 @@ SECTIONS = {
         "sparseauc_app.comparison": "Comparing methods",
         "sparseauc_app.model_files": "Model files",
         "sparseauc_app.scorecard": "Score cards",
-        "sparseauc_app.card_making": "Score cards of fitted models",
         "sparseauc_app.export": "Export",
         "sparseauc_app.reporting": "Reports from Python",
-        "sparseauc_app.report": "Custom report pages",
     },
     "Building blocks": {
         "sparseauc.estimators": "Base class of the classifiers",
         "sparseauc.moments": "Class moments",
         "sparseauc.solvers": "Solvers",
-        "sparseauc.projections": "Projections",
     },
     "The paper": {
         "sparseauc_paper.baselines": "Methods compared",
@@ -65,6 +62,22 @@ SECTIONS = {
     },
 }
 MODULES = {name: title for section in SECTIONS.values() for name, title in section.items()}
+# Of modules that also serve others of this package, the names that users need.
+FOR_USERS = {
+    "sparseauc.metrics": (
+        "AUCInterval", "DeLongTest", "StratifiedAUC", "auc", "auc_by_k", "auc_confidence_interval",
+        "delong_test", "stratified_auc",
+    ),
+    "sparseauc.operating_points": ("OperatingPoint", "judge_threshold", "operating_points"),
+    "sparseauc.curves": ("CalibrationBins", "calibration_bins", "net_benefit", "roc_band"),
+    "sparseauc.chunks": ("Chunks", "NotFiniteError", "Pass", "SequentialChunks", "open_table"),
+    "sparseauc.moments": ("ColumnError", "Moments"),
+    "sparseauc_app.fitting": ("FitSettings", "fit_table"),
+    "sparseauc_app.summary": ("FitSummary",),
+    "sparseauc_app.comparison": ("MethodResult", "compare_methods"),
+    "sparseauc_app.model_files": ("ModelFileError", "ModelVersionWarning", "SavedModel"),
+    "sparseauc_app.scorecard": ("ScoreCard", "Term"),
+}  # fmt: skip
 # What users need first, on the first page of the reference; other names follow by alphabet.
 FIRST = (
     "SparseAUCClassifierCV", "SparseAUCClassifier", "SparseConcordanceCV", "SparseConcordance",
@@ -79,7 +92,10 @@ INTERNAL = {
     "sparseauc.limits",
     "sparseauc.path",
     "sparseauc_app",
+    "sparseauc_app.card_making",
+    "sparseauc_app.report",
     "sparseauc.objective",
+    "sparseauc.projections",
     "sparseauc.rows",
     "sparseauc.strata",
 }
@@ -305,7 +321,7 @@ def public_names() -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     for module_name in MODULES:
         module = importlib.import_module(module_name)
-        listed = getattr(module, "__all__", None)
+        listed = FOR_USERS.get(module_name, getattr(module, "__all__", None))
         own = []
         for name in sorted(listed if listed is not None else vars(module), key=_by_use):
             thing = getattr(module, name)
