@@ -26,9 +26,9 @@ from joblib import Parallel, delayed
 from peer_methods import FAMILIES, tuned
 from peer_tables import CHANCE, GENES, ORDINARY, SIMULATIONS, SLOW, outer_splits
 from sparseauc import SparseAUCClassifierCV
-from sparseauc._transforms import learn_transforms
 from sparseauc.metrics import fast_auc, fold_standard_error
 from sparseauc.path.folds import make_splits
+from sparseauc.transforms import learn_transforms
 
 KS = (2, 3, 5, 8, 12)
 FEW = 40

@@ -98,6 +98,8 @@ INTERNAL = {
     "sparseauc.projections",
     "sparseauc.rows",
     "sparseauc.strata",
+    "sparseauc.transforms",
+    "sparseauc.utils",
 }
 
 
@@ -291,7 +293,7 @@ def command_part() -> str:
 
 def exit_codes_part() -> str:
     """Return the exit codes, from the sentence that ``--help`` ends with."""
-    from sparseauc_app.cli._errors import EXIT_CODES
+    from sparseauc_app.cli.errors import EXIT_CODES
 
     return table(("code", "meaning"), re.findall(r"(\d+) ([^;.]+)[;.]", EXIT_CODES))
 

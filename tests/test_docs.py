@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import sparseauc
 from sparseauc.datasets import make_patients
 from sparseauc_app.cli import app, demo
-from sparseauc_app.cli._errors import ExitCode
+from sparseauc_app.cli.errors import ExitCode
 from sparseauc_app.cli.fit import Fitting
 from sparseauc_app.evaluation import baselines, learning
 

@@ -12,7 +12,7 @@ import pytest
 
 import sparseauc
 from sparseauc import solvers
-from sparseauc._optional import REQUIREMENTS, import_optional
+from sparseauc.utils.optional import REQUIREMENTS, import_optional
 
 
 def test_every_name_is_there():

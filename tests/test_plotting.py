@@ -25,7 +25,7 @@ from sparseauc.plotting import (
     ScoreDistributionDisplay,
     StabilityPathDisplay,
 )
-from sparseauc.plotting._axes import PALE, _spread
+from sparseauc.plotting.axes import PALE, _spread
 from sparseauc.selection.stability import stability_selection
 
 pytestmark = pytest.mark.slow

@@ -18,11 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, load_model, save_model
-from sparseauc._transforms import Transform, learn_transforms, transform_columns
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import fast_auc
 from sparseauc.selection import column_table, near_equal_lists, point_score, replacements
 from sparseauc.solvers.logistic import logistic_regression
+from sparseauc.transforms import Transform, learn_transforms, transform_columns
 from sparseauc_app.card_making import make_card
 from sparseauc_app.export import to_sql
 

@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import as_tensor, import_torch
+from .utils.arrays import as_tensor, import_torch
 
 # Bytes from which rows are copied by several threads: one does not saturate the memory.
 _BY_THREADS = 2**24

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._types import Array, Mask
+from .utils.types import Array, Mask
 
 
 def check_classes(

@@ -6,7 +6,7 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
-from ._types import Indices
+from .utils.types import Indices
 
 BlockOrder = Literal["replacement", "permutation", "cyclic"]
 BLOCK_ORDERS = get_args(BlockOrder)

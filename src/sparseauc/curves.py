@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.special import logit
 from scipy.stats import beta, binom
 
-from ._types import Array, Indices, Mask
 from .solvers.logistic import logistic_regression
+from .utils.types import Array, Indices, Mask
 
 # Slope, in log odds for each standard deviation of the score, where a fitted one is not positive.
 _SMALL_SLOPE = 0.01

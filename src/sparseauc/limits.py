@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ._text import did_you_mean, either, listed
-from ._types import Array, Indices
 from .solvers.restrictions import Prices, Restrictions
 from .strata import is_missing
+from .utils.text import did_you_mean, either, listed
+from .utils.types import Array, Indices
 
 __all__ = ["Limits"]
 

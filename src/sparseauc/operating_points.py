@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._types import Array, Mask
 from ._validation import check_labels, check_scores
 from .curves import binomial_limits
+from .utils.types import Array, Mask
 
 __all__ = [
     "OperatingPoint",

@@ -11,8 +11,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import kernel, reordering_kernel
-from ._types import Floats, Indices
+from .utils.jit import kernel, reordering_kernel
+from .utils.types import Floats, Indices
 
 # Below this many entries a sample costs more than it saves (Floyd and Rivest's own constant).
 _SAMPLE_ABOVE = 600

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from ._jit import FAST, REORDER, inlined_kernel, kernel
+from .utils.jit import FAST, REORDER, inlined_kernel, kernel
 
 # Columns handled at a time by ``add_rows``: the slice of the sum stays in the second-level cache
 # while eight rows stream past it (benchmarks/sht_auc_epoch.py).

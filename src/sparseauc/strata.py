@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ._text import listed
-from ._types import Array, Indices, Mask
+from .utils.text import listed
+from .utils.types import Array, Indices, Mask
 
 Weighting = Literal["pairs", "equal"]
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sparseauc.path.folds import check_splits
-from sparseauc.selection._fitted_list import FittedList
+from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
 from sparseauc.selection.replacing import best_replacements, validated_aucs
 from sparseauc.strata import StrataWarning

@@ -12,10 +12,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sparseauc._transforms import Transform
-from sparseauc._types import Array
 from sparseauc.estimators import SparseLinearClassifier
 from sparseauc.selection.points import whole_threshold
+from sparseauc.transforms import Transform
+from sparseauc.utils.types import Array
 
 from .scorecard import Calibration, ColumnType, Input, ScoreCard, Term
 

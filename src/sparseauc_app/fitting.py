@@ -11,8 +11,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from sparseauc._text import quoted
-from sparseauc._transforms import transform_columns
 from sparseauc.estimators import ExchangeClassifier, SparseAUCClassifierCV
 from sparseauc.estimators._log_odds import score_in_log_odds
 from sparseauc.limits import Limits
@@ -28,6 +26,8 @@ from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
 from sparseauc.strata import StrataWarning
+from sparseauc.transforms import transform_columns
+from sparseauc.utils.text import quoted
 
 from .card_making import fill_in, steps_of
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sparseauc._text import did_you_mean, quoted
 from sparseauc.limits import Limits
+from sparseauc.utils.text import did_you_mean, quoted
 
 from .reading import DataError, Table
 from .reading.source import unknown_column_error

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from sparseauc._files import write_atomically
-from sparseauc._text import listed
+from sparseauc.utils.files import write_atomically
+from sparseauc.utils.text import listed
 
 from .scorecard import ColumnType, Input, ScoreCard
 

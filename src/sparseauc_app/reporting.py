@@ -14,9 +14,9 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from sparseauc._files import write_whole
 from sparseauc.selection.confidence import fit_rows
 from sparseauc.selection.table import column_table
+from sparseauc.utils.files import write_whole
 
 from .evaluation.evaluate import evaluate
 from .fitting import FitSettings, fit_table, summarise_fit

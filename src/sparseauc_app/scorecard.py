@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_typ
 import numpy as np
 from scipy.special import expit, logit
 
-from sparseauc._types import Array
+from sparseauc.utils.types import Array
 
 Kind = Literal["number", "boolean", "text"]
 Mark = Literal[".", ","]

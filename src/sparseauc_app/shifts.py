@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseauc._types import Array
+from sparseauc.utils.types import Array
 
 from .scorecard import ScoreCard
 

@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from sparseauc._transforms import Transform, transform_columns
-from sparseauc._types import Floats, Mask
 from sparseauc.estimators import ExchangeClassifier, SparseLinearClassifier
 from sparseauc.metrics import AUCInterval, auc_by_k, auc_confidence_interval
 from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
@@ -23,6 +21,8 @@ from sparseauc.selection.confidence import (
 from sparseauc.selection.points import PointScore
 from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import near_copies
+from sparseauc.transforms import Transform, transform_columns
+from sparseauc.utils.types import Floats, Mask
 
 from .alternatives import Alternatives, find_alternatives
 from .card_making import fill_in, limits_on_card, make_card, steps_of

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from sparseauc._types import Array, Mask
 from sparseauc.metrics import AUCInterval, auc_confidence_interval, delong_test
 from sparseauc.operating_points import OperatingPoint, judge_threshold
 from sparseauc.selection.confidence import auc_within
+from sparseauc.utils.types import Array, Mask
 
 from .cautions import warn_of_chance
 from .evaluation.risks import CalibrationCheck, Risks, judge_risks

@@ -18,8 +18,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import mannwhitneyu
 
-from sparseauc._text import quoted
-from sparseauc._types import Array, Indices
 from sparseauc.estimators import SharedListClassifier
 from sparseauc.limits import Limits
 from sparseauc.metrics import fast_auc
@@ -27,6 +25,8 @@ from sparseauc.moments import class_moments
 from sparseauc.moments.chunked import GatheredMoments, Partition
 from sparseauc.path.path import SparseAUCPath, path_of_moments
 from sparseauc.solvers.restrictions import Restrictions
+from sparseauc.utils.text import quoted
+from sparseauc.utils.types import Array, Indices
 
 from .reading import (
     CellReader,

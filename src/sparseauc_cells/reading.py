@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sparseauc._optional import import_optional
-from sparseauc._text import quoted
-from sparseauc._types import Array, Indices
 from sparseauc.chunks import SequentialChunks, first_not_finite
-from sparseauc.chunks._base import plain_chunk
+from sparseauc.chunks.base import plain_chunk
+from sparseauc.utils.optional import import_optional
+from sparseauc.utils.text import quoted
+from sparseauc.utils.types import Array, Indices
 
 # Numbers read at a time of a dense table, and, zeros counted, of a sparse one; but rows at least.
 _DENSE_CHUNK, _SPARSE_CHUNK, _LEAST_ROWS = 2**23, 2**26, 256

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from sparseauc._files import write_atomically
+from sparseauc.utils.files import write_atomically
 
 from .marker_genes import DatasetName, Reading, markers_of
 

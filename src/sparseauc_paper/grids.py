@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from sparseauc._arrays import explain_out_of_memory, is_tensor, to_host
 from sparseauc.blocks import BlockOrder, visiting_order
 from sparseauc.chunks import DeviceChunks
 from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask, Objective
@@ -22,8 +21,9 @@ from sparseauc.objective.device import DeviceObjective
 from sparseauc.objective.models import Loss, Models
 from sparseauc.objective.thresholding import counted_rows, deal_blocks
 from sparseauc.projections import hard_threshold
-from sparseauc.solvers._bold_driver import BoldDriver
+from sparseauc.solvers.bold_driver import BoldDriver
 from sparseauc.solvers.sht_auc import exact_first_step
+from sparseauc.utils.arrays import explain_out_of_memory, is_tensor, to_host
 
 from .grids_numpy import NumpyModels
 

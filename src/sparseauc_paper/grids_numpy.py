@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparseauc._jit import kernel, reordering_kernel
-from sparseauc._types import Array, Floats, Indices
 from sparseauc.blocks import RowBlocks
 from sparseauc.objective.arrays import AUCObjective
 from sparseauc.objective.models import (
@@ -18,6 +16,8 @@ from sparseauc.objective.models import (
 )
 from sparseauc.objective.thresholding import Iterate, threshold_step
 from sparseauc.rows import read_only
+from sparseauc.utils.jit import kernel, reordering_kernel
+from sparseauc.utils.types import Array, Floats, Indices
 
 # Models and rows that share a pass of ``_combine``, and the columns it handles at a time: eight
 # slices of rows and ten of sums stay in the second-level cache (benchmarks/batched.py).

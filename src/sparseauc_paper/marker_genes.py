@@ -11,7 +11,7 @@ small-RNA-associated one is 1027.
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from sparseauc._files import read_lines
+from sparseauc.utils.files import read_lines
 
 Reading = Literal["corrected", "published"]
 DatasetName = Literal["colon", "leukemia"]

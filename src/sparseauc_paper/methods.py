@@ -23,7 +23,7 @@ from sparseauc.rows import read_only
 from sparseauc_app.methods import l1_logistic
 
 from .baselines import fsauc, hsg_ht
-from .baselines._online import ClassSums
+from .baselines.online import ClassSums
 from .baselines.spam import SPAMState
 from .grids import GridResult, sht_auc_grid, sto_iht_grid
 from .protocols import Protocol

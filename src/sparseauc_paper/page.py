@@ -5,8 +5,8 @@ import re
 import shutil
 from pathlib import Path
 
-from sparseauc._files import write_whole
-from sparseauc._optional import import_optional
+from sparseauc.utils.files import write_whole
+from sparseauc.utils.optional import import_optional
 from sparseauc_app.report.elements import Report
 from sparseauc_app.report.files import files
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from sparseauc import _files
+from sparseauc.utils import files as _files
 
 read_lines = partial(_files.read_lines, __package__)  # of this package's CSV files
 

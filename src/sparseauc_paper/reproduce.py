@@ -7,10 +7,10 @@ from typing import TypeVar
 import typer
 from rich.console import Console
 
-from sparseauc._arrays import find_device
-from sparseauc._optional import import_optional
-from sparseauc_app.cli._errors import ExitCode
-from sparseauc_app.cli._output import check_writable
+from sparseauc.utils.arrays import find_device
+from sparseauc.utils.optional import import_optional
+from sparseauc_app.cli.errors import ExitCode
+from sparseauc_app.cli.output import check_writable
 from sparseauc_app.reading import DataError
 
 from . import plan

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc._jit import kernel, reordering_kernel
+from sparseauc.utils.jit import kernel, reordering_kernel
 
 from .baselines.solam import clip, saddle_point_step
 from .baselines.spam import multiplier

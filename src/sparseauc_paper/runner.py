@@ -19,8 +19,8 @@ from joblib import Parallel, delayed, parallel_config  # type: ignore[import-unt
 from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from sparseauc._optional import import_optional
-from sparseauc_app.cli._progress import progress
+from sparseauc.utils.optional import import_optional
+from sparseauc_app.cli.progress import progress
 
 from .methods import METHODS
 from .protocols import Protocol

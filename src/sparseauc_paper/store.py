@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from sparseauc_app.cli._errors import OutputError
+from sparseauc_app.cli.errors import OutputError
 
 from .tasks import Task
 

@@ -210,7 +210,7 @@ def test_validation_aucs_are_means_within_strata(weighting, weighted, luggage, m
     X = X.round(1)
     weight = rng.integers(1, 3, 150) * 1.0 if weighted else np.ones(150)
     splits = list(StratifiedKFold(3).split(X, positive))
-    monkeypatch.setattr("sparseauc.chunks._base.Chunks.max_payload_bytes", luggage)
+    monkeypatch.setattr("sparseauc.chunks.base.Chunks.max_payload_bytes", luggage)
     model = SparseAUCClassifierCV(
         ks=[1, 2, 3], alphas=[0.1], cv=splits, coefficients="auc"
     ).fit(

@@ -108,6 +108,6 @@ def test_memory_that_runs_out_is_explained():
 def test_an_array_larger_than_the_room_streams(monkeypatch):
     X, positive = problem(2, 500, 400, np.float32)
     expected = SHTAUCClassifier(k=5, random_state=0).fit(X, positive)
-    monkeypatch.setattr("sparseauc._arrays._SHARE", 0.0)
+    monkeypatch.setattr("sparseauc.utils.arrays._SHARE", 0.0)
     model = SHTAUCClassifier(k=5, random_state=0, device="cuda").fit(X, positive)
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-5)

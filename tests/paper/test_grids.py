@@ -362,7 +362,7 @@ def test_rows_are_gathered_where_a_copy_has_no_room(monkeypatch):
     X, positive = problem(0, 60, 25)
     arguments = {"ks": [3, 7], "step_sizes": 0.01, "batch_size": 16}
     copied = sht_auc_grid(torch.from_numpy(X), positive, rng=np.random.default_rng(0), **arguments)
-    monkeypatch.setattr("sparseauc._arrays._COPY_ON_CPU", 0)
+    monkeypatch.setattr("sparseauc.utils.arrays._COPY_ON_CPU", 0)
     gathered = sht_auc_grid(
         torch.from_numpy(X), positive, rng=np.random.default_rng(0), **arguments
     )

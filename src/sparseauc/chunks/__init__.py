@@ -15,14 +15,14 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
-from .._arrays import find_device, is_tensor
+from ..utils.arrays import find_device, is_tensor
 from ._arrays import ArrayChunks, KeptColumns, mapped_by
 from ._arrow import ArrowChunks
-from ._base import CHUNK_BYTES, Chunks, Pass, SequentialChunks
 from ._dask import DaskChunks
 from ._device import DeviceChunks
-from ._scores import NotFiniteError, first_not_finite, score_chunks
 from ._sparse import CSRChunks, CSRFiles
+from .base import CHUNK_BYTES, Chunks, Pass, SequentialChunks
+from .scores import NotFiniteError, first_not_finite, score_chunks
 
 __all__ = [
     "ArrayChunks",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Indices
-from ._base import (
+from ..utils.types import Indices
+from .base import (
     CHUNK_BYTES,
     Chunks,
     GatherRows,

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._text import quoted
-from .._types import Indices
-from ._base import CHUNK_BYTES, FLOATS, SequentialChunks
+from ..utils.text import quoted
+from ..utils.types import Indices
+from .base import CHUNK_BYTES, FLOATS, SequentialChunks
 
 
 class ArrowChunks(SequentialChunks):

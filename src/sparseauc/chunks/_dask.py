@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Indices
-from ._base import Chunks, Pass, State, add_chunk, float_dtype
+from ..utils.types import Indices
+from .base import Chunks, Pass, State, add_chunk, float_dtype
 
 # Results combined at a time, on the workers: the fewer, the fewer wait for others in memory.
 _MERGED_AT_ONCE = 2

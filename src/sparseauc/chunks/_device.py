@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import (
+from .._streaming import DeviceStream, copy_rows
+from ..utils.arrays import (
     as_tensor,
     explain_out_of_memory,
     import_torch,
@@ -16,9 +17,8 @@ from .._arrays import (
     to_host,
     usable_bytes,
 )
-from .._streaming import DeviceStream, copy_rows
-from .._types import Indices
-from ._base import FLOATS, Pass, SequentialChunks, State, equal_sizes
+from ..utils.types import Indices
+from .base import FLOATS, Pass, SequentialChunks, State, equal_sizes
 
 # Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;
 # larger ones save launches and transfers of what came of them.

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._types import Indices
-from ._base import CHUNK_BYTES, SequentialChunks, float_dtype
+from ..utils.types import Indices
+from .base import CHUNK_BYTES, SequentialChunks, float_dtype
 
 
 class CSRChunks(SequentialChunks):

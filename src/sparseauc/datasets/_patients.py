@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._files import read_lines
-from .._types import Array
+from ..utils.files import read_lines
+from ..utils.types import Array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,8 +27,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._arrays import is_tensor, to_host
-from .._transforms import Transform
 from .._validation import (
     check_each_class_weighs,
     check_known_labels,
@@ -47,6 +45,8 @@ from ..chunks import (
 )
 from ..moments import ColumnError, scale_weights
 from ..objective import Array, Floats, Mask
+from ..transforms import Transform
+from ..utils.arrays import is_tensor, to_host
 from ._short_list import short_list_html
 
 P = ParamSpec("P")

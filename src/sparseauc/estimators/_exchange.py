@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel
 
-from .._text import listed
 from ..chunks import Chunks, mapped_chunks
 from ..limits import Limits
 from ..moments.base import NotGathered, Quadratic, TableMoments
@@ -24,6 +23,7 @@ from ..solvers.certificate import certify
 from ..solvers.exchange import Solution, solve_on
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
+from ..utils.text import listed
 from ._base import SparseLinearClassifier, SparseLinearModel, frames_of_ours
 
 Found = TypeVar("Found")

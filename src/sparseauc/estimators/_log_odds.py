@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from .._transforms import Transform
-from .._types import Array, Mask
 from ..chunks import Chunks, score_chunks
 from ..curves import fit_calibration
 from ..path.cross_validation import mean_over_rounds
 from ..path.rules import ChanceWarning
 from ..solvers.logistic import logistic_regression
+from ..transforms import Transform
+from ..utils.types import Array, Mask
 
 # Next to no ridge, on the standardised score: it keeps the slope finite where the score separates
 # the classes.

@@ -15,7 +15,7 @@ from ..objective.chunks import ChunkObjective
 from ..objective.device import DeviceObjective
 from ..solvers import EpochRecord, SolverResult, sht_auc
 from ..solvers.sht_auc_stream import SHTAUCStream
-from ._stochastic import StochasticClassifier
+from .stochastic import StochasticClassifier
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

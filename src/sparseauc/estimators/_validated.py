@@ -10,7 +10,6 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._transforms import DEFAULT_CLIP, Transform, learn_transforms
 from ..limits import budgets_to_try
 from ..metrics import fold_standard_error
 from ..objective import Array, Indices
@@ -26,6 +25,7 @@ from ..path.path import (
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others, smooth_over_lengths
 from ..path.targets import Target
 from ..solvers.restrictions import Restrictions
+from ..transforms import DEFAULT_CLIP, Transform, learn_transforms
 from ._exchange import ExchangeModel
 
 # Values of k tried by default, and the rows that lists so long must have.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import explain_out_of_memory, import_torch, to_host
-from .._types import Array, Indices
+from ..utils.arrays import explain_out_of_memory, import_torch, to_host
+from ..utils.types import Array, Indices
 from .base import ClassPart
 
 # Numbers centred at a time: a tile of double precision takes eight times as many bytes.

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._files import write_atomically
-from .._types import Array, Indices, Mask
 from ..rows import read_only
 from ..strata import Strata
-from ._units import Cells
+from ..utils.files import write_atomically
+from ..utils.types import Array, Indices, Mask
+from .units import Cells
 
 if TYPE_CHECKING:
     from .chunked import GatheredMoments

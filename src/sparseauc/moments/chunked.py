@@ -18,13 +18,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg.blas import dgemm, dsyrk, sgemm
 
-from .._arrays import is_tensor, to_host
-from .._jit import kernel
-from .._types import Array, Indices, Mask
 from ..chunks import Chunks, Pass
-from ..chunks._scores import check_finite
+from ..chunks.scores import check_finite
 from ..rows import read_only
 from ..strata import Strata
+from ..utils.arrays import is_tensor, to_host
+from ..utils.jit import kernel
+from ..utils.types import Array, Indices, Mask
 from . import _tensors
 from .base import ClassMoments, ClassPart, MergedMoments, Moments, NotGathered
 from .sparse import SparseMoments

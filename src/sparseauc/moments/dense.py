@@ -15,12 +15,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._jit import kernel
-from .._types import Array, Indices, Mask
 from ..rows import read_only
 from ..strata import Strata
-from ._units import check_totals, unit_of
+from ..utils.jit import kernel
+from ..utils.types import Array, Indices, Mask
 from .base import TableMoments
+from .units import check_totals, unit_of
 
 # Rows whose sums are added up among themselves first: rounding grows with the number of terms in a
 # row of additions, and n rows are then n/1024 + 1024 of them. Not so in very many cells, which have

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, Indices
-from ._units import check_deviations
+from ..utils.types import Array, Indices
 from .base import Quadratic
+from .units import check_deviations
 
 # Rows of H computed at a time where many are needed.
 BATCH = 16

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from .._types import Array, Indices
 from ..chunks import Chunks
-from ._units import check_deviations
+from ..utils.types import Array, Indices
 from .base import NotGathered
 from .chunked import GatheredMoments, Partition
+from .units import check_deviations
 
 
 class ManyClasses:

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._jit import kernel
-from .._types import Array, Indices, Mask
 from ..survival import ComparablePairs
-from ._units import check_totals
+from ..utils.jit import kernel
+from ..utils.types import Array, Indices, Mask
 from .base import Quadratic
+from .units import check_totals
 
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21

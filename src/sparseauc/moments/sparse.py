@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from .._jit import kernel
-from .._types import Array, Indices, Mask
 from ..rows import CSR, as_table, read_only
 from ..strata import Strata
-from ._units import check_totals, unit_of
+from ..utils.jit import kernel
+from ..utils.types import Array, Indices, Mask
 from .base import TableMoments
+from .units import check_totals, unit_of
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
 _NEAR = 32.0

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Array, Indices, Mask
 from ..strata import Weighting, stratum_shares
+from ..utils.types import Array, Indices, Mask
 from .base import Moments
 
 

@@ -18,7 +18,7 @@ Without a limit on the columns the minimiser is Fisher's discriminant with equal
 memory, ``objective.chunks`` for files and clusters, ``objective.device`` for tensors and GPUs.
 """
 
-from .._types import Array, Floats, Indices, Mask
+from ..utils.types import Array, Floats, Indices, Mask
 from ._protocol import Descent, Objective, Point, SparseVector
 from .arrays import AUCObjective
 from .closed_form import minimise_on_support

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._jit import kernel
-from .._types import Array, Floats, Indices, Mask
 from ..moments import ColumnError, Moments
+from ..utils.jit import kernel
+from ..utils.types import Array, Floats, Indices, Mask
 
 
 class SparseVector(NamedTuple):

@@ -7,10 +7,10 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import overload
 
-from .._jit import FAST, kernel
-from .._types import Floats, Indices
 from ..moments import DenseMoments, SparseMoments, class_moments
 from ..rows import CSR, Table, add_rows, as_table, compute_scores, score_rows
+from ..utils.jit import FAST, kernel
+from ..utils.types import Floats, Indices
 from ._protocol import Objective
 from .thresholding import ArrayDescent, Iterate, Rows, deal_blocks, descend_block
 

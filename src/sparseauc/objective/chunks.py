@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Array, Floats, Indices, Mask
 from ..chunks import Chunks, Pass, score_chunks
 from ..moments.chunked import chunked_moments
 from ..rows import as_table, read_only
+from ..utils.types import Array, Floats, Indices, Mask
 from ._protocol import Descent, Objective, Point, SparseVector
 from .arrays import PairwiseLoss, compute_descent
 from .thresholding import Iterate, Rows, threshold_step

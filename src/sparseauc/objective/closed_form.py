@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from .._types import Array
 from ..moments import Moments
+from ..utils.types import Array
 
 
 def minimise_on_support(

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import as_tensor, explain_out_of_memory, import_torch, to_host, usable_bytes
 from .._streaming import DeviceStream, copy_rows, page_locked_copy
-from .._types import Array, Floats, Indices, Mask
 from ..blocks import RowBlocks
 from ..chunks import DeviceChunks
 from ..moments.chunked import chunked_moments
+from ..utils.arrays import as_tensor, explain_out_of_memory, import_torch, to_host, usable_bytes
+from ..utils.types import Array, Floats, Indices, Mask
 from ._protocol import Descent, Objective
 from .thresholding import counted_rows, deal_blocks
 

@@ -6,9 +6,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._arrays import to_host
-from .._types import Array, Floats, Indices, Mask
 from ..blocks import RowBlocks
+from ..utils.arrays import to_host
+from ..utils.types import Array, Floats, Indices, Mask
 from ._protocol import Objective
 
 Loss = Literal["auc", "logistic"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import as_tensor, explain_out_of_memory, import_torch, to_host
-from .._types import Array, Indices
 from ..blocks import RowBlocks
+from ..utils.arrays import as_tensor, explain_out_of_memory, import_torch, to_host
+from ..utils.types import Array, Indices
 from ._protocol import Point, SparseVector
 from .models import (
     GridPoint,

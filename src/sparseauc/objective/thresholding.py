@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._jit import kernel
-from .._types import Array, Floats, Indices, Mask
 from ..blocks import RowBlocks
 from ..projections import largest_magnitudes, top_k
 from ..rows import Table
+from ..utils.jit import kernel
+from ..utils.types import Array, Floats, Indices, Mask
 from ._protocol import Point, SparseVector
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._types import Array, Indices
 from ..chunks import Chunks
 from ..moments.pairs import PairMoments
 from ..strata import Strata, Weighting
@@ -18,6 +17,7 @@ from ..survival import (
     censoring_distribution,
     uno_weights,
 )
+from ..utils.types import Array, Indices
 from .folds import Split, SplitPlan, make_splits, rows_by_number
 from .targets import TrainingSets
 from .validation import Models, narrow

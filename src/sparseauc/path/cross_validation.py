@@ -16,13 +16,13 @@ import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from .._transforms import Transform
-from .._types import Array, Indices, Mask
 from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
 from ..moments.base import NotGathered, Quadratic
 from ..solvers.logistic import logistic_regressions
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata
+from ..transforms import Transform
+from ..utils.types import Array, Indices, Mask
 from .fold_tables import FoldTables
 from .folds import SplitPlan
 from .path import PathSearch, SparseAUCPath

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._transforms import Transform
-from .._types import Indices
+from ..transforms import Transform
+from ..utils.types import Indices
 from .folds import SplitPlan, rows_by_number
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .._moved import moved_parameters
-from .._types import Array, Indices
 from ..limits import MOVED, Limits
 from ..moments import class_moments
 from ..moments.base import NotGathered, Quadratic
@@ -18,6 +17,7 @@ from ..solvers.h_cache import HCache
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import ExchangeSearch
 from ..strata import Weighting
+from ..utils.types import Array, Indices
 
 # Ridges tried by default where there are more rows than columns, on the standardised scale, where
 # the diagonal of H is about 2: from next to none to so much that the largest differences of means

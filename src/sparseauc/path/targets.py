@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._types import Array, Indices, Mask
 from ..chunks import Chunks
 from ..metrics import fast_auc_within
 from ..moments import Moments, class_moments
 from ..moments.base import Quadratic
 from ..moments.chunked import GatheredMoments, fits_whole
 from ..strata import Strata
+from ..utils.types import Array, Indices, Mask
 from .folds import Split, SplitPlan, check_splits, make_splits
 from .validation import Models, validate
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._jit import inlined_kernel, kernel
-from .._types import Array, Indices, Mask
 from ..chunks import Chunks, Pass
-from ..chunks._base import Gather
+from ..chunks.base import Gather
 from ..strata import stratum_shares
+from ..utils.jit import inlined_kernel, kernel
+from ..utils.types import Array, Indices, Mask
 from .folds import SplitPlan, rows_by_number
 from .path import SparseAUCPath
 

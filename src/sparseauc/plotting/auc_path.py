@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..metrics import auc_by_k
-from ._axes import BACKGROUND, fitted_step, label_path, one_panel, path_axis
+from .axes import BACKGROUND, fitted_step, label_path, one_panel, path_axis
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import fitted_step
+from .axes import fitted_step
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

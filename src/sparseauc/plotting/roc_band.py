@@ -9,7 +9,7 @@ from sklearn.metrics import roc_curve
 
 from ..curves import roc_band
 from ..metrics import auc, auc_confidence_interval
-from ._axes import QUIET, Reading, one_panel, scores_of
+from .axes import QUIET, Reading, one_panel, scores_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

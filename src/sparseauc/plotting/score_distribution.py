@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from ..curves import score_bins
 from ..metrics import auc
-from ._axes import COLOURS, QUIET, one_panel, scores_of
+from .axes import COLOURS, QUIET, one_panel, scores_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ._axes import QUIET, draw_columns, label_path, names_of, one_panel
+from .axes import QUIET, draw_columns, label_path, names_of, one_panel
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

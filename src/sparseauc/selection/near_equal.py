@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
-from .._jit import inlined_kernel, kernel
 from ..objective import Array, Indices, Mask
 from ..solvers.exchange import dependence_tolerance
 from ..solvers.h_cache import HCache
-from ._fitted_list import FittedList, exchange_table
+from ..utils.jit import inlined_kernel, kernel
+from .fitted_list import FittedList, exchange_table
 
 # Columns among which all lists are enumerated at most.
 _MOST_COLUMNS = 300

@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from .._transforms import Transform
-from .._types import Array, Indices, Mask
 from ..curves import binomial_limits, fit_calibration
 from ..metrics import fast_auc_within
 from ..path.cross_validation import mean_over_rounds
 from ..path.folds import Split, check_splits, make_splits
 from ..path.path import path_of_moments
 from ..solvers.points import Range, points_range, possible_points, raise_auc, whole_points
-from ._fitted_list import FittedList
+from ..transforms import Transform
+from ..utils.types import Array, Indices, Mask
+from .fitted_list import FittedList
 from .table import _column
 
 if TYPE_CHECKING:

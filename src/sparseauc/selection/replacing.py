@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
-from .._types import Array, Indices, Mask
 from ..metrics import fast_auc_within, fold_standard_error
 from ..moments.gram import StandardisedGram
 from ..path.folds import Split, SplitPlan, check_splits, make_splits
 from ..path.path import path_of_moments
 from ..solvers.signed import minimise_signed
 from ..strata import Strata, stratum_shares
-from ._fitted_list import FittedList, exchange_table
+from ..utils.types import Array, Indices, Mask
+from .fitted_list import FittedList, exchange_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._transforms import transform_columns
 from .._validation import check_classes, check_known_labels
 from ..limits import Limits
 from ..metrics import fast_auc
 from ..objective import Array, Mask
+from ..transforms import transform_columns
 from .confidence import auc_within
 from .stability import StabilityResult
 

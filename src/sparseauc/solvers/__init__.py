@@ -1,6 +1,6 @@
 """Solvers: one file a method; arrays in, a small result out."""
 
-from ._epochs import EpochRecord, SolverResult
+from .epochs import EpochRecord, SolverResult
 from .sht_auc import sht_auc
 from .working_set import exchange_path
 

@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from .._jit import kernel
-from .._types import Array, Indices
 from ..projections import select_largest
+from ..utils.jit import kernel
+from ..utils.types import Array, Indices
 
 EPS = float(np.finfo(np.float64).eps)
 # Rounds of improving D, and the share of the gap one must close for another to follow.

@@ -49,8 +49,8 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import minimize_scalar
 
-from .._types import Array, Indices, Mask
 from ..moments.gram import BATCH, StandardisedGram
+from ..utils.types import Array, Indices, Mask
 from ._perspective import EPS, Relaxed, ascend, cholesky, enumerate_supports, prove, relax
 from .exchange import Solution
 from .restrictions import Restrictions

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._types import Array, Indices, Mask
 from ..moments.gram import StandardisedGram
+from ..utils.types import Array, Indices, Mask
 from .h_cache import HCache
 from .restrictions import Restrictions
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from .._types import Array, Indices, Mask
 from ..moments.base import NotGathered
 from ..moments.gram import Gram, StandardisedGram
+from ..utils.types import Array, Indices, Mask
 from .exchange import (
     MIN_RELATIVE_GAIN,
     Solution,

@@ -9,9 +9,9 @@ by them, asked for more of H than 2 GiB hold; without them it takes 17 readings.
 
 import numpy as np
 
-from .._jit import kernel
-from .._types import Array, Indices
 from ..moments.gram import StandardisedGram
+from ..utils.jit import kernel
+from ..utils.types import Array, Indices
 
 # Numbers of rows of H that are kept whatever the lengths of the lists: 64 MiB.
 _KEPT_NUMBERS = 2**23

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from .._jit import inlined_kernel, kernel, reordering_kernel
-from .._types import Array, Indices
+from ..utils.jit import inlined_kernel, kernel, reordering_kernel
+from ..utils.types import Array, Indices
 from .signed import minimise_signed
 
 _MOST_STEPS = 200

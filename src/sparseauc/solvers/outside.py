@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._jit import inlined_kernel, kernel
-from .._types import Array, Indices, Mask
 from ..moments.gram import StandardisedGram
+from ..utils.jit import inlined_kernel, kernel
+from ..utils.types import Array, Indices, Mask
 from .exchange import dependence_tolerance, exchange_gains
 from .h_cache import HCache, take
 from .restrictions import Restrictions

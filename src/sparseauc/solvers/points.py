@@ -15,9 +15,9 @@ from numbers import Integral
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Array, Indices, Mask
 from ..metrics import fast_auc_within
 from ..strata import Strata
+from ..utils.types import Array, Indices, Mask
 
 Range = tuple[int, int]
 

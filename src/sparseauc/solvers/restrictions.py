@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import Array, Indices, Mask
+from ..utils.types import Array, Indices, Mask
 from .exchange.limits import ExchangeLimits
 
 # Share of a budget by which rounding may let a sum of prices exceed it.

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._jit import reordering_kernel
 from ..moments.many_classes import ManyClasses
+from ..utils.jit import reordering_kernel
 from .exchange import dependence_tolerance
 from .restrictions import Restrictions
 

@@ -23,8 +23,8 @@ from ..blocks import BlockOrder, visiting_order
 from ..objective import Objective, Point
 from ..objective.thresholding import largest_entries
 from ..projections import top_k
-from ._epochs import Callback, SolverResult
-from ._hard_thresholding import threshold_in_epochs
+from .epochs import Callback, SolverResult
+from .hard_thresholding import threshold_in_epochs
 
 
 def sht_auc(

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._types import Array, Mask
 from ..projections import hard_threshold, top_k
+from ..utils.types import Array, Mask
 
 # Share of the step that is exact along a block's gradient, as in ``sht_auc``.
 _CAUTION = 0.3

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._jit import kernel
+from ..utils.jit import kernel
 
 
 @kernel

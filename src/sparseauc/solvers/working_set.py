@@ -19,9 +19,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._types import Array, Indices, Mask
 from ..moments.base import NotGathered
 from ..moments.gram import Gram, StandardisedGram
+from ..utils.types import Array, Indices, Mask
 from .equal_columns import replace_by_first_of_equals
 from .exchange import (
     MIN_RELATIVE_GAIN,

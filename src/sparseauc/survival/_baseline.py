@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._types import Array
+from ..utils.types import Array
 from ._times import StepFunction, SurvivalTimes
 
 # A slope per standard deviation of the score beyond this is that of a score without exceptions.

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Array
+from ..utils.types import Array
 from ._pairs import ComparablePairs
 from ._times import SurvivalTimes, censoring_distribution, uno_weights
 

@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from .._jit import kernel
-from .._types import Array, Indices
 from ..strata import Weighting
+from ..utils.jit import kernel
+from ..utils.types import Array, Indices
 from ._times import SurvivalTimes, sorted_groups
 
 

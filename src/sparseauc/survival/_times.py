@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Array, Indices, Mask
+from ..utils.types import Array, Indices, Mask
 
 # Share of the events before the default horizon.
 _HORIZON = 0.8

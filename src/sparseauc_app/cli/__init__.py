@@ -8,8 +8,8 @@ import typer
 
 from sparseauc import __version__
 
-from ._errors import EXIT_CODES, GuardedGroup, PlainCommand
 from .compare import compare_command
+from .errors import EXIT_CODES, GuardedGroup, PlainCommand
 from .export import export_command
 from .fit import fit_command
 from .predict import predict_command

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sparseauc._text import printable
+from sparseauc.utils.text import printable
 
 from ..formatting import auc_text, count, point_row, short_list_row
 from ..scorecard import ScoreCard

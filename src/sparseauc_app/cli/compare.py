@@ -49,8 +49,8 @@ def compare_command(
             raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(_METHODS)}")
 
     from ._listing import print_result
-    from ._output import check_outputs, check_suffix, csv_bytes, write_outputs
-    from ._progress import progress
+    from .output import check_outputs, check_suffix, csv_bytes, write_outputs
+    from .progress import progress
 
     check_outputs(out, force=output.force, inputs=(table, training.target_file))
     check_suffix(out, "--out", (".csv", ".json"))

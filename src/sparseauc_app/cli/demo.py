@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ._output import check_outputs, check_writable, write_outputs
+from .output import check_outputs, check_writable, write_outputs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from sparseauc._text import printable
+from sparseauc.utils.text import printable
 
 from . import _options as options
-from ._errors import OutputError
+from .errors import OutputError
 
 # What cannot be printed, and what it is.
 _BINARY = {"onnx": "ONNX", "xlsx": "a workbook"}
@@ -39,7 +39,7 @@ def export_command(
 ) -> None:
     """Export MODEL for people and programs without sparseauc; all give the same scores."""
     from ._listing import print_result
-    from ._output import check_outputs, write_outputs
+    from .output import check_outputs, write_outputs
 
     if out is None and to in _BINARY:
         raise typer.BadParameter(f"{_BINARY[to]} cannot be printed: give a file with --out")

@@ -170,8 +170,8 @@ def fit_command(
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
 
     from ._listing import print_card, print_result
-    from ._output import check_outputs, check_suffix, check_writable, write_outputs
-    from ._progress import progress
+    from .output import check_outputs, check_suffix, check_writable, write_outputs
+    from .progress import progress
 
     contents: dict[Path, bytes] = {}
     folder = report if report is not None and not report.suffix else None

@@ -96,8 +96,8 @@ def predict_command(
     Columns are found by name, in any order. Columns that the model does not use are ignored.
     """
     from ._listing import print_result
-    from ._output import check_outputs, check_suffix, write_outputs
-    from ._progress import progress
+    from .output import check_outputs, check_suffix, write_outputs
+    from .progress import progress
 
     check_outputs(out, force=output.force, inputs=(model, table))
     check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq", ".xlsx"))
@@ -210,7 +210,7 @@ def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
         buffer = io.BytesIO()
         pq.write_table(pa.table(columns), buffer)
         return buffer.getvalue()
-    from ._output import csv_bytes, workbook_bytes
+    from .output import csv_bytes, workbook_bytes
 
     lines = zip(*columns.values(), strict=True)
     if suffix == ".xlsx":

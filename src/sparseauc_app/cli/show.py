@@ -6,7 +6,7 @@ from contextlib import redirect_stdout
 
 import typer
 
-from sparseauc._text import printable
+from sparseauc.utils.text import printable
 
 from . import _options as options
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sparseauc._text import printable
+from sparseauc.utils.text import printable
 
 from . import _options as options
 
@@ -57,8 +57,8 @@ def validate_command(
     Example: sparseauc validate model.skops next_year.csv --by site --report validation.html
     """
     from ._listing import print_result
-    from ._output import check_outputs, check_suffix, write_outputs
-    from ._progress import progress
+    from .output import check_outputs, check_suffix, write_outputs
+    from .progress import progress
 
     contents: dict[Path, bytes] = {}
     if (update is None) != (out is None):

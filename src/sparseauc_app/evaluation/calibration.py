@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparseauc._types import Array, Mask
+from sparseauc.utils.types import Array, Mask
 
 # Share of the rows in each local fit, as R's loess has it.
 _SPAN = 0.75

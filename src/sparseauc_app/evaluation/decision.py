@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparseauc._types import Array, Mask
 from sparseauc.curves import net_benefit
+from sparseauc.utils.types import Array, Mask
 
 
 @dataclass(frozen=True, eq=False)

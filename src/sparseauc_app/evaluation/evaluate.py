@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from sparseauc._types import Array
 from sparseauc.metrics import AUCInterval
+from sparseauc.utils.types import Array
 
 from ..alternatives import Alternatives
 from ..reading.columns import dense_column

@@ -7,8 +7,8 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score, brier_score_loss
 
-from sparseauc._types import Array, Mask
 from sparseauc.curves import fit_logistic
+from sparseauc.utils.types import Array, Mask
 
 from .calibration import CalibrationCurve, calibration_curve
 from .decision import DecisionCurve, decision_curve

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, ndtri, xlogy
 
-from sparseauc._types import Array
+from sparseauc.utils.types import Array
 
 # As the authors propose: shrinkage, optimism of R², and margin of error of the overall risk.
 _SHRINKAGE, _OPTIMISM, _MARGIN = 0.9, 0.05, 0.05

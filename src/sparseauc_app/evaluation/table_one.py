@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparseauc._types import Array
+from sparseauc.utils.types import Array
 
 from ..reading import Table
 from ..reading.columns import dense_column

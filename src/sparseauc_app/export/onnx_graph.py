@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseauc._optional import import_optional
+from sparseauc.utils.optional import import_optional
 
 from ..scorecard import ScoreCard
 from .terms import Clip, IsAbove, IsLevel, Log, TermValue, Writers, term_values, write_steps

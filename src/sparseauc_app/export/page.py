@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sparseauc._text import shortened
+from sparseauc.utils.text import shortened
 
 from ..formatting import auc_text, percent
 from ..scorecard import ScoreCard

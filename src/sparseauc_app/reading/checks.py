@@ -15,8 +15,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pyarrow import types
 
-from sparseauc._text import listed, quoted
-from sparseauc._types import Mask
+from sparseauc.utils.text import listed, quoted
+from sparseauc.utils.types import Mask
 
 from ..scorecard import Input
 from .columns import count_distinct, dense_column, is_sparse

@@ -9,7 +9,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from pyarrow import types
 
-from sparseauc._types import Array, Mask
+from sparseauc.utils.types import Array, Mask
 
 Kind = Literal["number", "boolean", "text", "date", "empty", "other"]
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc._text import listed, quoted, shortened
+from sparseauc.utils.text import listed, quoted, shortened
 
 from ..scorecard import ColumnType, Input
 from .columns import (

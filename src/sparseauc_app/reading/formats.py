@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from sparseauc._optional import import_optional
-from sparseauc._text import quoted
+from sparseauc.utils.optional import import_optional
+from sparseauc.utils.text import quoted
 
 from .columns import is_sparse
 from .source import MOST_BYTES, DataError, Source, file_bytes, read_by

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc._text import listed
-from sparseauc._types import Array, Mask
+from sparseauc.utils.text import listed
+from sparseauc.utils.types import Array, Mask
 
 from ..scorecard import ScoreCard
 from .columns import is_given, is_number, labels_as_text, texts

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparseauc._text import quoted, shortened
+from sparseauc.utils.text import quoted, shortened
 
 from ..scorecard import Mark
 

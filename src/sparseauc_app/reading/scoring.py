@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparseauc._text import quoted, shortened
-from sparseauc._types import Array
+from sparseauc.utils.text import quoted, shortened
+from sparseauc.utils.types import Array
 
 from ..scorecard import ColumnType, ScoreCard, Term
 from ..shifts import FAR, compare_columns

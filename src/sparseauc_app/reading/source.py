@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
-from sparseauc._text import did_you_mean, quoted, shortened
+from sparseauc.utils.text import did_you_mean, quoted, shortened
 
 from ..scorecard import Mark, ScoreCard
 from .columns import is_sparse

@@ -23,9 +23,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from sparseauc._text import printable
-from sparseauc._types import Array
-from sparseauc.plotting._axes import COLOURS, QUIET, TEXT
+from sparseauc.plotting.axes import COLOURS, QUIET, TEXT
+from sparseauc.utils.text import printable
+from sparseauc.utils.types import Array
 
 from .elements import Display, Figure, Panel, Series
 from .palette import LIGHT, all_series, look

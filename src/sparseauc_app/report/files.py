@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from sparseauc._text import spreadsheet_safe
+from sparseauc.utils.text import spreadsheet_safe
 
 from . import drawing
 from .elements import LINK, URL, Code, Comparison, Figure, Listing, Note, Panel, Report

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import precision_recall_curve
 
-from sparseauc._types import Array
 from sparseauc.curves import score_bins
 from sparseauc.metrics import AUCInterval
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
 from sparseauc.selection.confidence import NestedScores
+from sparseauc.utils.types import Array
 
 from ..evaluation.evaluate import Instability
 from ..evaluation.risks import Risks

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from sparseauc._transforms import DEFAULT_CLIP
 from sparseauc.estimators import ExchangeClassifier
 from sparseauc.limits import Limits
+from sparseauc.transforms import DEFAULT_CLIP
 
 from ..reading import Table
 from ..reading.columns import is_number

@@ -4,7 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from sparseauc._files import write_whole
+from sparseauc.utils.files import write_whole
 
 from .elements import Report
 

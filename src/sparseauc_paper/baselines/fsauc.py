@@ -28,13 +28,13 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc._jit import reordering_kernel
 from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
 from sparseauc.projections import l1_ball_threshold, project_l1_ball
 from sparseauc.rows import Table
-from sparseauc.solvers._epochs import SolverResult
+from sparseauc.solvers.epochs import SolverResult
+from sparseauc.utils.jit import reordering_kernel
 
-from ._online import (
+from .online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,
     RowState,

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from sparseauc._types import Indices
 from sparseauc.blocks import RowBlocks
 from sparseauc.objective import AUCObjective
-from sparseauc.solvers._epochs import SolverResult
+from sparseauc.solvers.epochs import SolverResult
+from sparseauc.utils.types import Indices
 
 from .sto_iht import LogisticClassifier, LogisticDescent, descend_in_epochs
 

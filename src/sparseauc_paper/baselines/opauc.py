@@ -24,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from sparseauc._jit import kernel, reordering_kernel
 from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
 from sparseauc.rows import Table, add_rows
-from sparseauc.solvers._epochs import SolverResult
+from sparseauc.solvers.epochs import SolverResult
+from sparseauc.utils.jit import kernel, reordering_kernel
 
-from ._online import RowState, UnweightedClassifier, dot
+from .online import RowState, UnweightedClassifier, dot
 
 # Rows between two checks for overflow or interruption.
 _CHUNK = 256

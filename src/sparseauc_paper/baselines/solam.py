@@ -34,13 +34,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparseauc._jit import kernel, reordering_kernel
 from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
 from sparseauc.projections import project_l2_ball
 from sparseauc.rows import Table
-from sparseauc.solvers._epochs import SolverResult
+from sparseauc.solvers.epochs import SolverResult
+from sparseauc.utils.jit import kernel, reordering_kernel
 
-from ._online import (
+from .online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,
     RowState,

@@ -30,12 +30,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparseauc._jit import kernel, reordering_kernel
 from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
 from sparseauc.rows import CSR, Table, read_only
-from sparseauc.solvers._epochs import SolverResult
+from sparseauc.solvers.epochs import SolverResult
+from sparseauc.utils.jit import kernel, reordering_kernel
 
-from ._online import ClassSums, OnlineClassifier, RowState, dot, read_dense_row, read_row
+from .online import ClassSums, OnlineClassifier, RowState, dot, read_dense_row, read_row
 
 
 @reordering_kernel

@@ -23,9 +23,8 @@ from numba import types
 from numba.extending import overload
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparseauc._jit import FAST
 from sparseauc.blocks import BLOCK_ORDERS, BlockOrder, RowBlocks, visiting_order
-from sparseauc.estimators._stochastic import StochasticClassifier
+from sparseauc.estimators.stochastic import StochasticClassifier
 from sparseauc.objective import Array, AUCObjective, Floats, Indices, Point
 from sparseauc.objective.thresholding import (
     ArrayDescent,
@@ -36,8 +35,9 @@ from sparseauc.objective.thresholding import (
 )
 from sparseauc.projections import top_k
 from sparseauc.rows import accumulate_rows, add_rows, score_rows
-from sparseauc.solvers._epochs import SolverResult
-from sparseauc.solvers._hard_thresholding import threshold_in_epochs
+from sparseauc.solvers.epochs import SolverResult
+from sparseauc.solvers.hard_thresholding import threshold_in_epochs
+from sparseauc.utils.jit import FAST
 
 
 class LogisticLoss(NamedTuple):

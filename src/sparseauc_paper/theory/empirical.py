@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from sparseauc._types import Array, Indices
 from sparseauc.blocks import RowBlocks, visiting_order
 from sparseauc.objective import AUCObjective
 from sparseauc.projections import hard_threshold
 from sparseauc.rows import CSR
+from sparseauc.utils.types import Array, Indices
 
 from .constants import contraction, expansion_of_lemma
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sparseauc_app.cli import app
-from sparseauc_app.cli._errors import suggest
+from sparseauc_app.cli.errors import suggest
 
 RNG = np.random.default_rng(0)
 N = 60

@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sparseauc
-from sparseauc._files import write_atomically
+from sparseauc.utils.files import write_atomically
 from sparseauc_app.cli import app
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from example_report import PAPER, example_cells, example_report
 
-from sparseauc._files import staged
+from sparseauc.utils.files import staged
 from sparseauc_app.report import (
     Comparison,
     Figure,
@@ -290,7 +290,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             yield file, commit
 
-    monkeypatch.setattr("sparseauc._files.staged", interrupted)
+    monkeypatch.setattr("sparseauc.utils.files.staged", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_report(one(listing(a=[1]), replace(listing(b=[2]), name="other")), tmp_path)
     assert tree(tmp_path) == []

@@ -10,7 +10,7 @@ and the objective falls by numerator²/denominator − w_i²/M_ii. When j joins 
 
 import numpy as np
 
-from ..._jit import inlined_kernel, kernel
+from ...utils.jit import inlined_kernel, kernel
 
 
 @inlined_kernel

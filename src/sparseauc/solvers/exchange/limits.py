@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._jit import kernel
-from ..._types import Array, Indices, Mask
+from ...utils.jit import kernel
+from ...utils.types import Array, Indices, Mask
 from .gain import keeps_signs
 
 # A column without cost is taken to cost this, where gains are compared per cost.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._jit import inlined_kernel, kernel
+from ...utils.jit import inlined_kernel, kernel
 from .gain import exchange_terms
 from .limits import STUCK, find_allowed, must_leave, signs_stay
 from .state import depends, explained, find_position, least_gain, places

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._jit import inlined_kernel, kernel
-from ..._types import Array, Indices, Mask
+from ...utils.jit import inlined_kernel, kernel
+from ...utils.types import Array, Indices, Mask
 from .moves import repair, resize, settle, take_in_fixed
 from .state import least_gain, places
 from .sweeps import NONE, join, move_to, remove

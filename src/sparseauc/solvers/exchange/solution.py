@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ..._types import Array, Indices
+from ...utils.types import Array, Indices
 
 
 class Solution(NamedTuple):

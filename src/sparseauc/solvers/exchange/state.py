@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._jit import inlined_kernel
-from ..._types import Array, Indices, Mask
 from ...moments.gram import Gram
+from ...utils.jit import inlined_kernel
+from ...utils.types import Array, Indices, Mask
 from .limits import ExchangeLimits, no_limits
 
 # A change must add more than this share of what is explained; less is rounding. So is what a

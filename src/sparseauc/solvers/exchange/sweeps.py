@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._jit import inlined_kernel, kernel
+from ...utils.jit import inlined_kernel, kernel
 from .limits import count
 from .state import find_position
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ._types import Array, Floats, Indices
+from .utils.types import Array, Floats, Indices
 
 # Share of the rows beyond each limit, where clipping is tried by default.
 DEFAULT_CLIP = 0.05

@@ -43,7 +43,7 @@ def printable(text: str) -> str:
 
     Examples
     --------
-    >>> from sparseauc._text import printable
+    >>> from .text import printable
     >>> print(printable("a\x1b[2Jb"))
     a\x1b[2Jb
     """

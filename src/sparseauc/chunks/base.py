@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._arrays import is_tensor
-from .._types import Indices
+from ..utils.arrays import is_tensor
+from ..utils.types import Indices
 
 State = TypeVar("State")
 
@@ -250,6 +250,7 @@ class GatherRows(Gather):
     """Dense rows: all, or those that are marked."""
 
     def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> npt.NDArray[Any]:  # noqa: ARG002
+        """Return the rows of a chunk."""
         rows = X[np.flatnonzero(known[0])] if known else X
         dense: npt.NDArray[Any] = rows.toarray() if hasattr(rows, "tocsr") else rows
         return dense

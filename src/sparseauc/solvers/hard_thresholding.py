@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 
 from ..objective import Descent, Objective, Point
-from ._bold_driver import BoldDriver
-from ._epochs import Callback, Epoch, SolverResult, divergence_error, run_epochs
+from .bold_driver import BoldDriver
+from .epochs import Callback, Epoch, SolverResult, divergence_error, run_epochs
 
 
 def threshold_in_epochs(

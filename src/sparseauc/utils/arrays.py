@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._optional import import_optional
+from .optional import import_optional
 
 # Bytes of rows that are copied into the order of their blocks on the CPU; with more, every block is
 # gathered when it is visited.

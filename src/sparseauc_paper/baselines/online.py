@@ -13,11 +13,11 @@ from numba.extending import overload
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from sparseauc._jit import reordering_kernel
-from sparseauc.estimators._stochastic import StochasticClassifier
+from sparseauc.estimators.stochastic import StochasticClassifier
 from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask, SparseVector
 from sparseauc.rows import CSR, Table, accumulate_rows, as_table, read_only
-from sparseauc.solvers._epochs import Epoch, SolverResult, divergence_error, run_epochs
+from sparseauc.solvers.epochs import Epoch, SolverResult, divergence_error, run_epochs
+from sparseauc.utils.jit import reordering_kernel
 
 # Entries of rows read between two sweeps over all columns, as a multiple of d.
 BETWEEN_SWEEPS = 64

@@ -11,10 +11,10 @@ from typing import Any
 
 import typer
 
-from sparseauc._files import refuse_special, write_whole
-from sparseauc._text import either, spreadsheet_safe
+from sparseauc.utils.files import refuse_special, write_whole
+from sparseauc.utils.text import either, spreadsheet_safe
 
-from ._errors import OutputError
+from .errors import OutputError
 
 
 def check_outputs(*targets: Path | None, force: bool, inputs: Collection[Path | None] = ()) -> None:

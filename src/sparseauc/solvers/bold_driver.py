@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from .._types import Array, Mask
+from ..utils.types import Array, Mask
 
 Where = TypeVar("Where")
 

@@ -170,6 +170,7 @@ class EpochMonitor:
         return training
 
     def __call__(self, record: EpochRecord) -> bool:
+        """Note an epoch; True where training should stop."""
         for name in self._RECORDED:
             self.history[name].append(getattr(record, name))
         stop = False

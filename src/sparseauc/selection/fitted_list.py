@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._transforms import transform_columns
 from .._validation import check_each_class_weighs, check_weights
 from ..estimators import ConcordanceModel, ExchangeClassifier
 from ..metrics import fast_auc_within
@@ -20,6 +19,7 @@ from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, s
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ..survival import SurvivalTimes
+from ..transforms import transform_columns
 from .table import _column, _positive_rows
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Array, Mask
-from ..chunks._scores import check_finite
+from ..chunks.scores import check_finite
 from ..rows import read_only
 from ..strata import Strata, stratum_shares
+from ..utils.types import Array, Mask
 
 if TYPE_CHECKING:
     from .base import Quadratic

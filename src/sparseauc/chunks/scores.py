@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._arrays import import_torch, is_tensor, to_host
-from .._transforms import Transform
-from ._base import Chunks, Gather
+from ..transforms import Transform
+from ..utils.arrays import import_torch, is_tensor, to_host
+from .base import Chunks, Gather
 
 
 class NotFiniteError(ValueError):

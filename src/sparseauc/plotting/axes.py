@@ -36,6 +36,7 @@ def fitted_step(estimator: Any, attribute: str, otherwise: str) -> Any:
 
 
 def names_of(columns: npt.NDArray[Any], names: Sequence[str] | None) -> list[str]:
+    """Names of columns; x0, x1, … where there are none."""
     if names is None:
         return [f"x{j}" for j in columns.tolist()]
     if len(names) <= max(columns.tolist(), default=-1):
@@ -44,6 +45,7 @@ def names_of(columns: npt.NDArray[Any], names: Sequence[str] | None) -> list[str
 
 
 def scores_of(estimator: Any, X: Any) -> npt.NDArray[Any]:
+    """Scores of rows by a fitted estimator."""
     check_is_fitted(estimator)
     return scores_by(estimator, X)
 

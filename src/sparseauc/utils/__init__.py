@@ -1,0 +1,1 @@
+"""What several rooms need: text, files, types, compiled kernels, tensors, optional packages."""
