@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from sparseauc.utils import files as _files
+from sparseauc.utils import files
 
-read_lines = partial(_files.read_lines, __package__)  # of this package's CSV files
+read_lines = partial(files.read_lines, __package__)  # of this package's CSV files
 
 
 class Printed(NamedTuple):

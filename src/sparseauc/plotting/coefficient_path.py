@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from . import _axes
+from . import axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,13 +67,13 @@ class CoefficientPathDisplay:
         **kwargs
             Parameters of :meth:`plot`.
         """
-        model = _axes.fitted_step(
+        model = axes.fitted_step(
             estimator, "path_", "keeps no path: pass sparse_auc_path(…) to from_path"
         )
         return cls.from_path(
             model.path_,
             names=getattr(model, "feature_names_in_", None),
-            chosen=getattr(model, _axes.path_axis(model.cv_results_) + "_", None),
+            chosen=getattr(model, axes.path_axis(model.cv_results_) + "_", None),
             **kwargs,
         )
 
@@ -112,11 +112,11 @@ class CoefficientPathDisplay:
         coefs = np.zeros((len(solutions), used.size))
         for row, solution in zip(coefs, solutions, strict=True):
             row[np.searchsorted(used, solution.support)] = solution.coef
-        along = _axes.path_axis({"param_budget": () if path.budgets is None else path.budgets})
+        along = axes.path_axis({"param_budget": () if path.budgets is None else path.budgets})
         display = cls(
             ks=path.ks if along == "k" else path.budgets,
             coefs=coefs,
-            names=_axes.names_of(used, names),
+            names=axes.names_of(used, names),
             chosen=chosen,
             along=along,
         )
@@ -134,25 +134,25 @@ class CoefficientPathDisplay:
         **kwargs
             Passed to matplotlib's ``plot`` for every line.
         """
-        ax = _axes.one_panel(ax)
+        ax = axes.one_panel(ax)
         ks = np.asarray(self.ks)
         coefs = np.nan_to_num(np.asarray(self.coefs, np.float64))
         judged = coefs[-1] if self.chosen is None else coefs[np.searchsorted(ks, self.chosen)]
         named = [j for j in np.argsort(-np.abs(judged), kind="stable")[:n_labels] if judged[j] != 0]
-        ax.axhline(0.0, color=_axes.PALE, linewidth=0.8, zorder=1)
+        ax.axhline(0.0, color=axes.PALE, linewidth=0.8, zorder=1)
         shown = np.where(coefs == 0, np.nan, coefs)
-        self.lines_ = _axes.draw_columns(ax, ks, shown, list(self.names), named, kwargs)
+        self.lines_ = axes.draw_columns(ax, ks, shown, list(self.names), named, kwargs)
         self.line_ = None
         if self.chosen is not None:
             self.line_ = ax.axvline(
-                self.chosen, color=_axes.QUIET, linestyle="--", linewidth=1, zorder=1
+                self.chosen, color=axes.QUIET, linestyle="--", linewidth=1, zorder=1
             )
             ax.annotate(
                 f"{self.along} = {self.chosen:g}", (self.chosen, 1),
                 xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
-                ha="center", va="bottom", color=_axes.QUIET, fontsize="small",
+                ha="center", va="bottom", color=axes.QUIET, fontsize="small",
             )  # fmt: skip
-        _axes.label_path(ax, self.along)
+        axes.label_path(ax, self.along)
         ax.set(ylabel="standardised coefficient")
         self.ax_, self.figure_ = ax, ax.figure
         return self
