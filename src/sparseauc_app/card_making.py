@@ -1,7 +1,7 @@
 """Score cards of fitted models: an imputer and a scaler are folded into the coefficients."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,18 +61,57 @@ def make_card(
             "joblib"
         )
     coef = np.asarray(classifier.coef_[0], np.float64)
-    if inputs is None:
-        names = getattr(model, "feature_names_in_", np.arange(coef.size))
-        inputs = [(str(name),) for name in names]
-    if len(inputs) != coef.size:
-        raise ValueError(f"inputs names {len(inputs)} columns, the model has {coef.size}")
-    origins = [Input(*one) for one in inputs]
+    origins = _origins_of(model, inputs, coef.size)
     chosen, intercept = np.flatnonzero(coef), float(classifier.intercept_[0])
     calibration = _calibration_of(classifier)
     # The score of points is their total, and its log odds are part of the calibration.
     total = {"points_", "platt_"} <= vars(classifier).keys()
     if total:
         coef, intercept = classifier.points_ / classifier.units_, 0.0
+    terms, height = _make_terms(before, classifier, coef, chosen, origins)
+    about = {} if summary is None else dict(summary)
+    if given := limits_on_card(classifier, [one.name for one in origins]):
+        about.setdefault("limits", given)
+    negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
+    used = {term.column for term in terms}
+    card = ScoreCard(
+        terms=terms,
+        intercept=float(intercept + height),
+        negative=negative,
+        positive=positive,
+        target=target,
+        columns=tuple(one.name for one in origins),
+        types={name: kind for name, kind in (types or {}).items() if name in used},
+        calibration=calibration,
+        threshold=threshold_of(classifier, total=total),
+        total=total,
+        summary=about,
+        version=__version__,
+    )
+    _refuse_surrogates((card.target, card.negative, card.positive, *card.columns))
+    return card
+
+
+def _origins_of(
+    model: Any, inputs: Sequence[tuple[Any, ...]] | None, n_columns: int
+) -> list[Input]:
+    """Origin of each column of X; by default the names the model was fitted with, or indices."""
+    if inputs is None:
+        names = getattr(model, "feature_names_in_", np.arange(n_columns))
+        inputs = [(str(name),) for name in names]
+    if len(inputs) != n_columns:
+        raise ValueError(f"inputs names {len(inputs)} columns, the model has {n_columns}")
+    return [Input(*one) for one in inputs]
+
+
+def _make_terms(
+    before: Sequence[Any],
+    classifier: Any,
+    coef: Array,
+    chosen: npt.NDArray[np.intp],
+    origins: Sequence[Input],
+) -> tuple[tuple[Term, ...], float]:
+    """Terms of the chosen columns, for values before all steps, and what the intercept gains."""
     slope, offset, fills = _fold_steps(before, chosen)
     weights, heights = coef[chosen] * slope, coef[chosen] * offset
     limits = np.repeat([[-np.inf], [np.inf]], chosen.size, axis=1)
@@ -94,29 +133,14 @@ def make_card(
             logs.tolist(), strict=True,
         )
     )  # fmt: skip
-    about = {} if summary is None else dict(summary)
-    if given := limits_on_card(classifier, [one.name for one in origins]):
-        about.setdefault("limits", given)
-    negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
-    used = {term.column for term in terms}
-    card = ScoreCard(
-        terms=terms,
-        intercept=float(intercept + heights.sum()),
-        negative=negative,
-        positive=positive,
-        target=target,
-        columns=tuple(one.name for one in origins),
-        types={name: kind for name, kind in (types or {}).items() if name in used},
-        calibration=calibration,
-        threshold=threshold_of(classifier, total=total),
-        total=total,
-        summary=about,
-        version=__version__,
-    )
-    for name in (card.target, card.negative, card.positive, *card.columns):
+    return terms, float(heights.sum())
+
+
+def _refuse_surrogates(names: Iterable[str]) -> None:
+    """Refuse names that are not valid Unicode, which no file can hold."""
+    for name in names:
         if any("\ud800" <= character <= "\udfff" for character in name):
             raise ValueError(f"{name!r} is not valid Unicode and cannot be written: rename it")
-    return card
 
 
 def limits_on_card(classifier: Any, names: Any) -> dict[str, Any]:
