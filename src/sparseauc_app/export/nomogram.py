@@ -1,7 +1,7 @@
 """A nomogram: each column's axis of points, their total, and the risk that goes with it."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from .fields import Field, fields_of
 # More axes than these are not read by anybody.
 _MOST_COLUMNS = 20
 _RISKS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+# A text and the value that it marks.
+Place = tuple[str, float | str]
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,10 @@ def make_nomogram(card: ScoreCard) -> Nomogram | None:
         return None
     shown: dict[str, list[tuple[str, float]]] = {}
     for one in fields:
-        places = _places(one, card)
+        terms = [term for term in card.terms if term.column == one.column]
+        places = _places(one, terms, card)
         if places is None:
             return None
-        terms = [term for term in card.terms if term.column == one.column]
         shown[one.column] = [(text, _contribution(terms, value)) for text, value in places]
     least = {name: min(part for _, part in ticks) for name, ticks in shown.items()}
     reach = {name: max(part for _, part in ticks) - least[name] for name, ticks in shown.items()}
@@ -78,19 +80,23 @@ def make_nomogram(card: ScoreCard) -> Nomogram | None:
     largest = sum(reach.values()) / unit
     base = card.intercept + sum(least.values())
     totals = [(100 * total / largest, f"{total:g}") for total in _round_numbers(0, largest, 11)]
+    total = Axis("Total points", tuple(totals), numbers=True)
+    return Nomogram(columns, least, unit, total, _risk_axis(card, base, unit, largest), largest)
+
+
+def _risk_axis(card: ScoreCard, base: float, unit: float, largest: float) -> Axis:
+    """The axis of the risks that totals from 0, whose score is ``base``, to the largest reach."""
     risks = []
     if (how := card.calibration) is not None and how.slope > 0:
         for risk in _RISKS:
             place = ((float(logit(risk)) - how.intercept) / how.slope - base) / unit / largest
             if 0 <= place <= 1:
                 risks.append((100 * place, f"{100 * risk:g} %"))
-    total = Axis("Total points", tuple(totals), numbers=True)
-    return Nomogram(columns, least, unit, total, Axis("Risk", tuple(risks)), largest)
+    return Axis("Risk", tuple(risks))
 
 
-def _places(one: Field, card: ScoreCard) -> list[tuple[str, float | str]] | None:
-    """Values to mark on a column's axis, with their texts; the ends of the range have none."""
-    terms = [term for term in card.terms if term.column == one.column]
+def _places(one: Field, terms: Sequence[Term], card: ScoreCard) -> list[Place] | None:
+    """Values to mark on a column's axis, with their texts; None if the range is unknown."""
     if one.kind == "text":
         known = one.levels
         others = () if card.type_of(terms[0]).levels else ("other",)
@@ -102,16 +108,24 @@ def _places(one: Field, card: ScoreCard) -> list[tuple[str, float | str]] | None
         if not all(term.low is not None and term.high is not None for term in terms):
             return None
         low, high = float(terms[0].low or 0.0), float(terms[0].high or 0.0)
-    if any(term.above is not None for term in terms):
-        cuts = sorted({float(term.above) for term in terms if term.above is not None})
-        beyond = np.nextafter(cuts, np.inf).tolist()
-        return [(f"≤ {cuts[0]:.4g}", cuts[0])] + [
-            (f"> {cut:.4g}", value) for cut, value in zip(cuts, beyond, strict=True)
-        ]
+    cuts = sorted({float(term.above) for term in terms if term.above is not None})
+    return _places_of_cuts(cuts) if cuts else _places_of_range(low, high, terms)
+
+
+def _places_of_cuts(cuts: Sequence[float]) -> list[Place]:
+    """A value below all cuts, and one just above each."""
+    beyond = np.nextafter(cuts, np.inf).tolist()
+    return [(f"≤ {cuts[0]:.4g}", cuts[0])] + [
+        (f"> {cut:.4g}", value) for cut, value in zip(cuts, beyond, strict=True)
+    ]
+
+
+def _places_of_range(low: float, high: float, terms: Iterable[Term]) -> list[Place]:
+    """Round numbers between the ends of the range, and the ends, which have no text."""
     for term in terms:  # beyond its limits a value has the points of the limit
         low = low if term.low is None else max(low, term.low)
         high = high if term.high is None else min(high, term.high)
-    ends: list[tuple[str, float | str]] = [("", low), ("", high)]
+    ends: list[Place] = [("", low), ("", high)]
     return ends + [(f"{value:.6g}", value) for value in _round_numbers(low, high, 9)]
 
 
