@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sparseauc.utils.text import listed, quoted, shortened
 
-from ..scorecard import ColumnType, Input
+from ..scorecard import ColumnType, Input, Kind
 from .columns import (
     count_distinct,
     indicator,
@@ -113,11 +113,7 @@ def encode_columns(
     What is in the way is added to the problems, and the columns concerned are left out.
     """
     if source.matrix is not None:
-        keep = np.flatnonzero([name not in aside for name in source.matrix_columns.tolist()])
-        whole = keep.size == source.matrix.shape[1]
-        X = source.matrix if whole else source.matrix[:, keep]
-        return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
-
+        return _select_of_matrix(source, aside)
     limited, marks = _read_numeric(source, rules.numeric)
     source = replace(source, frame=limited, marks={**source.marks, **marks})
     _ask_about_marks(source, aside, problems)
@@ -137,10 +133,7 @@ def encode_columns(
                 inexact.append(name)
             inputs.append(Input(name))
             values.append(found)
-            known = found[np.isfinite(found)]
-            low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
-            decimal, thousands = source.marks.get(name, (None, None))
-            types[name] = ColumnType(kind, decimal, thousands, (), low, high, name in marks)
+            types[name] = _type_of_numbers(kind, found, source.marks.get(name), name in marks)
         elif name in levels:
             entries = texts(column)
             # Of two levels the second says all.
@@ -149,14 +142,7 @@ def encode_columns(
             values += [indicator(entries, level) for level in shown]
             types[name] = ColumnType("text", levels=tuple(levels[name]))
     if inexact:
-        problems.append(
-            DataError(
-                f"{quoted(inexact)}: numbers beyond 2^53 or of more than 17 digits, which double "
-                "precision cannot tell apart. --exclude or --ids leaves out a column; subtract a "
-                "constant from measurements",
-                [part for name in inexact for part in ("--exclude", name)],
-            )
-        )
+        problems.append(_refuse_inexact(inexact))
     for name, count in Counter(column.name for column in inputs).items():
         if count > 1:
             raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
@@ -165,6 +151,34 @@ def encode_columns(
     for j, column in enumerate(values):
         X[:, j] = column
     return Features(X, inputs, types, left_out, notes)
+
+
+def _select_of_matrix(source: Source, aside: Collection[str]) -> Features:
+    """The columns of a file that is a matrix, but those set aside."""
+    keep = np.flatnonzero([name not in aside for name in source.matrix_columns.tolist()])
+    whole = keep.size == source.matrix.shape[1]
+    X = source.matrix if whole else source.matrix[:, keep]
+    return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
+
+
+def _type_of_numbers(
+    kind: Kind, values: npt.NDArray[Any], marks: Marks | None, limits: bool
+) -> ColumnType:
+    """The type of a column of numbers: how they are written, and their range."""
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
+    decimal, thousands = marks or (None, None)
+    return ColumnType(kind, decimal, thousands, (), low, high, limits)
+
+
+def _refuse_inexact(names: Sequence[str]) -> DataError:
+    """The error for numbers that double precision cannot hold."""
+    return DataError(
+        f"{quoted(names)}: numbers beyond 2^53 or of more than 17 digits, which double "
+        "precision cannot tell apart. --exclude or --ids leaves out a column; subtract a "
+        "constant from measurements",
+        [part for name in names for part in ("--exclude", name)],
+    )
 
 
 def _read_numeric(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
@@ -228,23 +242,11 @@ def _choose_levels(
         notes.append(f"columns left out because they are not numeric: {quoted(refused)}")
         notes += _nearly_numbers(source, refused)
         return {}, left_out, notes
-    levels, most = {}, rules.max_levels
-    for name in refused:
-        if kinds[name] != "text":
-            continue
-        found = sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
-        if len(found) <= most:
-            levels[name] = found
+    most = rules.max_levels
+    levels = _few_levels(source, [name for name in refused if kinds[name] == "text"], most)
     unfit = [name for name in refused if name not in levels]
     if unfit and rules.text == "one-hot":
-        described = listed([_with_example(source.frame, name) for name in unfit])
-        problems.append(
-            DataError(
-                f"{described}: more than {most} levels, or not text; cannot be one-hot encoded. "
-                "--text auto leaves them out" + _hints(source, unfit),
-                ["--text", "auto"],
-            )
-        )
+        problems.append(_refuse_levels(source, unfit, most))
     elif unfit and rules.text == "auto":
         left_out |= {
             name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
@@ -253,6 +255,26 @@ def _choose_levels(
         notes.append(f"dates and text with more than {most} levels left out: {quoted(unfit)}")
         notes += _nearly_numbers(source, unfit)
     return levels, left_out, notes
+
+
+def _few_levels(source: Source, names: Sequence[str], most: int) -> dict[str, list[str]]:
+    """Sorted levels of the columns of text that have at most so many."""
+    levels = {}
+    for name in names:
+        found = sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
+        if len(found) <= most:
+            levels[name] = found
+    return levels
+
+
+def _refuse_levels(source: Source, names: Sequence[str], most: int) -> DataError:
+    """The error for columns that cannot be one-hot encoded."""
+    described = listed([_with_example(source.frame, name) for name in names])
+    return DataError(
+        f"{described}: more than {most} levels, or not text; cannot be one-hot encoded. "
+        "--text auto leaves them out" + _hints(source, names),
+        ["--text", "auto"],
+    )
 
 
 def _refuse_text(source: Source, names: Sequence[str]) -> DataError:
