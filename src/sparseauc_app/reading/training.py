@@ -34,7 +34,7 @@ from .columns import (
     texts,
 )
 from .features import Missing, Rules, encode_columns
-from .labels import Labels, find_classes, label_key, leave_out_others
+from .labels import Classes, Labels, find_classes, label_key, leave_out_others
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
 
@@ -128,35 +128,14 @@ def training_table(source: Source, rules: Rules) -> Table:
         If data would be lost without a rule that allows it, or the outcome does not have two
         classes. The message names the columns and the option that helps.
     """
-    notes, warnings = list(source.notes), []
+    notes, warnings = list(source.notes), list[str]()
     target, labels = _read_labels(source, rules)
-    rows = np.flatnonzero(is_given(labels))
-    if rows.size < labels.size:
-        left_out = labels.size - rows.size
-        have = "row has" if left_out == 1 else "rows have"
-        warnings.append(f"{left_out} {have} no {target!r} and were left out")
     problems: list[DataError] = []
-    classes = find_classes(labels[rows], target, rules.positive, rules.negative, problems)
-    positive, negative = classes.positive, classes.name
-    of_classes, on_others = leave_out_others(labels[rows], classes, target)
-    rows = rows[of_classes]
-    notes += on_others
-    y = (labels[rows] == positive).astype(np.int64)
-    if classes.why and not problems:
-        notes.append(
-            f"the positive class is {positive!r}, because {classes.why}; --positive {negative!r} "
-            "swaps the classes"
-        )
-
+    classes, rows = _find_rows(labels, target, rules, problems, notes, warnings)
+    y = (labels[rows] == classes.positive).astype(np.int64)
     groups = _read_complete_column(source, rules.groups, "--groups", rows)
     strata = _read_complete_column(source, rules.strata, "--strata", rows)
-    if rules.ids is not None:
-        _read_column(source, rules.ids, "--ids")  # which refuses one that is not there
-    known = [*source.frame.column_names, *source.matrix_columns.tolist()]
-    for name in rules.exclude:
-        if name not in known:
-            raise unknown_column_error(name, sorted(known), "--exclude")
-
+    _refuse_unknown(source, rules)
     aside = {target, *rules.labels, *rules.exclude}
     features = encode_columns(source, aside, rules, problems)
     notes += features.notes
@@ -170,24 +149,13 @@ def training_table(source: Source, rules: Rules) -> Table:
         problems.append(_refuse_missing(missing, rows.size, shown))
     _raise_all(problems)
     if not inputs:
-        if source.frame.num_columns == 1:
-            raise DataError(
-                f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. "
-                "If fields are not separated by comma, semicolon, tab or bar, give "
-                "--format delimiter=X"
-            )
-        raise DataError(f"{source.name} has no numeric column except {target!r}")
+        raise _no_columns_error(source, target)
     warnings += warn_of_gaps(gaps, y == 1, inputs)
     X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
     y, rows = y[kept], rows[kept]
     if not inputs:
         raise DataError("no columns are left to choose from")
-    for label, count in ((positive, int(y.sum())), (negative, int((1 - y).sum()))):
-        if count < 2:
-            raise DataError(
-                f"only {count} rows of {target!r} are {label!r}: each class needs at least two "
-                "rows, and many more for a useful result"
-            )
+    _refuse_few_rows(y, classes, target)
     unused = dict(features.left_out)
     if rules.missing == "drop-columns":
         unused |= dict.fromkeys(missing, "missing values")
@@ -203,8 +171,8 @@ def training_table(source: Source, rules: Rules) -> Table:
         inputs=tuple(inputs),
         y=y,
         target=target,
-        negative=negative,
-        positive=positive,
+        negative=classes.name,
+        positive=classes.positive,
         negatives=classes.negatives,
         groups=None
         if groups is None
@@ -220,6 +188,62 @@ def training_table(source: Source, rules: Rules) -> Table:
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
+
+
+def _find_rows(
+    labels: Labels,
+    target: str,
+    rules: Rules,
+    problems: list[DataError],
+    notes: list[str],
+    warnings: list[str],
+) -> tuple[Classes, npt.NDArray[np.intp]]:
+    """Find the two classes and the rows that are of one of them; say which rows are not."""
+    rows = np.flatnonzero(is_given(labels))
+    if rows.size < labels.size:
+        left_out = labels.size - rows.size
+        have = "row has" if left_out == 1 else "rows have"
+        warnings.append(f"{left_out} {have} no {target!r} and were left out")
+    classes = find_classes(labels[rows], target, rules.positive, rules.negative, problems)
+    of_classes, on_others = leave_out_others(labels[rows], classes, target)
+    notes += on_others
+    if classes.why and not problems:
+        notes.append(
+            f"the positive class is {classes.positive!r}, because {classes.why}; --positive "
+            f"{classes.name!r} swaps the classes"
+        )
+    return classes, rows[of_classes]
+
+
+def _refuse_unknown(source: Source, rules: Rules) -> None:
+    """Refuse row identifiers and excluded columns that the file does not have."""
+    if rules.ids is not None:
+        _read_column(source, rules.ids, "--ids")  # which refuses one that is not there
+    known = [*source.frame.column_names, *source.matrix_columns.tolist()]
+    for name in rules.exclude:
+        if name not in known:
+            raise unknown_column_error(name, sorted(known), "--exclude")
+
+
+def _no_columns_error(source: Source, target: str) -> DataError:
+    """The error for a file without a column to choose; its fields may not have been split."""
+    if source.frame.num_columns == 1:
+        return DataError(
+            f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. "
+            "If fields are not separated by comma, semicolon, tab or bar, give "
+            "--format delimiter=X"
+        )
+    return DataError(f"{source.name} has no numeric column except {target!r}")
+
+
+def _refuse_few_rows(y: npt.NDArray[np.int64], classes: Classes, target: str) -> None:
+    """Refuse a class of fewer than two rows."""
+    for label, count in ((classes.positive, int(y.sum())), (classes.name, int((1 - y).sum()))):
+        if count < 2:
+            raise DataError(
+                f"only {count} rows of {target!r} are {label!r}: each class needs at least two "
+                "rows, and many more for a useful result"
+            )
 
 
 def _count_missing(gaps: Any, inputs: Sequence[Input]) -> dict[str, int]:
