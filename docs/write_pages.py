@@ -90,6 +90,7 @@ INTERNAL = {
     "sparseauc.blocks",
     "sparseauc_app.cli",
     "sparseauc.limits",
+    "sparseauc.limits_files",
     "sparseauc.path",
     "sparseauc_app",
     "sparseauc_app.card_making",

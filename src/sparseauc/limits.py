@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -13,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from .limits_files import HEADINGS, LISTS, combine, number_or_nan, read_source
 from .solvers.restrictions import Prices, Restrictions
 from .strata import is_missing
 from .utils.text import did_you_mean, either, listed
@@ -23,16 +22,6 @@ __all__ = ["Limits"]
 # Number of budgets that cross-validation tries, up to the one given.
 _N_BUDGETS = 20
 _SIGNS = {"+": 1, "+1": 1, "1": 1, "-": -1, "-1": -1, "−": -1, "−1": -1, "0": 0}
-# Fields with a value for each column, and the heading of each in a CSV file.
-_HEADINGS = {
-    "signs": "sign",
-    "costs": "cost",
-    "families": "family",
-    "bundles": "bundle",
-    "column_groups": "column_group",
-}
-_LISTS = ("always_include", "exclude")
-_NUMBERS = ("budget", "max_per_family")
 _NONE: Indices = np.empty(0, np.int64)
 
 
@@ -98,9 +87,9 @@ class Limits:
     exclude: Any = ()
 
     def __post_init__(self) -> None:
-        for name in _HEADINGS:
+        for name in HEADINGS:
             object.__setattr__(self, name, _plain_values(getattr(self, name), name))
-        for name in _LISTS:
+        for name in LISTS:
             object.__setattr__(self, name, _plain_list(getattr(self, name), name))
         object.__setattr__(self, "signs", _read_signs(self.signs))
         object.__setattr__(self, "budget", _read_budget(self.budget))
@@ -189,18 +178,9 @@ class Limits:
             Parameters of :class:`Limits`.
         """
         content = {name: value for name, value in given.items() if value is not None}
+        known = [one.name for one in fields(cls)]
         for source in map(str, sources):
-            name, equals, value = source.partition("=")
-            if equals and name in _NUMBERS:
-                part = {name: _read_number(source, value)}
-            else:
-                readers = {".toml": _read_toml, ".csv": _read_csv}
-                kind = Path(source).suffix.lower()
-                if kind not in readers:
-                    wanted = " nor ".join(f"{one}=X" for one in _NUMBERS)
-                    raise ValueError(f"{source} is neither a .toml nor a .csv file, nor {wanted}")
-                part = readers[kind](Path(source))
-            content = _combine(content, part, source)
+            content = combine(content, read_source(source, known), source)
         try:
             return cls(**content)
         except ValueError as error:
@@ -230,9 +210,9 @@ class Limits:
 
         found: dict[str, Any] = {}
         for name, value in self.given().items():
-            if name in _LISTS:
+            if name in LISTS:
                 value = [named(column) for column in value]
-            elif name in _HEADINGS:
+            elif name in HEADINGS:
                 pairs = value.items() if isinstance(value, dict) else enumerate(value)
                 value = {named(column): one for column, one in pairs if not is_missing(one)}
             found[name] = list(value) if isinstance(value, tuple) else value
@@ -424,79 +404,6 @@ def _cheapest(restrictions: Restrictions, n_features: int) -> tuple[int, float]:
     return column, float(prices.total(restrictions.fixed) + extra[column])
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
-    """Read parameters of Limits from a TOML file."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a TOML file: {error}") from None
-    known = [one.name for one in fields(Limits)]
-    for name in content:
-        if name not in known:
-            raise ValueError(f"{path}: {name!r} is not a limit; {did_you_mean(name, known)}")
-    return content
-
-
-def _read_csv(path: Path) -> dict[str, Any]:
-    """Read parameters of Limits from a CSV file."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} is not a CSV file: {error}") from None
-    headings = {*_HEADINGS.values(), "include"}
-    given = headings & set(rows[0] if rows else ())
-    if not given or "name" not in rows[0]:
-        raise ValueError(
-            f"{path} needs a column name and one or more of {', '.join(sorted(headings))}, "
-            "and at least one row"
-        )
-    names = [(row["name"] or "").strip() for row in rows]
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ValueError(f"{path}: {name!r} occurs {count} times")
-    content: dict[str, Any] = {}
-    for field, heading in _HEADINGS.items():
-        values = zip(names, [(row.get(heading) or "").strip() for row in rows], strict=True)
-        content[field] = {name: value for name, value in values if value}
-    for name, cost in content["costs"].items():
-        content["costs"][name] = _number(cost)
-        if np.isnan(content["costs"][name]):
-            raise ValueError(f"{path}: the cost of {name!r} is {cost!r}, not a number")
-    include = [(row.get("include") or "").strip().lower() for row in rows]
-    for name, word in zip(names, include, strict=True):
-        if word not in ("", "always", "never"):
-            raise ValueError(f"{path}: include of {name!r} is {word!r}, not always or never")
-    for field, word in zip(_LISTS, ("always", "never"), strict=True):
-        content[field] = [name for name, one in zip(names, include, strict=True) if one == word]
-    return content
-
-
-def _read_number(source: str, text: str) -> int | float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"{source}: {text!r} is not a number") from None
-    return int(number) if number == np.floor(number) < np.inf else number
-
-
-def _combine(one: Mapping[str, Any], other: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Bring together parameters of Limits; what both give is refused."""
-    both = dict(one)
-    for name, value in other.items():
-        if name in _LISTS:
-            both[name] = tuple(dict.fromkeys((*one.get(name, ()), *value)))
-        elif not one.get(name) or not value:
-            both[name] = value or one.get(name)
-        elif isinstance(value, dict) and isinstance(one[name], Mapping):
-            for column in value.keys() & one[name].keys():
-                raise ValueError(f"{source}: {name} of {column!r} is given twice")
-            both[name] = {**one[name], **value}
-        else:
-            raise ValueError(f"{source}: {name} is given twice")
-    return both
-
-
 def _plain(value: Any) -> Any:
     """A NumPy number or text as Python's."""
     return value.item() if isinstance(value, np.generic) else value
@@ -538,7 +445,7 @@ def _read_signs(given: Any) -> Any:
     """Signs as 1, −1 and 0."""
 
     def read(column: Any, value: Any) -> int:
-        number = _SIGNS.get(value) if isinstance(value, str) else _number(value)
+        number = _SIGNS.get(value) if isinstance(value, str) else number_or_nan(value)
         if number not in (-1, 0, 1):
             raise ValueError(
                 f"signs: column {column!r} has {value!r}; a sign is 1 or '+' (no negative "
@@ -557,7 +464,9 @@ def _read_budget(given: Any) -> Any:
     """One budget as a float, several as a tuple."""
     if given is None:
         return None
-    values = [_number(value) for value in np.atleast_1d(np.asarray(given, dtype=object)).ravel()]
+    values = [
+        number_or_nan(value) for value in np.atleast_1d(np.asarray(given, dtype=object)).ravel()
+    ]
     for value in values:
         if not 0 <= value < np.inf:
             raise ValueError(f"budget is {given!r}: a budget is a finite number of 0 or more")
@@ -569,7 +478,7 @@ def _read_budget(given: Any) -> Any:
 def _check_costs(given: Any) -> None:
     pairs = given.items() if isinstance(given, dict) else enumerate(given or ())
     for column, value in pairs:
-        if not 0 <= _number(value) < np.inf:
+        if not 0 <= number_or_nan(value) < np.inf:
             raise ValueError(
                 f"costs: the cost of column {column!r} is {value!r}; a cost is a finite number of "
                 "0 or more"
@@ -613,11 +522,3 @@ def _check_budgets(restrictions: Restrictions, columns: _Columns) -> None:
         raise ValueError(
             f"budget is {least:g}, but the cheapest, {columns.label(column)}, costs {cost:g}"
         )
-
-
-def _number(value: Any) -> float:
-    """The number that a value is; NaN for others."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return np.nan
