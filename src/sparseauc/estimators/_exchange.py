@@ -13,9 +13,10 @@ from sklearn.utils.parallel import Parallel
 
 from ..chunks import Chunks, mapped_chunks
 from ..limits import Limits
-from ..moments.base import NotGathered, Quadratic, TableMoments
+from ..moments.base import NotGathered, Quadratic
 from ..moments.gram import StandardisedGram
 from ..moments.pairs import PairMoments
+from ..moments.table import TableMoments
 from ..objective import Array, Indices, Mask
 from ..path.cross_validation import find_paths
 from ..path.path import SparseAUCPath

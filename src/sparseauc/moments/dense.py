@@ -19,7 +19,7 @@ from ..rows import read_only
 from ..strata import Strata
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
-from .base import TableMoments
+from .table import TableMoments
 from .units import check_totals, unit_of
 
 # Rows whose sums are added up among themselves first: rounding grows with the number of terms in a

@@ -9,7 +9,7 @@ from ..rows import CSR, as_table, read_only
 from ..strata import Strata
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
-from .base import TableMoments
+from .table import TableMoments
 from .units import check_totals, unit_of
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
