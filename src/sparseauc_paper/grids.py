@@ -87,18 +87,25 @@ class _Grid(NamedTuple):
         if first is not None and (first.ndim not in (1, 2) or first.shape[-1] != d):
             raise ValueError(f"starts must have shape ({d},) or (g, {d}), got {first.shape}")
         of_starts = () if first is None else first.shape[:-1]
-        try:
-            g = np.broadcast_shapes((1,), k.shape, step.shape, ridge.shape, of_starts)
-        except ValueError:
-            raise ValueError(
-                "ks, step_sizes, ridges and starts must agree on the number of models, got shapes "
-                f"{k.shape}, {step.shape}, {ridge.shape} and {of_starts}"
-            ) from None
+        g = _common_shape(k.shape, step.shape, ridge.shape, of_starts)
         k = np.minimum(np.broadcast_to(k, g), d).astype(np.int64)
         if first is not None:
             each = np.broadcast_to(first, (*g, d))
             first = np.stack([hard_threshold(w, most) for w, most in zip(each, k, strict=True)])
         return cls(k, automatic, np.broadcast_to(step, g), np.broadcast_to(ridge, g), first)
+
+
+def _common_shape(
+    ks: tuple[int, ...], steps: tuple[int, ...], ridges: tuple[int, ...], starts: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Shape that those of all parameters are broadcast to; at least one model."""
+    try:
+        return np.broadcast_shapes((1,), ks, steps, ridges, starts)
+    except ValueError:
+        raise ValueError(
+            "ks, step_sizes, ridges and starts must agree on the number of models, got shapes "
+            f"{ks}, {steps}, {ridges} and {starts}"
+        ) from None
 
 
 def sht_auc_grid(

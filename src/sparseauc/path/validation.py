@@ -121,16 +121,7 @@ def validate(
             _dividing_rows(few, rows[~rarer[rows]])
             for few, rows in zip(kept, validating, strict=True)
         ]
-    every = np.unique(np.concatenate(kept))
-    values = chunks.take(every, used)
-    dividers, before = [], []
-    for rows, model in zip(kept, narrowed, strict=True):
-        scores = model.scores(values[np.searchsorted(every, rows)])
-        if weight is not None and exactly:
-            order = np.argsort(scores, axis=1, kind="stable")
-            before.append(_weight_before(weight[rows][order]))
-        scores.sort(axis=1)
-        dividers.append(scores)
+    dividers, before = _score_dividers(chunks, kept, used, narrowed, weight if exactly else None)
     compared = few_are_positive if exactly else None
     work = _Count(narrowed, dividers, before, compared, weight is not None, n_threads)
     known = [positive, *([] if weight is None else [weight]), *rounds]
@@ -154,6 +145,27 @@ def validate(
         strata = splits == split
         means.append(stratum_shares(sizes[:, strata], plan.strata.weighting) @ within[strata])
     return means, max(errors)
+
+
+def _score_dividers(
+    chunks: Chunks,
+    kept: Sequence[Indices],
+    used: Indices,
+    models: Sequence[Models],
+    weight: Array | None,
+) -> tuple[list[Array], list[Array]]:
+    """Scores of the rows kept of each split, ascending, and with weights their sums before each."""
+    every = np.unique(np.concatenate(kept))
+    values = chunks.take(every, used)
+    dividers, before = [], []
+    for rows, model in zip(kept, models, strict=True):
+        scores = model.scores(values[np.searchsorted(every, rows)])
+        if weight is not None:
+            order = np.argsort(scores, axis=1, kind="stable")
+            before.append(_weight_before(weight[rows][order]))
+        scores.sort(axis=1)
+        dividers.append(scores)
+    return dividers, before
 
 
 def _weight_before(ordered: Array) -> Array:

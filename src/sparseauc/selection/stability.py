@@ -15,7 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from .._moved import moved_parameters
 from ..estimators import SparseAUCClassifier, SparseConcordance
 from ..limits import MOVED, Limits
-from ..objective import Array, Indices
+from ..objective import Array, Indices, Mask
 from ..path.folds import rows_by_number
 from ..path.path import check_lengths, path_of_moments
 from ..path.targets import ClassTarget, Target
@@ -218,24 +218,15 @@ def stability_selection(
     if fixed.size == k:
         raise ValueError(f"always_include names {k} columns, which leaves none of k={k} to choose")
     counted = np.ones(positive.size, np.bool_) if weight is None else weight > 0
-    cells = [np.flatnonzero(counted & ~positive), np.flatnonzero(counted & positive)]
     labels = ["censored", "event"] if of_times else model.classes_.tolist()
-    for label, rows in zip(labels, cells, strict=True):
-        if rows.size == 1 or (rows.size == 0 and label != "censored"):
-            raise ValueError(f"class {label!r} has a single row: each half needs one of its own")
+    cells = _cells_of_classes(positive, counted, labels)
     if of_times:
         divided = model._check_strata(strata, stratum_weights, target, weight)
     else:
         divided = model._check_strata(strata, stratum_weights, X, positive, weight)
-    units = np.arange(positive.size)
+    units: Indices = np.arange(positive.size)
     if divided is not None:
-        large = np.min(divided.totals(positive, counted.astype(np.float64)), axis=0) > 1
-        if 2 * np.count_nonzero(large) < len(divided):
-            units = np.where(counted, divided.code, -1)
-            cells = [np.arange(len(divided))]
-        else:
-            code = np.where(counted & (divided.code >= 0), 2 * divided.code + positive, -1)
-            cells = [rows for _, rows in rows_by_number(code)]
+        units, cells = _cells_of_strata(divided, positive, counted)
 
     ks = np.arange(max(1, fixed.size), k + 1)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
@@ -248,15 +239,7 @@ def stability_selection(
         for seed in seeds.tolist()
     )  # fmt: skip
 
-    columns = np.unique(np.concatenate([s for pair in pairs for half in pair for s in half]))
-    counts = np.zeros((ks.size, columns.size), np.int64)
-    either, both = np.zeros((2, d), np.int64)
-    for pair in pairs:
-        for half in pair:
-            either[half[-1]] += 1
-            for row, support in zip(counts, half, strict=True):
-                row[np.searchsorted(columns, support)] += 1
-        both[np.intersect1d(pair[0][-1], pair[1][-1])] += 1
+    columns, counts, either, both = _count_supports(pairs, ks.size, d)
     return StabilityResult(
         frequency=either / (2 * n_pairs),
         simultaneous=both / n_pairs,
@@ -269,6 +252,32 @@ def stability_selection(
         path=counts / (2 * n_pairs),
         feature_names=getattr(model, "feature_names_in_", None),
     )
+
+
+def _cells_of_classes(
+    positive: Mask, counted: Mask, labels: Sequence[Any]
+) -> list[npt.NDArray[np.intp]]:
+    """Rows of each class that count; a class of a single row is refused."""
+    cells = [np.flatnonzero(counted & ~positive), np.flatnonzero(counted & positive)]
+    for label, rows in zip(labels, cells, strict=True):
+        if rows.size == 1 or (rows.size == 0 and label != "censored"):
+            raise ValueError(f"class {label!r} has a single row: each half needs one of its own")
+    return cells
+
+
+def _cells_of_strata(
+    strata: Strata, positive: Mask, counted: Mask
+) -> tuple[Indices, list[npt.NDArray[np.intp]]]:
+    """Unit of each row, and the units of each cell, of which halves have the same number.
+
+    Units are rows, within each class of a stratum; or strata, where most have a single row of a
+    class.
+    """
+    large = np.min(strata.totals(positive, counted.astype(np.float64)), axis=0) > 1
+    if 2 * np.count_nonzero(large) < len(strata):
+        return np.where(counted, strata.code, -1), [np.arange(len(strata))]
+    code = np.where(counted & (strata.code >= 0), 2 * strata.code + positive, -1)
+    return np.arange(positive.size), [rows for _, rows in rows_by_number(code)]
 
 
 def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:
@@ -308,6 +317,32 @@ def _supports_of_pair(
         )
         supports.append([solution.support for solution in path.solutions[0]])
     return supports
+
+
+def _count_supports(
+    pairs: Sequence[list[list[Indices]]], n_ks: int, d: int
+) -> tuple[Indices, Indices, Indices, Indices]:
+    """Count the halves that chose each column.
+
+    Returns
+    -------
+    columns : ndarray of shape (m,)
+        Columns chosen at least once, ascending.
+    counts : ndarray of shape (n_ks, m)
+        Halves that chose each of them, for every k.
+    either, both : ndarray of shape (d,)
+        Halves, and pairs in both halves, that chose each column for the largest k.
+    """
+    columns = np.unique(np.concatenate([s for pair in pairs for half in pair for s in half]))
+    counts = np.zeros((n_ks, columns.size), np.int64)
+    either, both = np.zeros((2, d), np.int64)
+    for pair in pairs:
+        for half in pair:
+            either[half[-1]] += 1
+            for row, support in zip(counts, half, strict=True):
+                row[np.searchsorted(columns, support)] += 1
+        both[np.intersect1d(pair[0][-1], pair[1][-1])] += 1
+    return columns, counts, either, both
 
 
 def _r_concave_tail(mean: float, least: int, top: int, r: float) -> float:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._validation import check_classes, check_known_labels
 from ..limits import Limits
 from ..metrics import fast_auc
-from ..objective import Array, Mask
+from ..objective import Array, Indices, Mask
 from ..transforms import transform_columns
 from .confidence import auc_within
 from .stability import StabilityResult
@@ -105,24 +105,13 @@ def column_table(
         within = [auc_within(value, positive, strata) for value in values]
         aucs = np.array([0.5 if one is None else one.auc for one in within])
     standardised = coef[chosen] * deviations
-    ratios: dict[str, Any] = {}
-    if hasattr(model, "platt_"):
-        offsets = getattr(model, "log_offsets_", None)
-        logged = np.zeros(chosen.size, np.bool_)
-        if offsets is not None:
-            logged = ~np.isnan(np.asarray(offsets, np.float64)[chosen])
-        with np.errstate(over="ignore"):
-            ratios["odds_ratio"] = np.exp(coef[chosen] * np.where(logged, np.log(2.0), 1.0))
-            if logged.any():
-                ratios["odds_ratio_for"] = np.where(logged, "doubling", "unit")
-            ratios["odds_ratio_per_sd"] = np.exp(standardised)
     names = getattr(model, "feature_names_in_", np.arange(coef.size))
     table = pd.DataFrame(
         {
             "column": names[chosen],
             "coefficient": coef[chosen],
             "standardised": standardised,
-            **ratios,
+            **_odds_ratios(model, chosen, standardised),
             "auc": np.maximum(aucs, 1.0 - aucs),
             "direction": np.select([aucs > 0.5, aucs < 0.5], ["+", "-"], ""),
         }
@@ -132,22 +121,45 @@ def column_table(
     if stability is not None:
         table["frequency"] = stability.frequency[chosen]
     order = np.argsort(-np.abs(standardised), kind="stable")
+    _add_limits(table, model, chosen, order)
+    table = table.iloc[order].reset_index(drop=True)
+    table.insert(0, "rank", np.arange(1, chosen.size + 1))
+    return table
+
+
+def _odds_ratios(model: Any, chosen: Indices, standardised: Array) -> dict[str, Any]:
+    """Odds ratios of the chosen columns by heading; none if the model is not in log odds."""
+    ratios: dict[str, Any] = {}
+    if hasattr(model, "platt_"):
+        coef = np.asarray(model.coef_[0], np.float64)[chosen]
+        offsets = getattr(model, "log_offsets_", None)
+        logged = np.zeros(chosen.size, np.bool_)
+        if offsets is not None:
+            logged = ~np.isnan(np.asarray(offsets, np.float64)[chosen])
+        with np.errstate(over="ignore"):
+            ratios["odds_ratio"] = np.exp(coef * np.where(logged, np.log(2.0), 1.0))
+            if logged.any():
+                ratios["odds_ratio_for"] = np.where(logged, "doubling", "unit")
+            ratios["odds_ratio_per_sd"] = np.exp(standardised)
+    return ratios
+
+
+def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices) -> None:
+    """Add signs, families and prices of the chosen columns, which are listed in an order."""
+    d = model.coef_.shape[1]
     limits = getattr(model, "limits", None) or Limits()
     known = getattr(model, "feature_names_in_", None)
     if limits.signs is not None:
-        signs = limits.labels("signs", coef.size, known)
+        signs = limits.labels("signs", d, known)
         table["sign"] = [{1: "+", -1: "-"}.get(signs[j], "") for j in chosen.tolist()]
     if limits.families is not None:
-        labels = limits.labels("families", coef.size, known)
+        labels = limits.labels("families", d, known)
         table["family"] = ["" if labels[j] is None else labels[j] for j in chosen.tolist()]
     if hasattr(model, "cost_"):
         prices = model._fitted_restrictions().prices
         table["price"] = 0.0
         for place, column in enumerate(chosen[order].tolist()):
             (table.loc[order[place], "price"],) = prices.extra(chosen[order[:place]], [column])
-    table = table.iloc[order].reset_index(drop=True)
-    table.insert(0, "rank", np.arange(1, chosen.size + 1))
-    return table
 
 
 def _positive_rows(model: Any, X: Any, y: npt.ArrayLike) -> Mask:
