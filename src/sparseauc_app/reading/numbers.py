@@ -126,27 +126,48 @@ def read_written_numbers(
     known; by default it is that of columns that have one meaning only, or else a point where commas
     delimit fields.
     """
-    texts = {
-        name: frame.column(name)
-        for name in frame.column_names
-        if name and name not in as_text and _may_be_numbers(frame.column(name))
-    }
-    found = {name: conventions_of(column) for name, column in texts.items()}
+    texts = _texts_of_numbers(frame, as_text)
     floats = [one.name for one in frame.schema if pa.types.is_floating(one.type) and one.name]
     # pyarrow has read points as decimal points; nothing else is possible for most columns.
     grouped = [name for name in floats if _may_be_thousands(frame.column(name))]
-    settled = {one[0].decimal for one in found.values() if len(one) == 1}
+    found = {name: conventions_of(column) for name, column in texts.items()}
+    settled = _settled_decimals(found)
     settled |= {"."} if len(grouped) < len(floats) else set()
     asked = decimal == "," or (decimal is None and _leaves_open(settled, delimiter))
     if grouped and asked:
         raw = as_written(grouped)
         texts |= {name: raw.column(name) for name in grouped}
         found |= {name: conventions_of(texts[name]) for name in grouped}
-        settled |= {found[name][0].decimal for name in grouped if len(found[name]) == 1}
+        settled |= _settled_decimals({name: found[name] for name in grouped})
     if decimal is None and len(settled) == 1:
         (decimal,) = settled
     elif decimal is None and not settled and delimiter == ",":
         decimal = "."
+    return _read_by(frame, texts, found, floats, decimal)
+
+
+def _texts_of_numbers(frame: pa.Table, as_text: Collection[str]) -> dict[str, pa.ChunkedArray]:
+    """Columns of text that may be numbers, those left out that are to stay text."""
+    return {
+        name: frame.column(name)
+        for name in frame.column_names
+        if name and name not in as_text and _may_be_numbers(frame.column(name))
+    }
+
+
+def _settled_decimals(found: Mapping[str, list[Marks]]) -> set[Mark]:
+    """Decimal signs of columns that have one meaning only."""
+    return {one[0].decimal for one in found.values() if len(one) == 1}
+
+
+def _read_by(
+    frame: pa.Table,
+    texts: Mapping[str, pa.ChunkedArray],
+    found: Mapping[str, list[Marks]],
+    floats: list[str],
+    decimal: Mark | None,
+) -> Written:
+    """Read columns as numbers in the convention of the file, or in the only one that fits."""
     columns = frame.columns
     marks = dict.fromkeys(floats, Marks("."))
     doubtful = []
