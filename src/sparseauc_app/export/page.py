@@ -6,7 +6,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sparseauc.utils.text import shortened
@@ -44,7 +43,7 @@ def to_html(card: ScoreCard) -> str:
     """
     nomogram, fields = make_nomogram(card), fields_of(card)
     auc = card.summary.get("auc")
-    return (
+    page: str = (
         _environment()
         .get_template("calculator.html.j2")
         .render(
@@ -60,6 +59,7 @@ def to_html(card: ScoreCard) -> str:
             script=_read("calculator.js"),
         )
     )
+    return page
 
 
 def _prevalence(card: ScoreCard) -> str | None:
@@ -190,7 +190,9 @@ def _spread(axis: Axis, span: float) -> list[_Mark]:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     return Environment(
         loader=PackageLoader("sparseauc_app.export"),
         autoescape=True,

@@ -1,12 +1,15 @@
 """Sentences of the reports: templates in which every block is a text with a name."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from typing import TYPE_CHECKING, Any
 
 from ..formatting import auc_text, count, percent
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 class Words:
@@ -30,6 +33,8 @@ class Words:
 
 @cache
 def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("sparseauc_app.report"),
         autoescape=False,
