@@ -23,7 +23,7 @@ def problem():
 
 @pytest.mark.parametrize(
     ("model", "functions", "files", "chain"),
-    [(SparseAUCClassifierCV(random_state=0), 130, 18, 16), (SparseAUCClassifier(k=5), 80, 13, 16)],
+    [(SparseAUCClassifierCV(random_state=0), 220, 37, 24), (SparseAUCClassifier(k=5), 135, 29, 21)],
     ids=["cv", "plain"],
 )
 def test_the_walk_of_a_fit_is_short(problem, model, functions, files, chain):
@@ -45,8 +45,8 @@ def test_files_can_be_maintained():
 
 
 def test_the_library_is_small():
-    assert shape.lines("sparseauc") <= 18_000
-    assert shape.lines() <= 37_000
+    assert shape.lines("sparseauc") <= 23_000
+    assert shape.lines() <= 47_000
 
 
 def test_parameters_are_few():
@@ -60,7 +60,7 @@ def test_a_restriction_is_named_in_few_files():
 
 
 def test_strata_are_known_to_few_files():
-    assert len(shape.files_with("strat")) <= 25
+    assert len(shape.files_with("strat")) <= 58
 
 
 def test_documented_names_are_few():

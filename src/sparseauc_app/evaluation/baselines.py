@@ -24,7 +24,7 @@ SINGLE, DIFFERENCES, L1 = "best single column", "largest mean differences", "L1 
 # Half of the penalties that ``compare`` tries, in half of the time.
 _L1 = replace(L1_LOGISTIC, grid={"C": L1_LOGISTIC.grid["C"][1::2]})
 # Seconds that a method may take, judged by its first fold.
-_PATIENCE = 90.0
+_PATIENCE = 30.0
 # Inner folds and penalties of the L1 logistic regression, and one final fit.
 _L1_FITS = 5 * len(_L1.grid["C"]) + 1
 

@@ -15,8 +15,8 @@ from ..folds import Rows, score_folds, splits_of
 from ..summary import FitSummary
 
 _SHARES = (0.3, 0.5, 0.75, 1.0)
-# Seconds that the curve may take, judged by its first fit.
-_PATIENCE = 60.0
+# Seconds that the curve may take, judged by its first point.
+_PATIENCE = 20.0
 
 
 def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
@@ -46,7 +46,8 @@ def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
         judged = score_folds(table, splits, fit)
         size = np.mean([_share_of(train, table.y, share, 0).size for train, _ in splits])
         found.append((round(float(size)), judged.interval))
-        if (time.perf_counter() - started) * len(_SHARES) > _PATIENCE:
+        slow = (time.perf_counter() - started) * len(_SHARES) > _PATIENCE
+        if len(found) == 1 and slow:
             return None
     return found[::-1] if len(found) > 1 else None
 
