@@ -362,7 +362,7 @@ def test_roc_arguments_are_checked(arguments, match):
 
 
 def test_roc_scores_are_checked():
-    with pytest.raises(ValueError, match="only the class 1"):
+    with pytest.raises(ValueError, match="one class only, 1"):
         ROCBandDisplay.from_predictions([1, 1], [0.0, 1.0])
     with pytest.raises(ValueError, match="y_score is nan in row 1"):
         ROCBandDisplay.from_predictions([0, 1], [0.0, np.nan])

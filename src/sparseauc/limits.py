@@ -70,9 +70,9 @@ class Limits:
     >>> from sparseauc import Limits, SparseAUCClassifier
     >>> from sparseauc.datasets import make_outbreak
     >>> X, y = make_outbreak(n=500, d=20, k=5, mu=1.0, random_state=0)
-    >>> limits = Limits(signs={3: "+"}, always_include=[3], costs=range(20), budget=30)
+    >>> limits = Limits(signs={5: "+"}, always_include=[5], costs=range(20), budget=30)
     >>> model = SparseAUCClassifier(k=5, limits=limits).fit(X, y)
-    >>> bool(model.coef_[0, 3] > 0), model.cost_ <= 30
+    >>> bool(model.coef_[0, 5] > 0), model.cost_ <= 30
     (True, True)
     """
 

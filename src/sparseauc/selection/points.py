@@ -236,8 +236,8 @@ def point_score(
         signed = signed._replace(support=_choose(signed))
     splits = make_splits(cv, fitted.X, fitted.positive, None, fitted.strata, random_state)
     check_splits(splits, fitted.positive, fitted.weight, fitted.strata)
-    found = _give_points(signed, within, per)
-    if not found.points.any():
+    found = _give_points(signed, within, per) if signed.support.size else None
+    if found is None or not found.points.any():
         raise ValueError(
             f"no column is worth a point from {within[0]} to {within[1]}: allow points of both "
             "signs"
