@@ -100,7 +100,8 @@ def test_panels_are_those_of_the_classifier(direction, alpha):
     X, y = dense(adata)[labelled], adata.obs["type"].to_numpy()[labelled]
     for name in TYPES:
         positive = y == name
-        model = SparseAUCClassifier(k=4, alpha=alpha, **candidates(X, positive, direction, 4)).fit(
+        limits = candidates(X, positive, direction, 4)
+        model = SparseAUCClassifier(k=4, alpha=alpha, limits=limits).fit(
             X, positive, sample_weight=balanced(positive)
         )
         assert_allclose(coefficients(panels, adata, name), model.coef_[0], rtol=1e-8, atol=1e-12)
@@ -175,7 +176,7 @@ def test_panel_auc_is_that_of_cells_that_had_no_part_in_the_choice(direction):
             test = (adata.obs["donor"] == donor).to_numpy()
             path = sparse_auc_path(
                 X[~test], positive[~test], ks=[1, 2, 3], sample_weight=balanced(positive[~test]),
-                **candidates(X[~test], positive[~test], direction, 3),
+                limits=candidates(X[~test], positive[~test], direction, 3),
             )  # fmt: skip
             weight = positive[test].sum() * (~positive[test]).sum()
             scores = [X[test] @ path.coef(k, 1.0) for k in (1, 2, 3)]
@@ -523,7 +524,7 @@ def test_rare_cells_of_a_gastrula(load_csr, data_folder):
         dense = X.toarray().astype(np.float64)
         path = sparse_auc_path(
             dense, positive, ks=[1, 2, 3], alphas=[1.0, 10.0], sample_weight=balanced(positive),
-            **candidates(dense, positive, "up", 3),
+            limits=candidates(dense, positive, "up", 3),
         )  # fmt: skip
         coef = path.coef(3, alpha)
         assert_allclose(coefficients(panels, adata, name), coef, rtol=1e-6, atol=1e-9)

@@ -461,7 +461,7 @@ def test_only_columns_that_were_taken_along_are_chosen(outbreak):
         SparseAUCClassifier(k=3, limits=Limits(column_groups=np.arange(30))).fit_moments(moments)
     with pytest.raises(ValueError, match="carry no column of H"):
         SparseAUCClassifier(k=3).fit_moments(class_moments(X, y).summary())
-    with pytest.warns(UserWarning, match="k=10 is greater than n_features=6"):
+    with pytest.warns(UserWarning, match="k=10 is greater than the 6 that the limits allow"):
         SparseAUCClassifier(k=10).fit_moments(moments)
 
 

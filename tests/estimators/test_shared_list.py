@@ -78,9 +78,13 @@ def test_weights_of_whole_numbers_count_rows_as_often(digits):
         ({"always_include": [1], "exclude": [1]}, "both always_include and exclude"),
         ({"always_include": [99]}, "names column 99; there are 64"),
         ({"exclude": range(64)}, "none is left"),
-        ({"alpha": 0.0}, "alpha"),
     ],
 )
 def test_bad_input_is_named(digits, given, message):
     with pytest.raises(ValueError, match=message):
-        SharedListClassifier(k=2, **given).fit(*digits)
+        SharedListClassifier(k=2, limits=Limits(**given)).fit(*digits)
+
+
+def test_a_ridge_of_0_is_refused(digits):
+    with pytest.raises(ValueError, match="alpha"):
+        SharedListClassifier(k=2, alpha=0.0).fit(*digits)

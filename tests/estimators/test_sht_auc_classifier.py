@@ -310,8 +310,10 @@ def test_weights_are_checked(outbreak):
     refused("sample_weight is -2 in row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
     refused("non-zero number|zero on all rows", X, y, weight=np.zeros(600))
     refused("zero on all rows of class 1: give", X, y, weight=(y < 0).astype(float))
-    refused("sample_weight.shape", X, y, weight=weight[:-1])
-    refused("NaN", X, y, weight=np.where(np.arange(600) == 5, np.nan, 1.0))
+    refused("sample_weight has 599 rows, the labels 600", X, y, weight=weight[:-1])
+    refused(
+        "sample_weight is nan in row 5:", X, y, weight=np.where(np.arange(600) == 5, np.nan, weight)
+    )
 
 
 def test_changed_columns_are_refused(outbreak, frame):

@@ -346,8 +346,10 @@ def test_weights_are_checked(outbreak):
     refused("sample_weight is -2 in row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
     refused("non-zero number|zero on all rows", X, y, weight=np.zeros(600))
     refused("zero on all rows of class 1: give", X, y, weight=(y < 0).astype(float))
-    refused("sample_weight.shape", X, y, weight=weight[:-1])
-    refused("NaN", X, y, weight=np.where(np.arange(600) == 5, np.nan, 1.0))
+    refused("sample_weight has 599 rows, the labels 600", X, y, weight=weight[:-1])
+    refused(
+        "sample_weight is nan in row 5:", X, y, weight=np.where(np.arange(600) == 5, np.nan, weight)
+    )
 
 
 def test_changed_columns_are_refused(outbreak, frame):
@@ -551,10 +553,27 @@ def test_with_many_rows_the_list_is_no_longer_than_it_must_be():
 )
 def test_more_rows_more_columns_are_tried(n, d, largest):
     X, y = make_outbreak(n, d, 6, r=0.5, random_state=0)
-    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2).fit(X, y)
+    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2, coefficients="auc").fit(X, y)
     tried = model.cv_results_["param_k"]
     assert tried.min() == 1
     assert tried.max() == largest
+
+
+@pytest.mark.parametrize(("n", "d"), [(100, 20), (400, 200), (2000, 200)])
+def test_with_logistic_coefficients_the_path_ends_twelve_lengths_after_the_best(n, d):
+    X, y = make_outbreak(n, d, 6, r=0.5, random_state=0)
+    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2, clip=None, log=False)
+    every = np.unique(clone(model).set_params(coefficients="auc").fit(X, y).cv_results_["param_k"])
+    results = model.fit(X, y).cv_results_
+    tried = np.unique(results["param_k"])
+    assert_array_equal(tried, every[: tried.size])
+    assert tried.size < every.size
+    assert_array_equal(results["param_k"], np.repeat(tried, 2))
+    highest = results["mean_test_score"].reshape(-1, 2).max(axis=1)
+    # Of each length, how far back the highest mean up to it lies.
+    back = [i - int(np.argmax(highest[: i + 1])) for i in range(tried.size)]
+    assert back[-1] == 12
+    assert max(back[:-1]) < 12
 
 
 def test_weights_count_in_validation(outbreak):
