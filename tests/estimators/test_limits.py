@@ -103,6 +103,9 @@ def test_a_constant_column_that_is_required_is_left_out():
         free = clone(model).set_params(limits=Limits(exclude=[9])).fit(X, y)
         assert not free.not_included_.size
         np.testing.assert_allclose(model.coef_, free.coef_, rtol=1e-9)
+    # The lists that are validated are without it too: three columns, not two.
+    assert model.best_score_ == pytest.approx(free.best_score_, rel=1e-12)
+    np.testing.assert_allclose(model.out_of_fold_scores_, free.out_of_fold_scores_, rtol=1e-9)
 
 
 def test_costs_and_a_budget():

@@ -139,4 +139,4 @@ def test_cross_validation_with_a_scorer(table):
             expected = [spearmanr(score, y[test])[0] for score in scores]
             assert_allclose(found.scores[split, a], expected, rtol=1e-12)
     assert spearmanr(found.out_of_fold(1, 3), y)[0] > 0.5
-    assert found.path_at(1, Restrictions()).support(5, ALPHA).size == 5
+    assert found.path_at(1).support(5, ALPHA).size == 5

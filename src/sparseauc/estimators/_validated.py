@@ -50,6 +50,16 @@ class _Choice(NamedTuple):
     attributes: dict[str, Any]  # fitted attributes that say so
 
 
+class _Search(NamedTuple):
+    """What cross-validation within some limits found, and the path on all rows."""
+
+    transforms: list[Transform] | None
+    found: CrossValidation
+    choice: _Choice
+    at_alpha: int  # index of the chosen ridge
+    path: SparseAUCPath
+
+
 class Candidates(NamedTuple):
     """Validation scores of one kind of coefficients at every k, and the ridges of their lists."""
 
@@ -116,14 +126,23 @@ class ValidatedList(ExchangeModel):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
         ks, restrictions = self._path_points(n if n_informative is None else n_informative, d)
 
-        def search(transforms: list[Transform] | None) -> tuple[CrossValidation, _Choice]:
-            found = CrossValidation(
-                X, target, plan, ks, alphas, restrictions, transforms=transforms,
-                logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
-            )  # fmt: skip
-            return found, self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats, few)
+        def search(within: Restrictions) -> tuple[_Search, Indices]:
+            def validate(transforms: list[Transform] | None) -> tuple[CrossValidation, _Choice]:
+                found = CrossValidation(
+                    X, target, plan, ks, alphas, within, transforms=transforms,
+                    logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
+                )  # fmt: skip
+                return found, self._choose(ks, within.budgets, alphas, found, plan.n_repeats, few)
 
-        transforms, found, choice = self._settle_transforms(X, plan, search)
+            transforms, found, choice = self._settle_transforms(X, plan, validate)
+            at_alpha = int(np.flatnonzero(alphas == choice.attributes["alpha_"])[0])
+            path = found.path_at(at_alpha)
+            support = path.solutions[0][choice.at].support
+            return _Search(transforms, found, choice, at_alpha, path), support
+
+        # Lists of the folds, too, are without required columns that can have no coefficient.
+        settled, restrictions = self._search_required(restrictions, search)
+        transforms, found, choice, at_alpha, self.path_ = settled
         self.clip_limits_ = self.log_offsets_ = None
         if transforms is not None:
             if transforms[-1].changed.size:
@@ -133,16 +152,9 @@ class ValidatedList(ExchangeModel):
         for name, value in choice.attributes.items():
             setattr(self, name, value)
         at = choice.at
-        at_alpha = int(np.flatnonzero(alphas == self.alpha_)[0])
         refitted = choice.kind == "logistic"
         rounds = found.out_of_fold(None if refitted else at_alpha, at)
         self.out_of_fold_scores_ = mean_over_rounds(rounds)
-
-        def search_all_rows(within: Restrictions) -> tuple[SparseAUCPath, Indices]:
-            path = found.path_at(at_alpha, within)
-            return path, path.solutions[0][at].support
-
-        self.path_, restrictions = self._search_required(restrictions, search_all_rows)
         (solutions,) = self.path_.solutions
         support = solutions[at].support
         coef = np.zeros(d)

@@ -192,18 +192,18 @@ class CrossValidation:
         """A point among all rows where scores are 0."""
         return self._sets.centres[-1]
 
-    def path_at(self, at_alpha: int, restrictions: Restrictions) -> SparseAUCPath:
-        """The path on all rows at one of the ridges, by its index, within some restrictions."""
+    def path_at(self, at_alpha: int) -> SparseAUCPath:
+        """The path on all rows at one of the ridges, by its index."""
         alphas, ks = self._alphas[[at_alpha]], self._ks[: self.n_ks]
-        budgets = restrictions.budgets
+        budgets = self._restrictions.budgets
         if budgets is not None:
             budgets = budgets[: self.n_ks]
-        if self._path is not None and restrictions is self._restrictions:
+        if self._path is not None:
             solutions = [self._path.solutions[at_alpha][: self.n_ks]]
             return replace(self._path, ks=ks, alphas=alphas, solutions=solutions, budgets=budgets)
         return find_paths(
-            self._parallel, [self.moments], ks, alphas, replace(restrictions, budgets=budgets),
-            one_thread=self._sets.gathered,
+            self._parallel, [self.moments], ks, alphas,
+            replace(self._restrictions, budgets=budgets), one_thread=self._sets.gathered,
         )[0]  # fmt: skip
 
     def out_of_fold(self, at_alpha: int | None, at_k: int) -> Array:
