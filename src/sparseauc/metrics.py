@@ -448,7 +448,7 @@ def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[s
         With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV`` and
         ``GridSearchCV`` over ``k`` have them; with ``param_budget`` where budgets were tried.
     repeats : float, default=1.0
-        How often each row was validated, as for :func:`fold_standard_error`.
+        How often each row was validated, as for ``fold_standard_error``.
 
     Returns
     -------

@@ -190,7 +190,7 @@ def save_model(
     model : SparseLinearClassifier, or Pipeline that ends with one
         A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``.
     summary, inputs, types, classes, target
-        See :func:`~sparseauc_app.card_making.make_card`.
+        See ``sparseauc_app.card_making.make_card``.
 
     Returns
     -------

@@ -45,7 +45,7 @@ class NestedScores:
     fold_aucs : ndarray of shape (n_folds,)
         AUC within each fold; NaN for a fold with a single class.
     interval : AUCInterval
-        Pooled AUC with the interval of :func:`honest_interval`. With strata, only rows of the same
+        Pooled AUC with the interval of ``honest_interval``. With strata, only rows of the same
         stratum and fold are compared: models of different folds shift a stratum's scores
         differently.
     agreement : float
@@ -116,7 +116,7 @@ def nested_scores(
     standard error, report the mean of the folds.
 
     The interval is wider than DeLong's, which is that of one fixed model and covers the AUC of the
-    final model in 85 % of simulated tables: see :func:`honest_interval`.
+    final model in 85 % of simulated tables: see ``honest_interval``.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def variance_inflation(agreement: float) -> float:
     """Variance of an AUC of nested cross-validation, relative to that of one fixed model.
 
     It is 1 if the models of all folds score alike, and 2.2 if their scores have a correlation of
-    0.85 or less. Both numbers are from simulations: see :func:`honest_interval`.
+    0.85 or less. Both numbers are from simulations: see ``honest_interval``.
     """
     return 1.0 + min(1.2, 8.0 * (1.0 - min(agreement, 1.0)))
 

@@ -30,8 +30,8 @@ def to_json(card: ScoreCard) -> str:
     Parameters
     ----------
     card : ScoreCard
-        From :func:`~sparseauc_app.model_files.read_card` or
-        :func:`~sparseauc_app.card_making.make_card`.
+        From ``sparseauc_app.model_files.read_card`` or
+        ``sparseauc_app.card_making.make_card``.
 
     Returns
     -------
