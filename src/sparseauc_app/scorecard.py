@@ -249,7 +249,8 @@ class ScoreCard:
         """Turn scores into log odds of the positive class, as :meth:`probabilities` does."""
         if self.calibration is None:
             raise ValueError("the model has no probabilities")
-        log_odds: Array = self.calibration.slope * scores + self.calibration.intercept
+        with np.errstate(over="ignore"):  # of odds beyond all numbers, the risk is 0 or 1
+            log_odds: Array = self.calibration.slope * scores + self.calibration.intercept
         return log_odds
 
     def score_of_risk(self, risk: float) -> float:

@@ -72,7 +72,7 @@ def test_clipping(table, tmp_path):
     assert told["none"]["clip"] == {}
     assert told["auto"]["training_auc"] > told["none"]["training_auc"] + 0.02
     shown = run(spoiled, "-t", "outcome", *FAST, "--transform", "clip=0.1").stdout
-    assert "2 columns, ridge 1, values clipped" in shown
+    assert "2 columns, ridge 1, in log odds, values clipped" in " ".join(shown.split())
     assert (
         "clip is auto, none or a share"
         in run(table, "-t", "outcome", "--transform", "clip=0.5").stderr
@@ -236,14 +236,14 @@ def test_outputs_that_cannot_be(table, tmp_path, name, says):
 
 
 def test_two_outputs_of_one_name(table, tmp_path):
-    same = tmp_path / "x"
+    same = tmp_path / "x.skops"
     result = run(table, "-t", "outcome", *FAST, "--out", same, "--report", same)
     assert result.exit_code == 5
     assert "two outputs" in result.stderr
 
 
 def test_a_report_that_fails_leaves_no_model(table, tmp_path, monkeypatch):
-    def fail(summary, facts):
+    def fail(summary, facts, path):
         raise MemoryError
 
     monkeypatch.setattr(fit, "report_files", fail)

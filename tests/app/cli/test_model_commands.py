@@ -99,25 +99,26 @@ def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
     card = json.loads(run("show", model, "--json").stdout)
     points = card["summary"]["points"]
     assert {one["points"] for one in points["columns"]} <= set(range(-4, 5))
-    by_hand = np.full(N, -points["threshold"])
+    by_hand = np.zeros(N)
     for one, term in zip(points["columns"], card["terms"], strict=True):
         column = frame[term["column"]]
         values = column if term["level"] is None else (column == term["level"]) * 1.0
         by_hand += one["points"] * values.fillna(term["fill"]) / one["unit"]
     frame.to_csv(tmp_path / "new.csv", index=False)
-    found = scores(run("predict", model, tmp_path / "new.csv"))["score"]
+    found = scores(run("predict", model, tmp_path / "new.csv"))["total"]
     np.testing.assert_allclose(found, by_hand, atol=1e-9)
     loaded = load_model(model).estimator
     last = loaded.steps[-1][1] if hasattr(loaded, "steps") else loaded
-    np.testing.assert_array_equal(last.coef_[0], last.points_ / last.units_)
+    in_log_odds = points["slope"] * last.points_ / last.units_
+    np.testing.assert_allclose(last.coef_[0], in_log_odds, rtol=1e-12)
 
     page = run("show", model).stdout
     for one in points["columns"]:
         assert re.search(rf"^{one['column']} +[+-]{abs(one['points'])} ", page, re.MULTILINE)
-    assert f"total above {points['threshold']:g}." in page
+    assert f"Above {points['threshold']:g}, the risk is higher" in page
     assert json.loads(run("export", model, "--to", "json").stdout)["points"] == points
     sql = run("export", model, "--to", "sql").stdout
-    assert repr(-points["threshold"]) in sql
+    assert repr(points["threshold"]) in sql
     for one in points["columns"]:
         assert f"{one['points'] / one['unit']!r}e0" in sql
 
@@ -148,11 +149,13 @@ def test_numbers_cut_at_their_deciles(folder, tmp_path):
         values = column == term["level"] if term["level"] else column > term["above"]
         values = values.astype(float).where(column.notna(), term["fill"])
         by_hand += term["coefficient"] * values
-    assert set(np.unique(by_hand % 1)) == {0.5}
+    assert set(np.unique(by_hand % 1)) == {0.0}
     frame.to_csv(tmp_path / "new.csv", index=False)
-    found = scores(run("predict", model, tmp_path / "new.csv"))["score"]
+    found = scores(run("predict", model, tmp_path / "new.csv"))["total"]
     np.testing.assert_array_equal(found, by_hand)
-    np.testing.assert_array_equal(load_model(model).decision_function(frame), by_hand)
+    points = card["summary"]["points"]
+    in_log_odds = points["slope"] * by_hand + points["intercept"]
+    np.testing.assert_allclose(load_model(model).decision_function(frame), in_log_odds, rtol=1e-12)
     page = run("show", model).stdout
     for term in card["terms"]:
         if "above" in term:

@@ -123,8 +123,8 @@ def test_points_and_permutations_within_sites(folder, tmp_path):
         run("predict", tmp_path / "p.skops", folder / "old.csv", "--json").stdout
     )
     with pytest.warns(UserWarning, match="one class only"):
-        within = stratified_auc(old["ill"], predicted["scores"], old["site"])
-    assert content["points"]["auc"] == pytest.approx(within.auc)
+        within = stratified_auc(old["ill"], predicted["totals"], old["site"])
+    assert content["training_auc"] == pytest.approx(within.auc)
 
 
 def test_methods_are_compared_within_sites(folder):

@@ -138,7 +138,7 @@ def test_texts_that_training_had_not(tmp_path):
     assert "1 of 2 rows, the first is row 2" in refused.stderr
     kept = run("predict", model, tmp_path / "new.csv", "--missing", "empty")
     assert "'kind' has levels not seen in training in 1 of 2 rows, first 'c'" in kept.stderr
-    assert kept.stdout.splitlines()[2] == "2,,"
+    assert kept.stdout.splitlines()[2] == "2,,,"
 
 
 def test_what_was_filled_in_is_said(tmp_path):
