@@ -72,7 +72,8 @@ def test_clipping(table, tmp_path):
     assert told["none"]["clip"] == {}
     assert told["auto"]["training_auc"] > told["none"]["training_auc"] + 0.02
     shown = run(spoiled, "-t", "outcome", *FAST, "--transform", "clip=0.1").stdout
-    assert "2 columns, ridge 1, in log odds, values clipped" in " ".join(shown.split())
+    title = "2 columns, ridge 1, logistic coefficients (ridge 0.5), in log odds, values clipped"
+    assert title in shown
     assert (
         "clip is auto, none or a share"
         in run(table, "-t", "outcome", "--transform", "clip=0.5").stderr

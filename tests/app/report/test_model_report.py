@@ -324,7 +324,7 @@ def test_shuffled_outcomes_are_told(fixed, fixed_report):
     assert "The outcome was permuted 9 times" in text
     assert f"{np.sum(fixed.permutation.null >= fixed.permutation.auc)} permutations reached" in text
     assert f"p = {fixed.permutation.pvalue:.2g}" in text
-    assert f"({fixed.permutation.auc:.3f}, mean of folds)" in text
+    assert f"({fixed.permutation.auc:.3f}, cross-validation of the search" in text
 
 
 def test_shuffled_outcomes_of_a_search_are_compared_by_its_score():
