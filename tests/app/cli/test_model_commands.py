@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from sparseauc import SparseAUCClassifier
+from sparseauc import SparseAUCClassifierCV
 from sparseauc.metrics import auc
 from sparseauc_app.cli import app
 from sparseauc_app.model_files import CARD, load_model
@@ -193,12 +193,14 @@ def test_points_are_judged_by_nested_cross_validation(tmp_path):
     whole, plain = (
         json.loads(run("fit", tmp_path / "t.csv", "-t", "y", "--positive", "ill", "-k", 2,
                        "--alpha", 1, "--json", *more).stdout)
-        for more in (("--points", 1), ())
+        for more in (("--points", 1, "--out", tmp_path / "points.skops"), ())
     )  # fmt: skip
     assert plain["points"] is None
     assert {abs(one["points"]) for one in whole["chosen"]} == {1}
     assert whole["auc"]["folds"] != plain["auc"]["folds"]
-    assert whole["training_auc"] == pytest.approx(whole["points"]["auc"])
+    totals = scores(run("predict", tmp_path / "points.skops", tmp_path / "t.csv"))["total"]
+    assert whole["training_auc"] == pytest.approx(auc(FRAME["y"] == "ill", totals))
+    assert whole["points"]["auc"] < whole["training_auc"]  # of rows left out
 
 
 # ------------------------------------------------------------------------------------------ predict
@@ -254,7 +256,9 @@ def test_absent_columns_of_libsvm_are_zero(folder, tmp_path):
     result = run("fit", table, "-k", 2, "--alpha", 1, "--quick", "--out", model)
     assert result.exit_code == 0, result.output
     new.write_text("0 1:2.5\n0 9:1\n")
-    coef = SparseAUCClassifier(k=2).fit(sparse, Y)
+    # A fixed list and ridge: folds are for the calibration alone.
+    settings = {"coefficients": "auc", "clip": None, "log": False, "random_state": 0}
+    coef = SparseAUCClassifierCV(ks=[2], alphas=[1.0], **settings).fit(sparse, Y)
     rows = np.zeros((2, 5))
     rows[0, 0] = 2.5
     found = scores(run("predict", model, new))["score"]

@@ -235,7 +235,8 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     drawn, _ = element(report, "roc").panels
     assert readings(drawn) == roc.readings_
     assert roc.auc == nested.interval.auc == tuned.to_dict()["auc"]["auc"]
-    assert roc.interval == (nested.interval.low, nested.interval.high)
+    # That of the procedure is wider than DeLong's for these scores.
+    assert nested.interval.low < roc.interval[0] < roc.interval[1] < nested.interval.high
     assert f"{roc.auc:.3f}" in report.glance["AUC (95 % interval)"]
 
 
@@ -375,27 +376,16 @@ def test_noise_is_called_noise():
 
 
 def test_replacements_and_other_lists(fixed, fixed_report):
-    table, model = fixed.table, SparseAUCClassifier(k=3, alpha=1.0)
-    X, folds = table.X, fixed.nested.folds
-    names = table.columns.tolist()
-
-    def judged(columns):
-        places = [names.index(name) for name in columns]
-        aucs = []
-        for fold in range(folds.max() + 1):
-            train, test = folds != fold, folds == fold
-            one = model.fit(X[train][:, places], table.y[train])
-            aucs.append(roc_auc_score(table.y[test], one.decision_function(X[test][:, places])))
-        return np.array(aucs)
-
-    own = fixed.columns["column"].tolist()
+    table = fixed.table
+    X, names = table.X, table.columns.tolist()
     shown = element(fixed_report, "replacements").frame
     assert len(shown) == 9
+    # tests/selection/test_replacements.py has the naive version of these numbers.
+    found = fixed.alternatives.replacements.set_index(["column", "replacement"])
     for row in shown.to_dict("records"):
-        before, after = judged(own), judged([*(set(own) - {row["Column"]}), row["Replacement"]])
-        assert row["AUC"] == pytest.approx(after.mean())
-        assert row["Change"] == pytest.approx((after - before).mean())
-        assert row["± SE"] == pytest.approx((after - before).std(ddof=1) / np.sqrt(5))
+        told = found.loc[(row["Column"], row["Replacement"])]
+        shown_ = [row["AUC"], row["Change"], row["± SE"]]
+        assert shown_ == told[["auc", "auc_change", "standard_error"]].tolist()
 
     def loss(columns):
         Z = X[:, columns]
