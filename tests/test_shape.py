@@ -23,7 +23,7 @@ def problem():
 
 @pytest.mark.parametrize(
     ("model", "functions", "files", "chain"),
-    [(SparseAUCClassifierCV(random_state=0), 220, 37, 24), (SparseAUCClassifier(k=5), 135, 29, 21)],
+    [(SparseAUCClassifierCV(random_state=0), 220, 37, 26), (SparseAUCClassifier(k=5), 135, 29, 21)],
     ids=["cv", "plain"],
 )
 def test_the_walk_of_a_fit_is_short(problem, model, functions, files, chain):
