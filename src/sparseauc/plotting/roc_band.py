@@ -14,7 +14,7 @@ from .axes import QUIET, Reading, one_panel, scores_of
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ROCBandDisplay:
-    """ROC curve with a confidence band, and the AUC with its DeLong interval in the legend.
+    """ROC curve with a confidence band, and the AUC with its interval in the legend.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -30,7 +30,7 @@ class ROCBandDisplay:
         Level of band and interval.
     auc : float
     interval : pair of float, optional
-        DeLong interval of the AUC; undefined when a class has a single row.
+        Interval of the AUC; undefined when a class has a single row.
     name : str, optional
         Name of the curve in the legend.
     thresholds : array-like of shape (n_thresholds,), optional
@@ -94,6 +94,7 @@ class ROCBandDisplay:
         *,
         band: Literal["pointwise", "simultaneous"] = "pointwise",
         confidence: float = 0.95,
+        interval: tuple[float, float] | None = None,
         name: str | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -109,6 +110,9 @@ class ROCBandDisplay:
         band : {"pointwise", "simultaneous"}, default="pointwise"
         confidence : float, default=0.95
             Level of band and interval.
+        interval : pair of float, optional
+            Interval of the AUC in the legend, such as that of nested cross-validation. DeLong's by
+            default.
         name : str, optional
             Name of the curve in the legend.
         ax : matplotlib Axes, optional
@@ -124,8 +128,7 @@ class ROCBandDisplay:
         labels, scores = np.asarray(y_true), np.asarray(y_score, np.float64)
         positive = labels == np.unique(labels)[1]
         fpr, tpr, thresholds = roc_curve(positive, scores)
-        interval = None
-        if min(positive.sum(), (~positive).sum()) > 1:
+        if interval is None and min(positive.sum(), (~positive).sum()) > 1:
             limits = auc_confidence_interval(y_true, y_score, confidence)
             interval = limits.low, limits.high
         grid, low, high = roc_band(scores, positive, confidence, band=band)
@@ -151,7 +154,7 @@ class ROCBandDisplay:
         self.band_ = ax.fill_between(
             np.asarray(self.band_fpr), np.asarray(self.band_low), np.asarray(self.band_high),
             color=self.line_.get_color(), alpha=0.2, linewidth=0,
-            label=f"{level}: DeLong interval, {self.band} band",
+            label=f"{level}: interval of the AUC, {self.band} band",
         )  # fmt: skip
         (self.chance_line_,) = ax.plot(
             [0, 1], [0, 1], color=QUIET, linestyle=":", linewidth=1, zorder=1

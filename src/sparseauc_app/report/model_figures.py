@@ -75,6 +75,7 @@ def draw_curves(summary: FitSummary, nested: NestedScores, risks: Risks, over: s
     """ROC and precision–recall curves of the out-of-fold scores."""
     table = summary.table
     positive, level = table.y == 1, nested.interval.confidence
+    interval = nested.interval.low, nested.interval.high
     scores = np.asarray(summary.out_of_fold_scores, np.float64)
     precision, recall, thresholds = precision_recall_curve(positive, scores)
     rate = float(positive.mean())
@@ -99,7 +100,9 @@ def draw_curves(summary: FitSummary, nested: NestedScores, risks: Risks, over: s
         "ROC and precision–recall",
         SAY("roc", over=over, level=level),
         [
-            lambda ax: ROCBandDisplay.from_predictions(table.y, scores, confidence=level, ax=ax),
+            lambda ax: ROCBandDisplay.from_predictions(
+                table.y, scores, confidence=level, interval=interval, ax=ax
+            ),
             panel,
         ],
     )

@@ -19,7 +19,7 @@ from sparseauc.curves import (
     roc_band,
 )
 from sparseauc.datasets import make_outbreak
-from sparseauc.metrics import fold_standard_error
+from sparseauc.metrics import auc_confidence_interval, fold_standard_error
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
@@ -229,14 +229,17 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     (drawn,) = element(report, "auc-by-k").panels
     assert readings(drawn) == display.readings_
     scores = np.asarray(tuned.out_of_fold_scores, np.float64)  # thresholds that predict takes
-    roc = ROCBandDisplay.from_predictions(tuned.table.y, scores)
+    wide = nested.interval.low, nested.interval.high
+    roc = ROCBandDisplay.from_predictions(tuned.table.y, scores, interval=wide)
     fpr, low, high = roc_band(scores, tuned.table.y == 1)
     np.testing.assert_array_equal([roc.band_fpr, roc.band_low, roc.band_high], [fpr, low, high])
     drawn, _ = element(report, "roc").panels
     assert readings(drawn) == roc.readings_
     assert roc.auc == nested.interval.auc == tuned.to_dict()["auc"]["auc"]
+    assert roc.line_.get_label() == f"AUC {roc.auc:.2f} ({wide[0]:.2f}–{wide[1]:.2f})"
     # That of the procedure is wider than DeLong's for these scores.
-    assert nested.interval.low < roc.interval[0] < roc.interval[1] < nested.interval.high
+    delong = auc_confidence_interval(tuned.table.y, scores)
+    assert wide[0] < delong.low < delong.high < wide[1]
     assert f"{roc.auc:.3f}" in report.glance["AUC (95 % interval)"]
 
 
