@@ -50,7 +50,7 @@ def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
     ]  # fmt: skip
     seeded = ["--seed", str(seed)] if seed else []
     run("fit", table, *how, *seeded, "--rule", "1se", "--out", model, "--report", report, "--force")
-    _say(f"Scores of {NEW} new patients, with probabilities:")
+    _say(f"Scores, risks and labels of {NEW} new patients:")
     run("predict", model, new)
     _say(
         "Compared with other methods, each tuned on training rows only. Here sparse-auc has its "
