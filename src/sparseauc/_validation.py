@@ -1,11 +1,13 @@
-"""Checks of labels, scores and weights: an error names the first that cannot be used."""
+"""Checks of tables, labels, scores and weights: an error names the first that cannot be used."""
 
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
+from .utils.arrays import import_torch, is_tensor
 from .utils.types import Array, Mask
 
 
@@ -124,3 +126,56 @@ def refuse_masked(name: str, values: Any) -> None:
     """Refuse values that are masked, which would count as if they were not."""
     for row in np.flatnonzero(np.ma.getmask(values))[:1]:
         raise ValueError(f"{name} is masked at row {row}: leave such rows out")
+
+
+class NotFiniteError(ValueError):
+    """A value that is no finite number, at a row and column of the whole table."""
+
+    def __init__(self, row: int, column: int, value: float) -> None:
+        super().__init__(row, column, value)
+        self.row, self.column, self.value = row, column, value
+
+    def __str__(self) -> str:
+        return self.named(self.column)
+
+    def named(self, column: str | int) -> str:
+        """Say the same of a column that has a name."""
+        kind = "NaN" if np.isnan(self.value) else "infinity"
+        return f"Input X contains {kind}: first at row {self.row}, column {column}"
+
+
+def first_not_finite(X: Any) -> tuple[int, int, float] | None:
+    """Row, column and value of the first entry that is not finite; None if all are."""
+    sparse = sp.issparse(X)
+    if not sparse and not isinstance(X, np.ndarray) and is_tensor(X):
+        return _first_not_finite_tensor(X)
+    values = X.data if sparse else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum proves all entries finite and costs no memory; sums may overflow.
+        if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
+            return None
+    for row in range(X.shape[0]):
+        entries = X.data[X.indptr[row] : X.indptr[row + 1]] if sparse else X[row]
+        bad = np.flatnonzero(~np.isfinite(entries))
+        if bad.size:
+            column = X.indices[X.indptr[row] + bad[0]] if sparse else bad[0]
+            return row, int(column), float(entries[bad[0]])
+    return None
+
+
+def check_finite(X: Any, start: int = 0) -> None:
+    """Refuse rows, of which ``start`` is the first, that are not all finite numbers."""
+    if (bad := first_not_finite(X)) is not None:
+        row, column, value = bad
+        raise NotFiniteError(start + row, column, value)
+
+
+def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:
+    torch = import_torch()
+    # Both are NaN where any entry is. A sum in double precision would take a copy.
+    if all(bool(torch.isfinite(end)) for end in torch.aminmax(X)):
+        return None
+    for row, entries in enumerate(X):
+        for column in torch.nonzero(~torch.isfinite(entries))[:1, 0].tolist():
+            return row, column, float(entries[column])
+    return None

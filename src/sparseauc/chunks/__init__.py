@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
+from .._validation import NotFiniteError, first_not_finite
 from ..utils.arrays import find_device, is_tensor
 from ._arrays import ArrayChunks, KeptColumns, mapped_by
 from ._arrow import ArrowChunks
@@ -22,7 +23,7 @@ from ._dask import DaskChunks
 from ._device import DeviceChunks
 from ._sparse import CSRChunks, CSRFiles
 from .base import CHUNK_BYTES, Chunks, Pass, SequentialChunks
-from .scores import NotFiniteError, first_not_finite, score_chunks
+from .scores import score_chunks
 
 __all__ = [
     "ArrayChunks",

@@ -28,7 +28,9 @@ from sklearn.utils.validation import (
 )
 
 from .._validation import (
+    NotFiniteError,
     check_each_class_weighs,
+    check_finite,
     check_known_labels,
     check_labels,
     check_weights,
@@ -36,11 +38,10 @@ from .._validation import (
 )
 from ..chunks import (
     Chunks,
-    NotFiniteError,
     as_chunks,
     chunks_on_device,
-    first_not_finite,
     labels_and_weights,
+    mapped_chunks,
     score_chunks,
 )
 from ..moments import ColumnError, scale_weights
@@ -94,6 +95,8 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     # Whether rows may be read in chunks, from files or from a cluster.
     _reads_chunks: ClassVar[bool] = False
+    # Whether large memory maps are read so.
+    _reads_maps_in_chunks: ClassVar[bool] = False
     # Private attributes that a fit sets.
     _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
@@ -160,8 +163,7 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         X = X.astype(X.dtype.newbyteorder("="), copy=False)
         if hasattr(X, "check_format"):  # CSR
             X.check_format(full_check=True)  # kernels trust the indices
-        if (bad := first_not_finite(X)) is not None:
-            raise NotFiniteError(*bad)
+        check_finite(X)
         return X, *labels
 
     def _forget_fit(self) -> None:
@@ -172,7 +174,11 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
         """View X as chunks where its rows are read so; None for tables in memory."""
+        if isinstance(X, np.ndarray) and X.flags.owndata:
+            return None
         chunks = as_chunks(X, y, sample_weight)
+        if chunks is None and self._reads_maps_in_chunks:
+            return mapped_chunks(X)
         if chunks is not None and not self._reads_chunks:
             raise ValueError(
                 f"{type(self).__name__} needs the rows in memory. SparseAUCClassifier, "

@@ -11,15 +11,14 @@ import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel
 
-from ..chunks import Chunks, mapped_chunks
+from ..chunks import Chunks
 from ..limits import Limits
 from ..moments.base import NotGathered, Quadratic
 from ..moments.gram import StandardisedGram
 from ..moments.pairs import PairMoments
 from ..moments.table import TableMoments
 from ..objective import Array, Indices, Mask
-from ..path.cross_validation import find_paths
-from ..path.path import SparseAUCPath
+from ..path.path import SparseAUCPath, find_paths
 from ..solvers.certificate import certify
 from ..solvers.exchange import Solution, solve_on
 from ..solvers.restrictions import Restrictions
@@ -57,24 +56,20 @@ class ExchangeModel(SparseLinearModel):
     def _chosen_alpha(self) -> float:
         return float(getattr(self, "alpha_", getattr(self, "alpha", 0.0)))
 
-    @property
-    def _given_limits(self) -> Limits:
-        return Limits() if self.limits is None else self.limits
-
     def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
         """Set ``coef_`` and ``intercept_``, so that scores are 0 amid the rows."""
         raise NotImplementedError
 
     def _restrict(self, budgets: Any = None, missing: Indices = _NONE) -> Restrictions:
         """Bring the limits to the columns, with a budget for each list of a path."""
+        if self.limits is None:
+            return Restrictions(_NONE, missing)
         names = getattr(self, "feature_names_in_", None)
-        return self._given_limits.restrict(
-            self.n_features_in_, names, budgets=budgets, missing=missing
-        )
+        return self.limits.restrict(self.n_features_in_, names, budgets=budgets, missing=missing)
 
     def _fitted_restrictions(self) -> Restrictions:
         """Return the limits of the fitted list, as solvers take them."""
-        budget = getattr(self, "budget_", self._given_limits.budget)
+        budget = getattr(self, "budget_", getattr(self.limits, "budget", None))
         found = self._restrict(None if budget is None else np.atleast_1d(budget))
         lost = getattr(self, "not_included_", _NONE)
         return replace(found, fixed=np.setdiff1d(found.fixed, lost))
@@ -143,12 +138,12 @@ class ListOfK(ExchangeModel):
 
     def _check_limits(self, missing: Indices = _NONE) -> tuple[int, Restrictions]:
         """Number of columns, and the limits; ``missing`` columns may not be chosen."""
-        limits = self._given_limits
-        if isinstance(limits.budget, tuple):
+        budgets = None if self.limits is None else self.limits.budgets
+        if self.limits is not None and isinstance(self.limits.budget, tuple):
             raise ValueError(
                 f"budget must be one number: {type(self).__name__}CV chooses among several"
             )
-        restrictions = self._restrict(limits.budgets, missing)
+        restrictions = self._restrict(budgets, missing)
         if restrictions.excluded.size == self.n_features_in_:
             raise ValueError(
                 "the moments carry no column of H to choose from: name some in "
@@ -191,7 +186,7 @@ class ListOfK(ExchangeModel):
         """Set a bound on the loss of all lists, and take the best list that is met."""
         if not time_limit >= 0:
             raise ValueError(f"time_limit must be 0 or more seconds, got {time_limit}")
-        if self._given_limits.column_groups is not None:
+        if self.limits is not None and self.limits.column_groups is not None:
             raise ValueError("certify is about choices of single columns: leave column_groups out")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
@@ -228,16 +223,12 @@ class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
 
     stratum_weights_: Weighting
 
-    _reads_chunks = True
+    _reads_chunks = _reads_maps_in_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ExchangeModel._parameter_constraints,
         "device": [str, None],
     }
-
-    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
-        chunks = super()._as_chunks(X, y, sample_weight)
-        return mapped_chunks(X) if chunks is None else chunks
 
     def _check_strata(
         self, strata: Any, weighting: Weighting, X: Any, positive: Mask, weight: Any

@@ -242,7 +242,7 @@ class ValidatedList(ExchangeModel):
 
     def _path_points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
         """Values of k to try, and restrictions with a budget for each if there are any."""
-        budgets = self._given_limits.budgets
+        budgets = None if self.limits is None else self.limits.budgets
         restrictions = self._restrict(budgets)
         ks = self._sizes_to_try(n, d, restrictions)
         if budgets is None:

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg.blas import dgemm, dsyrk, sgemm
 
+from .._validation import check_finite
 from ..chunks import Chunks, Pass
-from ..chunks.scores import check_finite
 from ..rows import read_only
 from ..strata import Strata
 from ..utils.arrays import is_tensor, to_host

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..chunks.scores import check_finite
+from .._validation import check_finite
 from ..rows import read_only
 from ..strata import Strata, stratum_shares
 from ..utils.types import Array, Mask

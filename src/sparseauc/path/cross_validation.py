@@ -6,18 +6,17 @@ from its moments alone, and scored on its validation rows by the target. Nothing
 enters the choice of columns.
 """
 
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
-from ..moments.base import NotGathered, Quadratic
+from ..moments.base import Quadratic
 from ..solvers.logistic import logistic_regressions
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata
@@ -25,7 +24,7 @@ from ..transforms import Transform
 from ..utils.types import Array, Indices, Mask
 from .fold_tables import FoldTables
 from .folds import SplitPlan
-from .path import PathSearch, SparseAUCPath
+from .path import SparseAUCPath, find_paths
 from .targets import ClassTarget, Target, TrainingSets
 from .validation import Models, OutOfFold, narrow
 
@@ -280,60 +279,6 @@ def _compared(
     if strata.weighting == "equal":
         counts = counts / np.bincount(code, counts)[code]
     return rows, counts, code
-
-
-def find_paths(
-    run: Parallel,
-    training: Sequence[Quadratic],
-    ks: Indices,
-    alphas: Array,
-    restrictions: Restrictions,
-    *,
-    n_thorough: int = 1,
-    one_thread: bool = False,
-) -> list[SparseAUCPath]:
-    """Find the paths of several training sets, gathering at once what all of them lack of H.
-
-    Only the last ``n_thorough`` are searched thoroughly: elsewhere it buys no AUC. ``one_thread``:
-    where only small products are left, several threads of BLAS would get in each other's way.
-    """
-    first_thorough = len(training) - n_thorough
-    # One after the other, as a search keeps what it computed of H.
-    searches: Iterable[tuple[int, PathSearch]] = (
-        (number, PathSearch(moments, ks, restrictions, thorough=number >= first_thorough))
-        for number, moments in enumerate(training)
-    )
-    paths: dict[int, SparseAUCPath] = {}
-    threads = ThreadpoolController() if one_thread else None
-    while True:
-        with nullcontext() if threads is None else threads.limit(limits=1, user_api="blas"):
-            found = run(delayed(_path_or_missing)(*search, alphas) for search in searches)
-        searches, missing = [], NotGathered()
-        for number, result in found:
-            if isinstance(result, SparseAUCPath):
-                paths[number] = result
-            else:
-                searches.append((number, result.search))
-                missing |= result.missing
-        if not missing:
-            return [paths[number] for number in range(len(training))]
-        missing.gather(single=restrictions.groups is None)
-
-
-class _Unfinished(NamedTuple):
-    """A search that goes on when what it lacks of H is gathered."""
-
-    search: PathSearch
-    missing: NotGathered
-
-
-def _path_or_missing(
-    number: int, search: PathSearch, alphas: Array
-) -> tuple[int, SparseAUCPath | _Unfinished]:
-    try:
-        return number, search.run(alphas)
-    except NotGathered as missing:
-        return number, _Unfinished(search, missing)
 
 
 def mean_over_rounds(scores: Array) -> Array:

@@ -1,10 +1,16 @@
 """All k in one go: the best columns of every number, for several ridges."""
 
+import functools
+import operator
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import ThreadpoolController
 
 from .._moved import moved_parameters
 from ..limits import MOVED, Limits
@@ -95,7 +101,8 @@ class SparseAUCPath:
 class PathSearch:
     """The search for the path of one set of moments, ridge by ridge.
 
-    What was found and what was computed of H is kept: after ``NotGathered`` the search goes on.
+    What was found and what was computed of H is kept, so that the search goes on where parts of H
+    were missing.
     """
 
     def __init__(
@@ -106,33 +113,37 @@ class PathSearch:
         self._cache = HCache(self._gram)
         self._searches: dict[tuple[float, float], ExchangeSearch] = {}
         self._found: dict[float, list[Solution]] = {}
+        self.missing: NotGathered | None = None
 
-    def run(self, alphas: Array) -> SparseAUCPath:
-        """Find the path; raise ``NotGathered`` with all that is missing of H for any ridge."""
-        missing = NotGathered()
+    def run(self, alphas: Array) -> "SparseAUCPath | PathSearch":
+        """Find the path; the search itself, to be run again, where parts of H are ``missing``."""
+        self.missing = None
         for alpha in alphas.tolist():
             if alpha not in self._found:
                 try:
                     self._found[alpha] = self._solve(alpha)
                 except NotGathered as more:
-                    missing |= more
-        if missing:
-            raise missing
+                    self.missing = more if self.missing is None else self.missing | more
+        if self.missing is not None:
+            return self
         solutions = [self._found[alpha] for alpha in alphas.tolist()]
         budgets = self._restrictions.budgets
         return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions, budgets)
 
     def _solve(self, alpha: float) -> list[Solution]:
         ks, restrictions = self._ks.tolist(), self._restrictions
+        if restrictions.budgets is None and restrictions.groups is None:
+            found = self._path(alpha, np.inf)
+            return [found[k] for k in ks]
+        moneys = restrictions.money(len(ks))
         if restrictions.groups is not None:
             return [
                 exchange_groups(self._gram, k, alpha, restrictions, money)
-                for k, money in zip(ks, restrictions.money(len(ks)), strict=True)
+                for k, money in zip(ks, moneys, strict=True)
             ]
         # Each budget on its own: a list does not depend on what else is asked for.
-        moneys = restrictions.money(len(ks))
-        found = {money: self._path(alpha, money) for money in dict.fromkeys(moneys)}
-        return [found[money][k] for k, money in zip(ks, moneys, strict=True)]
+        paths = {money: self._path(alpha, money) for money in dict.fromkeys(moneys)}
+        return [paths[money][k] for k, money in zip(ks, moneys, strict=True)]
 
     def _path(self, alpha: float, money: float) -> dict[int, Solution]:
         """The lists of all lengths for an amount of money."""
@@ -144,9 +155,10 @@ class PathSearch:
         path = self._searches[alpha, money].path(int(self._ks[-1]))
         del self._searches[alpha, money]
         # The first list has what must be in all, and places for what signs hold at 0 of that.
-        fixed = self._restrictions.fixed[self._restrictions.signs_of(self._restrictions.fixed) != 0]
-        held = np.setdiff1d(fixed[self._gram.diagonal[fixed] > 0], path[0].support)
-        least = path[0].support.size + held.size
+        least, fixed = path[0].support.size, self._restrictions.fixed
+        if fixed.size:
+            fixed = fixed[self._restrictions.signs_of(fixed) != 0]
+            least += np.setdiff1d(fixed[self._gram.diagonal[fixed] > 0], path[0].support).size
         # Beyond the last list found, more columns explain nothing more.
         return {k: path[min(max(k - least, 0), len(path) - 1)] for k in self._ks.tolist()}
 
@@ -159,8 +171,49 @@ def path_of_moments(
     *,
     thorough: bool = False,
 ) -> SparseAUCPath:
-    """Compute the path from moments; see ``PathSearch``."""
-    return PathSearch(moments, ks, restrictions, thorough=thorough).run(alphas)
+    """Compute the path from moments that have all of H."""
+    found = PathSearch(moments, ks, restrictions, thorough=thorough).run(alphas)
+    if isinstance(found, PathSearch):
+        assert found.missing is not None
+        raise found.missing
+    return found
+
+
+def find_paths(
+    run: Parallel,
+    training: Sequence[Quadratic],
+    ks: Indices,
+    alphas: Array,
+    restrictions: Restrictions,
+    *,
+    n_thorough: int = 1,
+    one_thread: bool = False,
+) -> list[SparseAUCPath]:
+    """Find the paths of several training sets, gathering at once what all of them lack of H.
+
+    Only the last ``n_thorough`` are searched thoroughly: elsewhere it buys no AUC. ``one_thread``:
+    where only small products are left, several threads of BLAS would get in each other's way.
+    """
+    first_thorough = len(training) - n_thorough
+    # One after the other, as a search keeps what it computed of H.
+    searches: Iterable[PathSearch] = (
+        PathSearch(moments, ks, restrictions, thorough=number >= first_thorough)
+        for number, moments in enumerate(training)
+    )
+    unfinished = list(range(len(training)))
+    paths: dict[int, SparseAUCPath] = {}
+    threads = ThreadpoolController() if one_thread else None
+    while unfinished:
+        with nullcontext() if threads is None else threads.limit(limits=1, user_api="blas"):
+            results = run(delayed(search.run)(alphas) for search in searches)
+        found = dict(zip(unfinished, results, strict=True))
+        paths |= {at: one for at, one in found.items() if isinstance(one, SparseAUCPath)}
+        searches = [one for one in found.values() if isinstance(one, PathSearch)]
+        unfinished = [at for at in unfinished if at not in paths]
+        lacking = [search.missing for search in searches if search.missing is not None]
+        if lacking:
+            functools.reduce(operator.or_, lacking).gather(single=restrictions.groups is None)
+    return [paths[number] for number in range(len(training))]
 
 
 @moved_parameters(**MOVED)
