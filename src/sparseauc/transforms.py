@@ -9,6 +9,9 @@ import scipy.sparse as sp
 
 from .utils.types import Array, Floats, Indices
 
+# Largest size of X (rows × columns) for which transforms and logistic coefficients are tried by
+# default.
+_SMALL = 2**22
 # Share of the rows beyond each limit, where clipping is tried by default.
 DEFAULT_CLIP = 0.05
 # A column has heavy tails if its range is more than this many times that between its quantiles.
@@ -76,6 +79,16 @@ class Transform:
         logged = np.flatnonzero(~np.isnan(self.offsets))
         dense[:, logged] = np.log(dense[:, logged] + self.offsets[logged])
         return dense
+
+    def undo(self, X: Array) -> Array:
+        """Numbers that :meth:`apply` takes to those of X."""
+        plain: Array = np.where(np.isnan(self.offsets), X, np.exp(X) - self.offsets)
+        return plain
+
+
+def is_small(n: int, d: int) -> bool:
+    """Whether transforms and logistic coefficients of a table are tried by default."""
+    return d < n <= _SMALL // d
 
 
 def transform_columns(model: Any, X: Any) -> Any:

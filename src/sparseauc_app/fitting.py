@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
@@ -26,11 +25,12 @@ from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
 from sparseauc.strata import StrataWarning
-from sparseauc.transforms import transform_columns
+from sparseauc.transforms import is_small, transform_columns
 from sparseauc.utils.text import quoted
 
 from .card_making import fill_in, steps_of
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows
+from .imputing import Imputer
 from .limits import limits_for
 from .reading import DataError, Table
 from .summary import FitSummary, on_scale_of, ridge_of
@@ -118,7 +118,7 @@ def fit_table(
 
     Notes
     -----
-    Missing values are imputed by a ``SimpleImputer`` that is part of the model. Every outer fold
+    Missing values are imputed by an ``Imputer`` that is part of the model. Every outer fold
     fits its own, so the AUC of nested cross-validation is not affected by test rows. The inner
     folds that choose k and the ridge share one imputer: it sees values, not labels, of validation
     rows, which can make the choice of k slightly worse but never the AUC look better.
@@ -299,7 +299,13 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
     )
     if table.imputation is None:
         return classifier
-    imputer = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
+    # As the classifier may take columns: it tries no transforms of large or wide tables.
+    tried = is_small(rows.size, len(table.inputs))
+    imputer = Imputer(
+        strategy=table.imputation,
+        clip=clip if tried or clip != "auto" else None,
+        log=log if tried or log != "auto" else False,
+    )
     return Pipeline([("impute", imputer), ("model", classifier)])
 
 

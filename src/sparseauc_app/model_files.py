@@ -65,6 +65,7 @@ CLASSES = {
         "sparseauc",
     ),
     "Solution": "sparseauc.solvers.exchange",
+    "Imputer": "sparseauc_app.imputing",
     **{
         name: module
         for point in entry_points(group="sparseauc.classes")

@@ -3,7 +3,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
@@ -11,6 +10,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc
 from sparseauc_app import fitting
 from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.imputing import Imputer
 from sparseauc_app.reading import DataError, Input, Table
 
 pytestmark = pytest.mark.slow
@@ -90,12 +90,12 @@ def test_nothing_of_a_test_row_is_filled_in_from_itself(monkeypatch):
     """The imputer of an outer fold sees training rows only."""
     seen = []
 
-    class Spy(SimpleImputer):
+    class Spy(Imputer):
         def fit(self, X, y=None):
             seen.append(np.array(X))
             return super().fit(X, y)
 
-    monkeypatch.setattr(fitting, "SimpleImputer", Spy)
+    monkeypatch.setattr(fitting, "Imputer", Spy)
     gaps = X.copy()
     gaps[::5, :] = np.nan
     summary = fit_table(table(gaps, imputation="median"), QUICK)

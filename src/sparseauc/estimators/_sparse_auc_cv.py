@@ -16,10 +16,11 @@ from ..path.folds import SplitPlan
 from ..path.rules import Rule
 from ..path.targets import ClassTarget
 from ..strata import Weighting
+from ..transforms import is_small
 from ._base import names_columns
 from ._exchange import ExchangeClassifier
 from ._log_odds import score_in_log_odds
-from ._validated import SMALL, Candidates, ValidatedList
+from ._validated import Candidates, ValidatedList
 
 # With fewer rows of the rarer class, mean AUCs are smoothed before models are compared.
 _FEW = 50
@@ -232,7 +233,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         divided = self._check_strata(strata, stratum_weights, X, positive, weight)
         n, d = X.shape
         tries_logistic = self.coefficients == "logistic" or (
-            self.coefficients == "auto" and d < n <= SMALL // d
+            self.coefficients == "auto" and is_small(n, d)
         )
         chunked = isinstance(X, Chunks)
         # Splitters of rows that are read in chunks see labels and groups only.

@@ -25,15 +25,12 @@ from ..path.path import (
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others, smooth_over_lengths
 from ..path.targets import Target
 from ..solvers.restrictions import Restrictions
-from ..transforms import DEFAULT_CLIP, Transform, learn_transforms
+from ..transforms import DEFAULT_CLIP, Transform, is_small, learn_transforms
 from ._exchange import ExchangeModel
 
 # Values of k tried by default, and the rows that lists so long must have.
 _SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100])
 _ROWS = np.where(_SIZES <= 24, 2.5, 5.0) * _SIZES
-# Largest size of X (rows × columns) for which logistic coefficients and clipping are tried by
-# default.
-SMALL = 2**22
 # Largest number of values of the tables of all folds together, each transformed on its own.
 _MOST_VALUES = 2**26
 # Transforms that are tried, in this order, and the standard errors by which they must raise the
@@ -214,7 +211,7 @@ class ValidatedList(ExchangeModel):
                     f"data frame, or transform it beforehand and leave {name} out"
                 )
         n_tables = 1 + len(plan.training)
-        small = dense and X.shape[1] < X.shape[0] and X.size <= min(SMALL, _MOST_VALUES / n_tables)
+        small = dense and is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
         weights = [*map(plan.training_weights, range(n_tables - 1)), plan.weight]
 
         def learn(clip: Any, log: bool) -> list[Transform] | None:
