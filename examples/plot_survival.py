@@ -28,10 +28,11 @@ X = pd.get_dummies(columns, drop_first=True).astype(float)
 
 model = SparseConcordanceCV(rule="1se").fit(X, y)
 print(f"C {model.best_score_:.3f} in cross-validation, up to day {model.horizon_:.0f}")
-per_deviation = model.coef_[0] * model.scale_ * model.hazards_.slope
-chosen = pd.DataFrame(
-    {"coefficient": model.coef_[0], "hazard ratio per SD": np.exp(per_deviation)}, index=X.columns
-)
+ratios = {
+    "hazard ratio": np.exp(model.coef_[0]),
+    "per SD": np.exp(model.coef_[0] * model.scale_),
+}
+chosen = pd.DataFrame(ratios, index=X.columns)
 chosen[model.get_support()].round(3)
 
 # %%

@@ -208,10 +208,10 @@ def auc_confidence_interval(
 
     above, below = _pair_counts(scores, positive)
     disjoint = min(above.size, below.size)
-    return _interval(_area(above, below), _standard_error(above, below), disjoint, confidence)
+    return area_interval(_area(above, below), _standard_error(above, below), disjoint, confidence)
 
 
-def _interval(area: float, error: float, disjoint: int, confidence: float) -> AUCInterval:
+def area_interval(area: float, error: float, disjoint: int, confidence: float) -> AUCInterval:
     """Interval on the logistic scale, or an exact one from so many disjoint pairs that agree."""
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
@@ -338,7 +338,7 @@ def stratified_auc(
     elif effects != "fixed":
         raise ValueError(f"effects must be 'fixed' or 'random', got {effects!r}")
     disjoint = int(totals.min(axis=0).sum())
-    interval = _interval(area, stretch * sqrt(variance), disjoint, confidence)
+    interval = area_interval(area, stretch * sqrt(variance), disjoint, confidence)
     interval = replace(interval, standard_error=sqrt(variance))
     return StratifiedAUC(
         **vars(interval), strata=divided.names, shares=shares, aucs=aucs,

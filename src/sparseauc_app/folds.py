@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sparseauc.path.folds import Split, groups_by_class, make_splits
 from sparseauc.selection.confidence import NestedScores, score_out_of_fold
+from sparseauc.selection.ranking import ClassRanking
 from sparseauc.strata import Strata, StrataWarning
 
 from .reading import DataError, Table
@@ -70,7 +71,7 @@ def score_folds(
     table: Table, splits: Sequence[Split], fit: Callable[[int, Rows], Any]
 ) -> NestedScores:
     """Score every row by the model that ``fit`` returns for a fold and its training rows."""
-    return score_out_of_fold(fit, table.X, table.y == 1, splits, strata=table.strata)
+    return score_out_of_fold(fit, table.X, ClassRanking(table.y == 1), splits, strata=table.strata)
 
 
 def _split(table: Table, rows: Rows, folds: int, strata: Strata | None, seed: int) -> list[Split]:

@@ -15,10 +15,10 @@ from sparseauc.operating_points import OperatingPoint, operating_points, roc_thr
 from sparseauc.selection.confidence import (
     NestedScores,
     PermutationResult,
-    auc_within,
     variance_inflation,
 )
 from sparseauc.selection.points import PointScore
+from sparseauc.selection.ranking import auc_within
 from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import near_copies
 from sparseauc.transforms import Transform, transform_columns

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from sparseauc.metrics import AUCInterval, auc_confidence_interval, delong_test
 from sparseauc.operating_points import OperatingPoint, judge_threshold
-from sparseauc.selection.confidence import auc_within
+from sparseauc.selection.ranking import auc_within
 from sparseauc.utils.types import Array, Mask
 
 from .cautions import warn_of_chance

@@ -31,6 +31,7 @@ from sparseauc.selection.confidence import (
     optimism_bootstrap,
     permutation_test,
 )
+from sparseauc.selection.ranking import ClassRanking
 from sparseauc.strata import Strata
 
 pytestmark = pytest.mark.slow
@@ -72,7 +73,8 @@ def test_scores_equal_a_naive_loop(signal):
     pairs = np.corrcoef(centred)[np.triu_indices(4, 1)]
     assert result.agreement == pytest.approx(pairs.mean())
     plain = auc_confidence_interval(y, result.scores)
-    assert result.interval == honest_interval(plain, result.agreement, y > 0)
+    fewer = int(min((y > 0).sum(), (y < 0).sum()))
+    assert result.interval == honest_interval(plain, result.agreement, fewer)
 
 
 def test_choosing_on_all_rows_is_not_honest():
@@ -135,7 +137,7 @@ def test_comparable_scores_know_no_scale_or_shift(factor, shift):
     X, positive = rng.normal(size=(20, 1)), np.arange(20) % 2 == 0
     X[positive] += 1
     train, test = np.arange(14), np.arange(14, 20)
-    found = comparable_scores(Given(), X, positive, train, test)
+    found = comparable_scores(Given(), X, ClassRanking(positive), train, test)
     high, low = X[:14][positive[:14]].mean(), X[:14][~positive[:14]].mean()
     expected = (X[test, 0] - (high + low) / 2) / (high - low)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * (1 + abs(shift) / factor))
@@ -148,7 +150,7 @@ def test_a_model_that_tells_nothing_apart_has_scores_nonetheless():
 
     positive = np.arange(10) % 2 == 0
     found = comparable_scores(
-        Constant(), np.zeros((10, 1)), positive, np.arange(8), np.arange(8, 10)
+        Constant(), np.zeros((10, 1)), ClassRanking(positive), np.arange(8), np.arange(8, 10)
     )
     np.testing.assert_array_equal(found, [0.0, 0.0])
 
@@ -466,7 +468,7 @@ def test_interval_is_wider_the_less_the_folds_agree():
     rng = np.random.default_rng(0)
     y = np.arange(100) % 4 == 0
     plain = auc_confidence_interval(y, y + rng.normal(size=100))
-    found = [honest_interval(plain, agreement, y) for agreement in (1.0, 0.95, 0.85, 0.2, -0.1)]
+    found = [honest_interval(plain, agreement, 25) for agreement in (1.0, 0.95, 0.85, 0.2, -0.1)]
     widths = [one.high - one.low for one in found]
     assert widths == sorted(widths)
     assert widths[2] == pytest.approx(widths[4])
@@ -480,13 +482,13 @@ def test_interval_is_wider_the_less_the_folds_agree():
 def test_interval_of_classes_that_are_told_apart(turned):
     y = np.arange(60) % 3 == 0
     plain = auc_confidence_interval(y, np.where(turned, ~y, y))
-    assert honest_interval(plain, 1.0, y) == plain  # exact, of twenty pairs that agree
-    found = honest_interval(plain, 0.5, y)
+    assert honest_interval(plain, 1.0, 20) == plain  # exact, of twenty pairs that agree
+    found = honest_interval(plain, 0.5, 20)
     half = auc_confidence_interval(y[:27], np.where(turned, ~y, y)[:27])
     assert found.high - found.low == pytest.approx(half.high - half.low, rel=0.01)
     assert found.low <= plain.auc <= found.high
     same = auc_confidence_interval(y, np.zeros(60))
-    wider = honest_interval(same, 0.0, y)
+    wider = honest_interval(same, 0.0, 20)
     assert wider.low < same.low < 0.5 < same.high < wider.high
 
 

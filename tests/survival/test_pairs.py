@@ -8,10 +8,14 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sksurv.metrics import brier_score, cumulative_dynamic_auc
+from sksurv.util import Surv
 
+from sparseauc.metrics import auc_confidence_interval
 from sparseauc.moments.gram import StandardisedGram
 from sparseauc.moments.pairs import PairMoments
 from sparseauc.path.path import path_of_moments
+from sparseauc.selection.ranking import ClassRanking, TimeRanking
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.survival import (
@@ -19,6 +23,7 @@ from sparseauc.survival import (
     SurvivalTimes,
     censoring_distribution,
     harrell_concordance,
+    horizon_weights,
     kaplan_meier,
     uno_concordance,
     uno_weights,
@@ -263,3 +268,78 @@ def test_weights_of_events_are_those_of_uno():
     times = SurvivalTimes(np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, False, True, True]))
     weights = uno_weights(times, censoring_distribution(times), horizon=4.0)
     assert_allclose(weights, [1.0, 0.0, (2 / 3) ** -2, 0.0])
+
+
+@given(problems())
+def test_standard_error_is_that_of_the_sums_over_the_pairs_of_each_row(problem):
+    X, times, weight, strata, event_weight, weighting = problem
+    found = naive_pairs(times, weight, strata, event_weight, weighting)
+    if not found:
+        return
+    pairs = ComparablePairs.from_times(
+        times, weight, strata, event_weight=event_weight, weighting=weighting
+    )
+    scores = np.round(X[:, 0] / np.abs(X[:, 0]).max(), 1)
+    total = sum(count for _, _, count in found)
+    won = {(i, j): (scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]) for i, j, _ in found}
+    area = sum(count * won[i, j] for i, j, count in found) / total
+    apart = np.zeros(len(times))
+    for i, j, count in found:
+        apart[i] += count * (won[i, j] - area)
+        apart[j] += count * (won[i, j] - area)
+    counted = (weight > 0) & (strata >= 0)
+    first = counted & times.event & (event_weight > 0)
+    if weighting == "equal":  # events of strata without a pair count nothing
+        first &= np.isin(strata, [strata[i] for i, _, _ in found])
+    variance = sum(
+        np.sum(apart[side] ** 2) * side.sum() / max(1, side.sum() - 1)
+        for side in (first, counted & ~first)
+    )
+    assert pairs.concordance(scores) == pytest.approx(area, abs=1e-12)
+    assert pairs.standard_error(scores) == pytest.approx(np.sqrt(variance) / total, abs=1e-9)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 20), st.integers(2, 20))
+def test_standard_error_of_two_classes_is_delongs(seed, n_positive, n_negative):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([1, 0], [n_positive, n_negative])
+    scores = np.round(rng.normal(size=y.size) + y, 1)
+    expected = auc_confidence_interval(y, scores)
+    weighted = ClassRanking(y == 1, np.full(y.size, 2.0)).interval(scores)
+    for name in ("auc", "low", "high", "standard_error"):
+        assert getattr(weighted, name) == pytest.approx(getattr(expected, name), abs=1e-9)
+
+
+def test_standard_error_is_that_of_repeated_samples():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        x = rng.normal(size=120)
+        time, end = rng.exponential(np.exp(-x)), rng.exponential(2.0, size=120)
+        times = SurvivalTimes(np.minimum(time, end), time <= end)
+        one = TimeRanking.until(times, 1.0).interval(x)
+        found.append((one.auc, one.standard_error, one.low, one.high))
+    areas, errors, low, high = np.array(found).T
+    assert errors.mean() == pytest.approx(areas.std(), rel=0.1)
+    covered = np.mean((low <= areas.mean()) & (areas.mean() <= high))
+    assert 0.92 <= covered <= 0.98
+
+
+def test_weights_at_a_horizon_give_scikit_survivals_auc_and_brier_score():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    time, end = rng.exponential(np.exp(-x)), rng.exponential(2.0, size=200)
+    times = SurvivalTimes(np.minimum(time, end), time <= end)
+    y = Surv.from_arrays(times.event, times.time)
+    horizon = float(np.quantile(times.time, 0.6))
+    weights = horizon_weights(times, horizon)
+    by_then = times.event & (times.time <= horizon)
+    assert np.all(weights[~times.event & (times.time <= horizon)] == 0)
+    p = 1 / (1 + np.exp(-x))
+    _, brier = brier_score(y, y, 1 - p[:, None], [horizon])
+    assert np.mean(weights * (by_then - p) ** 2) == pytest.approx(brier[0], abs=1e-12)
+    area, _ = cumulative_dynamic_auc(y, y, x, [horizon])
+    assert ClassRanking(by_then, weights).interval(x).auc == pytest.approx(area[0], abs=1e-12)
+    assert weights.sum() == pytest.approx(200, rel=0.05)
+    with pytest.raises(ValueError, match="no row is followed beyond the horizon"):
+        horizon_weights(SurvivalTimes(np.array([1.0, 2.0, 2.0]), np.array([0, 1, 0]) > 0), 2.0)

@@ -1,6 +1,7 @@
 """SparseConcordance and SparseConcordanceCV: the best few columns for times to event."""
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -382,9 +383,13 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold.
     hazards_ : ProportionalHazards
-        Slope and baseline of the risk, from out-of-fold scores.
+        Baseline of the risk, from out-of-fold scores.
     horizon_ : float
-    coef_, intercept_, objective_, scale_, cost_, not_included_, n_strata_, stratum_weights_
+    coef_ : ndarray of shape (1, d)
+        Logarithms of hazard ratios per unit of each column, zero for those not chosen: the hazard
+        of a row is that of score 0 times exp(score). If the slope of ``hazards_`` is 0, because
+        out-of-fold scores rank rows the wrong way round, those of least loss.
+    intercept_, objective_, scale_, cost_, not_included_, n_strata_, stratum_weights_
         As for :class:`SparseConcordance`.
     n_features_in_, feature_names_in_
         As for :class:`SparseConcordance`.
@@ -484,6 +489,10 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         )
         self.hazards_ = ProportionalHazards.fit(self.out_of_fold_scores_, times, weight)
         self._report_choice(target.chance_error(weight))
+        if (slope := self.hazards_.slope) > 0:
+            coef = (slope * coef).astype(coef.dtype, copy=False)
+            self.out_of_fold_scores_ = slope * self.out_of_fold_scores_
+            self.hazards_ = replace(self.hazards_, slope=1.0)
         return self._set_middle(coef, found.moments)
 
     def _target(self, times: SurvivalTimes) -> TimeTarget:

@@ -22,11 +22,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from .._validation import check_labels
-from ..metrics import AUCInterval, auc_confidence_interval, fast_auc, stratified_auc
+from ..metrics import AUCInterval, fast_auc
 from ..objective import Array, Mask
 from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
 from ..strata import Strata, StrataWarning
+from .ranking import ClassRanking, Ranking, auc_within
 
 Indices = npt.NDArray[np.intp]
 RandomState = int | np.random.RandomState | None
@@ -144,14 +145,14 @@ def nested_scores(
         )
     fit = partial(_fit_fold, estimator, X, labels, of_row)
     return score_out_of_fold(
-        fit, X, positive, splits, strata=of_row, confidence=confidence, n_jobs=n_jobs
+        fit, X, ClassRanking(positive), splits, strata=of_row, confidence=confidence, n_jobs=n_jobs
     )
 
 
 def score_out_of_fold(
     fit: Callable[[int, Indices], Any],
     X: Any,
-    positive: Mask,
+    ranking: Ranking,
     splits: Sequence[Split],
     *,
     strata: npt.NDArray[Any] | None = None,
@@ -160,12 +161,11 @@ def score_out_of_fold(
 ) -> NestedScores:
     """Score every row by the model that ``fit`` returns for a fold and its training rows."""
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_score_fold)(fit, fold, X, positive, train)
-        for fold, (train, _) in enumerate(splits)
+        delayed(_score_fold)(fit, fold, X, ranking, train) for fold, (train, _) in enumerate(splits)
     )
     scores, columns = zip(*parts, strict=True)
     tests = [test for _, test in splits]
-    return pool_folds(scores, tests, positive, confidence, columns, strata)
+    return pool_folds(scores, tests, ranking, confidence, columns, strata)
 
 
 def _fit_fold(
@@ -183,38 +183,36 @@ def _score_fold(
     fit: Callable[[int, Indices], Any],
     fold: int,
     X: Any,
-    positive: Mask,
+    ranking: Ranking,
     train: Indices,
 ) -> tuple[Array, Indices | None]:
     """Scores of all rows by the model of some, and the columns it uses."""
     model = fit(fold, train)
-    return comparable_scores(model, X, positive, train), columns_used(model)
+    return comparable_scores(model, X, ranking, train), columns_used(model)
 
 
 def comparable_scores(
-    model: Any, X: Any, positive: Mask, train: Indices, test: Indices | None = None
+    model: Any, X: Any, ranking: Ranking, train: Indices, test: Indices | None = None
 ) -> Array:
     """Score test rows, by default all, on a scale that the models of all folds share.
 
     The unit is the distance between the mean scores of the two training classes, and zero lies
-    midway. Probabilities, of classifiers without a decision function, are not rescaled.
+    midway; for times to event, the standard deviation of the training rows, and their mean.
+    Probabilities, of classifiers without a decision function, are not rescaled.
     """
     scores = np.asarray(scores_by(model, X), np.float64)
     wanted = scores if test is None else scores[test]
-    if not hasattr(model, "decision_function"):
+    if hasattr(model, "predict_proba") and not hasattr(model, "decision_function"):
         return wanted
-    fitted = scores[train]
-    high, low = fitted[positive[train]].mean(), fitted[~positive[train]].mean()
-    # A model that does not tell its own training rows apart has no unit; its order is kept.
-    gap = high - low if high > low else 1.0
-    comparable: Array = (wanted - (low + high) / 2) / gap
+    middle, unit = ranking.take(train).scale(scores[train])
+    comparable: Array = (wanted - middle) / unit
     return comparable
 
 
 def pool_folds(
     fold_scores: Sequence[Array],
     tests: Sequence[Indices],
-    positive: Mask,
+    ranking: Ranking,
     confidence: float = 0.95,
     columns: Sequence[Indices | None] = (),
     strata: npt.NDArray[Any] | None = None,
@@ -225,26 +223,27 @@ def pool_folds(
     the rows that it had not seen, and ``columns`` those that it uses. With ``strata`` only pairs of
     one stratum and fold count.
     """
+    positive = ranking.positive
     scores, folds = np.empty(positive.size), np.empty(positive.size, np.intp)
     fold_aucs = np.full(len(tests), np.nan)
     for number, (every, test) in enumerate(zip(fold_scores, tests, strict=True)):
         scores[test], folds[test] = every[test], number
-        area = auc_within(every[test], positive[test], None if strata is None else strata[test])
+        area = ranking.take(test).within(every[test], None if strata is None else strata[test])
         fold_aucs[number] = np.nan if area is None else area.auc
     used = () if any(one is None for one in columns) else tuple(columns)
     interval: AUCInterval
     if strata is None:
-        interval = auc_confidence_interval(positive, scores, confidence)
+        interval = ranking.interval(scores, confidence)
     else:
-        found = auc_within(scores, positive, strata, folds, confidence=confidence)
+        found = ranking.within(scores, strata, folds, confidence=confidence)
         if found is None:
-            raise ValueError("no stratum has test rows of both classes in the same fold")
+            raise ValueError("no stratum has test rows to compare in the same fold")
         interval = found
     together = np.array(fold_scores)
     agreement = _agreement(together, positive)
+    honest = honest_interval(interval, agreement, ranking.informative)
     return NestedScores(
-        scores, folds, fold_aucs, honest_interval(interval, agreement, positive), agreement,
-        together, used,  # type: ignore[arg-type]
+        scores, folds, fold_aucs, honest, agreement, together, used,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -270,7 +269,7 @@ def variance_inflation(agreement: float) -> float:
     return 1.0 + min(1.2, 8.0 * (1.0 - min(agreement, 1.0)))
 
 
-def honest_interval(interval: AUCInterval, agreement: float, positive: Mask) -> AUCInterval:
+def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCInterval:
     """Widen DeLong's interval of a nested AUC, so that it covers the AUC of the final model.
 
     Parameters
@@ -279,7 +278,8 @@ def honest_interval(interval: AUCInterval, agreement: float, positive: Mask) -> 
         Of the pooled scores.
     agreement : float
         Mean correlation of the scores of two folds' models, within classes.
-    positive : ndarray of bool of shape (n,)
+    fewer : int
+        Rows of the rarer class.
 
     Returns
     -------
@@ -302,7 +302,6 @@ def honest_interval(interval: AUCInterval, agreement: float, positive: Mask) -> 
     The nominal 95 % interval covered the AUC of the final model in 94 to 98 % of the tables of each
     kind; ``benchmarks/nested_interval.py`` has a table.
     """
-    fewer = int(min(positive.sum(), (~positive).sum()))
     area, inflation = interval.auc, variance_inflation(agreement)
     error = interval.standard_error * np.sqrt(inflation)
     if error == 0.0 or area in (0.0, 1.0):  # exact, from so many times fewer pairs
@@ -314,22 +313,6 @@ def honest_interval(interval: AUCInterval, agreement: float, positive: Mask) -> 
         ends = logit(area), logit((area * fewer + 0.5) / (fewer + 1))
         low, high = expit(min(ends) - half_width), expit(max(ends) + half_width)
     return AUCInterval(area, float(low), float(high), float(error), interval.confidence)
-
-
-def auc_within(
-    scores: npt.NDArray[Any], positive: Mask, *strata: Any, confidence: float = 0.95
-) -> AUCInterval | None:
-    """AUC of pairs that agree in all these strata; None, without a warning, if there are none."""
-    code = np.zeros(positive.size, np.int64)
-    for one in [labels for labels in strata if labels is not None]:
-        numbers = np.unique(one.astype(np.str_), return_inverse=True)[1]
-        code = np.unique(code * (numbers.max(initial=0) + 1) + numbers, return_inverse=True)[1]
-    if not len(Strata(code, list(range(int(code.max()) + 1))).with_both_classes(positive)):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StrataWarning)
-        found = stratified_auc(positive, scores, code, confidence=confidence)
-    return AUCInterval(found.auc, found.low, found.high, found.standard_error, confidence)
 
 
 def fit_rows(
@@ -646,7 +629,9 @@ def _draw(
 
 
 def scores_by(model: Any, X: Any) -> npt.NDArray[Any]:
-    """Scores of rows by a fitted classifier, higher for the class that sorts last."""
+    """Scores of rows by a fitted model, higher for the class that sorts last, or earlier events."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X))
-    return np.asarray(model.predict_proba(X))[:, 1]
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X))[:, 1]
+    return np.asarray(model.predict(X))

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._validation import check_classes, check_known_labels
 from ..limits import Limits
-from ..metrics import fast_auc
 from ..objective import Array, Indices, Mask
+from ..survival import SurvivalTimes, is_times
 from ..transforms import transform_columns
-from .confidence import auc_within
+from .ranking import ClassRanking, Ranking, TimeRanking
 from .stability import StabilityResult
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def column_table(
 
     Parameters
     ----------
-    model : SparseLinearClassifier
-        Fitted; any classifier of this package.
+    model : SparseLinearClassifier, SparseConcordance or SparseConcordanceCV
+        Fitted; any model of this package.
     X : array-like, sparse matrix or frame of shape (n, d)
         Usually the training rows.
     y : array-like of shape (n,)
-        Their labels.
+        Their labels; or their events and times, as the model was fitted to.
     stability : StabilityResult, optional
         For the selection frequencies.
     strata : ndarray of shape (n,), optional
@@ -57,9 +57,12 @@ def column_table(
         - ``standardised``: per standard deviation of the column;
         - ``odds_ratio`` and ``odds_ratio_per_sd``: of a model in log odds, factor of the odds for
           each unit, or for each doubling of a column of logarithms, as ``odds_ratio_for`` says if
-          there are any; and for each standard deviation;
-        - ``auc``: of the column alone, in its better direction, so at least 0.5;
-        - ``direction``: "+" if positives have larger values, "-" if smaller, "" if neither;
+          there are any; and for each standard deviation. Of a model of times to event,
+          ``hazard_ratio`` and ``hazard_ratio_per_sd``;
+        - ``auc``: of the column alone, in its better direction, so at least 0.5; for times to
+          event, Harrell's C;
+        - ``direction``: "+" if positives have larger values, or rows with an earlier event, "-" if
+          smaller, "" if neither;
         - ``price``: of a model with costs or a budget; of columns that are paid for
           together, that of the first;
         - ``sign`` and ``family``: of a model with limits on signs or families, "" for none;
@@ -86,7 +89,13 @@ def column_table(
     check_is_fitted(model)
     (X,) = model._check_table(X, reset=False)
     X = transform_columns(model, X)
-    positive = _positive_rows(model, X, y)
+    ranking: Ranking
+    if is_times(y):
+        times = SurvivalTimes.from_target(y)
+        check_consistent_length(X, times.time)
+        ranking = TimeRanking(times)
+    else:
+        ranking = ClassRanking(_positive_rows(model, X, y))
     if stability is not None and stability.frequency.size != model.n_features_in_:
         raise ValueError(
             f"stability is of {stability.frequency.size} columns and the model of "
@@ -99,11 +108,10 @@ def column_table(
     values = [_column(X, j) for j in chosen.tolist()]
     if strata is None:
         deviations = np.array([value.std() for value in values])
-        aucs = np.array([fast_auc(value, positive) for value in values])
     else:
         deviations = np.asarray(model.scale_, np.float64)[chosen]
-        within = [auc_within(value, positive, strata) for value in values]
-        aucs = np.array([0.5 if one is None else one.auc for one in within])
+    within = [ranking.within(value, strata) for value in values]
+    aucs = np.array([0.5 if one is None else one.auc for one in within])
     standardised = coef[chosen] * deviations
     names = getattr(model, "feature_names_in_", np.arange(coef.size))
     table = pd.DataFrame(
@@ -111,7 +119,7 @@ def column_table(
             "column": names[chosen],
             "coefficient": coef[chosen],
             "standardised": standardised,
-            **_odds_ratios(model, chosen, standardised),
+            **_ratios(model, chosen, standardised),
             "auc": np.maximum(aucs, 1.0 - aucs),
             "direction": np.select([aucs > 0.5, aucs < 0.5], ["+", "-"], ""),
         }
@@ -127,20 +135,23 @@ def column_table(
     return table
 
 
-def _odds_ratios(model: Any, chosen: Indices, standardised: Array) -> dict[str, Any]:
-    """Odds ratios of the chosen columns by heading; none if the model is not in log odds."""
+def _ratios(model: Any, chosen: Indices, standardised: Array) -> dict[str, Any]:
+    """Odds or hazard ratios of the chosen columns by heading; none of other scores."""
+    hazards = getattr(model, "hazards_", None)
+    if not hasattr(model, "platt_") and (hazards is None or hazards.slope == 0):
+        return {}
+    name = "odds_ratio" if hazards is None else "hazard_ratio"
+    coef = np.asarray(model.coef_[0], np.float64)[chosen]
+    offsets = getattr(model, "log_offsets_", None)
+    logged = np.zeros(chosen.size, np.bool_)
+    if offsets is not None:
+        logged = ~np.isnan(np.asarray(offsets, np.float64)[chosen])
     ratios: dict[str, Any] = {}
-    if hasattr(model, "platt_"):
-        coef = np.asarray(model.coef_[0], np.float64)[chosen]
-        offsets = getattr(model, "log_offsets_", None)
-        logged = np.zeros(chosen.size, np.bool_)
-        if offsets is not None:
-            logged = ~np.isnan(np.asarray(offsets, np.float64)[chosen])
-        with np.errstate(over="ignore"):
-            ratios["odds_ratio"] = np.exp(coef * np.where(logged, np.log(2.0), 1.0))
-            if logged.any():
-                ratios["odds_ratio_for"] = np.where(logged, "doubling", "unit")
-            ratios["odds_ratio_per_sd"] = np.exp(standardised)
+    with np.errstate(over="ignore"):
+        ratios[name] = np.exp(coef * np.where(logged, np.log(2.0), 1.0))
+        if logged.any():
+            ratios[f"{name}_for"] = np.where(logged, "doubling", "unit")
+        ratios[f"{name}_per_sd"] = np.exp(standardised)
     return ratios
 
 

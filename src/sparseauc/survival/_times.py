@@ -164,6 +164,25 @@ def uno_weights(times: SurvivalTimes, free: StepFunction, horizon: float | None 
     return weights
 
 
+def horizon_weights(times: SurvivalTimes, horizon: float, weight: Array | None = None) -> Array:
+    """Weights of rows in the question whether their event comes until a horizon.
+
+    A row that has its event until then counts 1/G(t), a row that is followed beyond it 1/G(horizon)
+    and a row that is censored before counts nothing: the others stand for it. G is the probability
+    of not being censored, and ``weight`` what rows count besides.
+    """
+    free = censoring_distribution(times, weight)
+    known = (times.event & (times.time <= horizon)) | (times.time > horizon)
+    probability = free(np.minimum(times.time, horizon))
+    if (probability[known] <= 0).any():
+        raise ValueError(
+            f"no row is followed beyond the horizon {horizon:g}: give one below "
+            f"{free.x[np.argmax(free.y <= 0)]:g}"
+        )
+    weights: Array = np.divide(known, probability, out=np.zeros(len(times)), where=known)
+    return weights if weight is None else weights * weight
+
+
 def _counts(times: SurvivalTimes, weight: Array | None) -> tuple[Array, Array, Array, Array]:
     """Times that occur, the weight of events and censored rows at each, and of those at risk."""
     known, place = np.unique(times.time, return_inverse=True)

@@ -1,0 +1,181 @@
+"""What scores are judged by: how well they rank two classes, or times to event."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..metrics import (
+    AUCInterval,
+    area_interval,
+    auc_confidence_interval,
+    stratified_auc,
+)
+from ..strata import Strata, StrataWarning
+from ..survival import ComparablePairs, SurvivalTimes, censoring_distribution, uno_weights
+from ..utils.types import Array, Indices, Mask
+
+
+class Ranking(Protocol):
+    """Rows with an outcome that scores should rank."""
+
+    @property
+    def positive(self) -> Mask:
+        """Rows with the event."""
+
+    @property
+    def informative(self) -> int:
+        """Rows on whose number the error of a ranking depends most."""
+
+    def take(self, rows: Any) -> Self:
+        """The same for some of the rows."""
+
+    def scale(self, scores: Array) -> tuple[float, float]:
+        """Where training scores have their middle, and their unit; 1 if they have none."""
+
+    def interval(self, scores: Array, confidence: float = 0.95) -> AUCInterval:
+        """AUC or concordance of all rows, with its interval."""
+
+    def within(self, scores: Array, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
+        """The same over pairs that agree in all these strata; None if there are none."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRanking:
+    """Two classes, ranked by AUC; weighted where ``weight`` says what rows count."""
+
+    positive: Mask
+    weight: Array | None = None
+
+    @property
+    def informative(self) -> int:
+        """Rows of the rarer class."""
+        return int(min(self.positive.sum(), (~self.positive).sum()))
+
+    def take(self, rows: Any) -> Self:
+        """The same for some of the rows."""
+        return type(self)(self.positive[rows], None if self.weight is None else self.weight[rows])
+
+    def scale(self, scores: Array) -> tuple[float, float]:
+        """Midway between the means of the classes, and their distance."""
+        high, low = (
+            float(
+                np.average(scores[side], weights=None if self.weight is None else self.weight[side])
+            )
+            for side in (self.positive, ~self.positive)
+        )
+        return (low + high) / 2, high - low if high > low else 1.0
+
+    def interval(self, scores: Array, confidence: float = 0.95) -> AUCInterval:
+        """AUC of all rows, with DeLong's interval."""
+        if self.weight is None:
+            return auc_confidence_interval(self.positive, scores, confidence)
+        found = self.within(scores, confidence=confidence)
+        if found is None:
+            raise ValueError("a class has no row with a weight above 0")
+        return found
+
+    def within(self, scores: Array, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
+        """AUC of pairs that agree in all these strata; None if there are none."""
+        if self.weight is None:
+            return auc_within(scores, self.positive, *strata, confidence=confidence)
+        # Positives have their event at the same time, and negatives are followed longer.
+        times = SurvivalTimes(np.where(self.positive, 1.0, 2.0), self.positive)
+        pairs = ComparablePairs.from_times(times, self.weight, _combine(self.positive.size, strata))
+        return _interval_of_pairs(pairs, scores, confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class TimeRanking:
+    """Times to event, ranked by concordance.
+
+    Attributes
+    ----------
+    times : SurvivalTimes
+    event_weight : ndarray of shape (n,), optional
+        What the event of each row counts, as of Uno's C; the same without it, as in Harrell's.
+    weight : ndarray of shape (n,), optional
+        What each row counts.
+    """
+
+    times: SurvivalTimes
+    event_weight: Array | None = None
+    weight: Array | None = None
+
+    @classmethod
+    def until(cls, times: SurvivalTimes, horizon: float, weight: Array | None = None) -> Self:
+        """Rank by Uno's C up to a horizon."""
+        return cls(times, uno_weights(times, censoring_distribution(times), horizon), weight)
+
+    @property
+    def positive(self) -> Mask:
+        """Rows with the event."""
+        return self.times.event
+
+    @property
+    def informative(self) -> int:
+        """Events that count."""
+        counted = self.times.event if self.event_weight is None else self.event_weight > 0
+        return int(np.count_nonzero(counted))
+
+    def take(self, rows: Any) -> Self:
+        """The same for some of the rows, whose events count what they did."""
+        parts = (None if of is None else of[rows] for of in (self.event_weight, self.weight))
+        return type(self)(self.times.take(rows), *parts)
+
+    def scale(self, scores: Array) -> tuple[float, float]:
+        """Mean and standard deviation."""
+        spread = float(scores.std())
+        return float(scores.mean()), spread if spread > 0 else 1.0
+
+    def interval(self, scores: Array, confidence: float = 0.95) -> AUCInterval:
+        """Concordance of all rows, with its interval."""
+        found = self.within(scores, confidence=confidence)
+        if found is None:
+            raise ValueError("no row is known to have its event before another")
+        return found
+
+    def within(self, scores: Array, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
+        """Concordance of pairs that agree in all these strata; None if there are none."""
+        code = _combine(len(self.times), strata)
+        pairs = ComparablePairs.from_times(
+            self.times, self.weight, code, event_weight=self.event_weight
+        )
+        return _interval_of_pairs(pairs, scores, confidence)
+
+
+def _interval_of_pairs(
+    pairs: ComparablePairs, scores: Array, confidence: float
+) -> AUCInterval | None:
+    """Concordance with an interval on the logistic scale; None without a pair."""
+    if not pairs.total > 0:
+        return None
+    events = int(np.count_nonzero(pairs.first * pairs.after))
+    error = pairs.standard_error(scores)
+    return area_interval(pairs.concordance(scores), error, events, confidence)
+
+
+def _combine(n: int, strata: tuple[Any, ...]) -> Indices:
+    """Number of each row's stratum, where rows of one agree in all strata; None is no stratum."""
+    code = np.zeros(n, np.int64)
+    for one in [labels for labels in strata if labels is not None]:
+        numbers = np.unique(np.asarray(one).astype(np.str_), return_inverse=True)[1]
+        code = np.unique(code * (numbers.max(initial=0) + 1) + numbers, return_inverse=True)[1]
+    return code
+
+
+def auc_within(
+    scores: npt.NDArray[Any], positive: Mask, *strata: Any, confidence: float = 0.95
+) -> AUCInterval | None:
+    """AUC of pairs that agree in all these strata; None, without a warning, if there are none."""
+    code = _combine(positive.size, strata)
+    if not len(Strata(code, list(range(int(code.max()) + 1))).with_both_classes(positive)):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StrataWarning)
+        found = stratified_auc(positive, scores, code, confidence=confidence)
+    return AUCInterval(found.auc, found.low, found.high, found.standard_error, confidence)
