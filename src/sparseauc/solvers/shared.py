@@ -10,27 +10,24 @@ weight alike on all and half by the sizes of the classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import cycle
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..moments.many_classes import ManyClasses
 from ..utils.jit import reordering_kernel
+from ..utils.types import Array, Indices, Mask
 from .exchange import dependence_tolerance
+from .greedy import grow, independent, search_lists
 from .restrictions import Restrictions
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 # Share of a column below which what the list leaves of it may be rounding.
 _FLOOR = dependence_tolerance(float(np.finfo(np.float64).eps))
-# Share of a gain, or of the loss, by which a change must be better.
+# Share of the loss by which a change must be better.
 _ROUNDING = 1e-9
-# Columns looked at for each place on the list, and columns by which it grows too long.
+# Columns of the working set for each place on the list and each class, at first.
 _AHEAD = 2
 # Differences between classes that are kept: where pairs of classes are many, of fewer columns.
 _NUMBERS = 2**25
@@ -59,76 +56,74 @@ def shared_list(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
         before it. Fewer than k where no other column differs between classes.
     """
     columns = _candidates(classes, k, alpha, restrictions)
-    problem = _Problem.from_classes(classes, alpha, columns)
-    usable = ~np.logical_or(*restrictions.masks(classes.n_features))[columns]
-    fixed = np.searchsorted(columns, restrictions.fixed)
-    ahead = problem.best_alone(usable, _AHEAD * (1 + k // classes.weights.size))
-    working, known = np.union1d(fixed, ahead), 0
-    classes.gather(columns[working])
-    found = _List(problem)
-    for column in fixed.tolist():
-        found.add(column)
-    n_fixed = len(found.columns)
-    size = n_fixed + k - fixed.size
-    while working.size > known:
-        # A list is sought among few columns; then all are looked at for those that improve it.
-        classes.gather(columns[working])
-        places = np.searchsorted(working, found.columns)
-        better = _improve(_List(problem.among(working), places), usable[working], n_fixed, size)
-        found = _List(problem, working[better.columns])
-        known = working.size
-        working = np.union1d(working, found.proposals(usable, n_fixed, size))
-    chosen = np.array(found.columns, np.int64)
-    ordered = _List(problem.among(chosen), range(n_fixed))
-    ordered.grow(usable[chosen], chosen.size)
-    rest = np.setdiff1d(np.arange(chosen.size), ordered.columns).tolist()
-    free = columns[chosen[[*ordered.columns[n_fixed:], *rest]]]
-    return np.concatenate([restrictions.fixed, free])
+    fixed, excluded = restrictions.masks(classes.n_features)[:, columns]
+    problem = _Classes.make(classes, alpha, columns, ~excluded)
+    ahead = problem.best_alone(~fixed, _AHEAD * (1 + k // classes.weights.size))
+    always = np.flatnonzero(fixed)
+    first = np.union1d(always, ahead)
+    classes.gather(columns[first])
+    problem.always = always[independent(problem.rows(always)[:, always], _FLOOR)].tolist()
+    problem.size = k - always.size + len(problem.always)
+    chosen = np.sort(search_lists(problem, first))
+    part = problem.among(chosen)
+    order = grow(part, part.always, part.rates[0])
+    order += np.setdiff1d(np.arange(chosen.size), order).tolist()
+    return np.concatenate([restrictions.fixed, columns[chosen[order[len(part.always) :]]]])
 
 
-def _improve(found: _List, usable: Mask, n_fixed: int, size: int) -> _List:
-    """Add columns, exchange them; then grow too long a list, and leave out those missed least."""
-    found.grow(usable, size)
-    found = found.exchanged(usable, n_fixed)
-    while True:
-        other = _List(found.problem, found.columns)
-        other.grow(usable, size + _AHEAD)
-        while len(other.columns) > size:
-            other = other.without_least(n_fixed)
-        other = other.exchanged(usable, n_fixed)
-        if other.loss >= (1.0 - _ROUNDING) * found.loss:
-            return found
-        found = other
+class _List(NamedTuple):
+    """What a list of columns, none of which depends on the others, leaves of all columns."""
+
+    units: list[int]
+    shares: Array  # regressions of all columns on the list
+    slopes: Array  # and of the differences of the list
+    inverse: Array  # diagonal of the inverse of its correlations
+    left: Array  # variances that are left
+    gaps: Array  # differences that are left
+    distances: Array  # squared, of the pairs of classes
 
 
-class _Problem(NamedTuple):
-    """What lists are chosen by.
+@dataclass(eq=False)
+class _Classes:
+    """The choice of one list for several classes, a ``GreedyProblem``.
 
     Attributes
     ----------
-    correlations : callable
-        Gives the correlations of one column with all.
+    rows : callable
+        Gives the correlations of some columns with all.
+    gather : callable
+        Makes the rows of some columns known.
     gaps : ndarray of shape (d, n_pairs)
         Differences of class means, in deviations within the two classes.
     weights : ndarray of shape (n_pairs,)
         What the pairs count, 1 in all.
+    usable, always, size
+        Columns that may be chosen, those that are always included, and columns at most.
     """
 
-    correlations: Callable[[int], Array]
+    rows: Callable[[Indices], Array]
+    gather: Callable[[Indices], None]
     gaps: Array
     weights: Array
+    usable: Mask
+    always: list[int] = field(default_factory=list)
+    size: int = 0
+    _known: _List | None = None
+    has_costs = False
 
     @classmethod
-    def from_classes(cls, classes: ManyClasses, alpha: float, columns: Indices) -> _Problem:
+    def make(cls, classes: ManyClasses, alpha: float, columns: Indices, usable: Mask) -> _Classes:
         """Choose among some columns, with covariances (S + αI) / (1 + α)."""
         n_classes = classes.weights.size
         first, second = np.tril_indices(n_classes, -1)
         scale = np.sqrt(classes.variances[columns] + alpha)
 
-        def correlations(place: int) -> Array:
-            row: Array = classes.covariances(columns[place])[columns] / scale / scale[place]
-            row[place] = 1.0
-            return row
+        def rows(units: Indices) -> Array:
+            rows = np.empty((len(units), columns.size))
+            for row, unit in zip(rows, units, strict=True):
+                row[:] = classes.covariances(columns[unit])[columns] / scale / scale[unit]
+                row[unit] = 1.0
+            return rows
 
         means, variances = classes.means[:, columns].T, classes.class_variances[:, columns].T
         gaps = means[:, first] - means[:, second]
@@ -136,123 +131,80 @@ class _Problem(NamedTuple):
         gaps /= np.sqrt((own + alpha) / (1.0 + alpha))
         shares = classes.weights / classes.weights.sum()
         weights = (shares / (1.0 - shares)[:, None] + 1.0 / (n_classes - 1)) / (2 * n_classes)
-        return cls(correlations, gaps, weights[first, second] + weights[second, first])
+        weights = weights[first, second] + weights[second, first]
+        return cls(rows, lambda units: classes.gather(columns[units]), gaps, weights, usable)
 
-    def best_alone(self, usable: Mask, number: int) -> Indices:
+    def best_alone(self, candidates: Mask, number: int) -> Indices:
         """Columns that tell each class from all others best, a number for each."""
         more = self.gaps**2 / 2.0
         n_classes = int(np.sqrt(2 * self.weights.size)) + 1
         one_of = sum(np.eye(n_classes)[side] for side in np.tril_indices(n_classes, -1))
-        gains = usable[:, None] * (self.weights * more / (1.0 + more)) @ one_of
+        usable = (self.usable & candidates)[:, None]
+        gains = usable * (self.weights * more / (1.0 + more)) @ one_of
         return np.unique(np.argsort(-gains, axis=0, kind="stable")[:number])
 
-    def among(self, columns: Indices) -> _Problem:
-        """Choose among some columns, by their places."""
-        rows = [self.correlations(column)[columns] for column in columns.tolist()]
-        return _Problem(rows.__getitem__, self.gaps[columns], self.weights)
-
-
-class _List:
-    """A list of columns none of which depends on the others, and what it leaves of all columns."""
-
-    def __init__(self, problem: _Problem, columns: Iterable[int] = ()) -> None:
-        self.columns = [int(column) for column in columns]
-        self.problem = problem
-        rows = np.array([problem.correlations(column) for column in self.columns])
-        rows = rows.reshape(-1, len(problem.gaps))
-        inverse, gaps = np.linalg.inv(rows[:, self.columns]), problem.gaps[self.columns]
-        # Regressions of columns and differences on the list, and the diagonal of the inverse.
-        self._shares, self._slopes = inverse @ rows, inverse @ gaps
-        self._inverse = inverse.diagonal()
-        # Variances and differences that are left, and squared distances.
-        self._left = 1.0 - np.sum(rows * self._shares, axis=0)
-        self._left[self.columns] = 0.0
-        self._gaps = problem.gaps - self._shares.T @ gaps
-        self._distances = np.sum(gaps * self._slopes, axis=0)
-
     @property
-    def loss(self) -> float:
-        """Mean loss of the pairs of classes."""
-        return float(self._losses(self._distances))
+    def rates(self) -> list[Array]:
+        """All columns take one place."""
+        return [np.ones(self.usable.size)]
 
-    def add(self, column: int) -> None:
-        """Take what a column explains off all others; one that depends on the list is left out."""
-        left, gap = self._left[column], self._gaps[column].copy()
-        if left <= _FLOOR:
-            return
-        row = self.problem.correlations(column)
-        share = (row - row[self.columns] @ self._shares) / left
-        share[column] = 1.0
-        earlier = self._shares[:, column].copy()
-        self._shares = np.vstack([self._shares - np.outer(earlier, share), share])
-        self._slopes = np.vstack([self._slopes - np.outer(earlier, gap / left), gap / left])
-        self._inverse = np.append(self._inverse + earlier**2 / left, 1.0 / left)
-        self._distances += gap**2 / left
-        self._gaps -= np.outer(share, gap)
-        self._left -= left * share**2
-        self.columns.append(column)
-        self._left[self.columns] = 0.0
+    def value(self, units: list[int]) -> float:
+        """One less the mean loss of the pairs of classes."""
+        gaps = self.gaps[units]
+        solved = np.linalg.solve(self.rows(np.array(units, np.int64))[:, units], gaps)
+        return self._value(np.sum(gaps * solved, axis=0))
 
-    def grow(self, usable: Mask, size: int) -> None:
-        """Add the column that lowers the loss most, up to a size, as long as one does."""
-        while len(self.columns) < size and (gains := self._gains(usable)).any():
-            self.add(_first_best(gains))
+    def gains(self, units: list[int], out: int | None, candidates: Mask) -> tuple[float, Array]:
+        """Value of a list without a column, and by what each candidate would raise it."""
+        known = self._solve(units)
+        share, slope = np.zeros(self.usable.size), np.zeros(self.weights.size)
+        left, distances = known.left, known.distances
+        if out is not None:
+            place = units.index(out)
+            inverse = known.inverse[place]
+            share, slope = known.shares[place], known.slopes[place] / inverse
+            left, distances = left + share**2 / inverse, distances - slope**2 * inverse
+        independent = candidates & (left > _FLOOR)
+        left, now = np.maximum(left, _FLOOR), 1.0 + distances / 2.0
+        gains = _sum_gains(known.gaps, share, slope, left, now, self.weights / now)
+        return self._value(distances), independent * gains
 
-    def without_least(self, n_fixed: int) -> _List:
-        """Leave out the column that is missed least."""
-        free = slice(n_fixed, None)
-        distances = self._distances - self._slopes[free] ** 2 / self._inverse[free, None]
-        place = n_fixed + int(np.argmin(self._losses(distances)))
-        return _List(self.problem, [*self.columns[:place], *self.columns[place + 1 :]])
+    def fitting(self, units: list[int]) -> Mask:
+        """All usable columns, until the list is full."""
+        return self.usable & (len(units) < self.size)
 
-    def proposals(self, usable: Mask, n_fixed: int, size: int) -> Indices:
-        """Columns that gain most beside the list, or more than one of the list in its place."""
-        lacking = size - len(self.columns)
-        best = [np.argsort(-self._gains(usable), kind="stable")[: lacking + _AHEAD]]
-        for place in range(n_fixed, len(self.columns)):
-            gains = self._gains(usable, place)
-            first = np.argsort(-gains, kind="stable")[:_AHEAD]
-            best.append(first[gains[first] > gains[self.columns[place]]])
-        return np.concatenate(best)
+    def exceeded(self, units: list[int]) -> Array | None:
+        """One place each where the list is too long."""
+        return self.rates[0] if len(units) > self.size else None
 
-    def exchanged(self, usable: Mask, n_fixed: int) -> _List:
-        """Exchange one column after the other, until no exchange lowers the loss."""
-        found, unchanged = self, 0
-        for place in cycle(range(n_fixed, len(self.columns))):
-            gains = found._gains(usable, place)
-            best = _first_best(gains)
-            unchanged += 1
-            if gains[best] > (1.0 + _ROUNDING) * gains[found.columns[place]]:
-                columns = [*found.columns[:place], best, *found.columns[place + 1 :]]
-                other = _List(self.problem, columns)
-                if other.loss < (1.0 - _ROUNDING) * found.loss:
-                    found, unchanged = other, 0
-            if unchanged == len(self.columns) - n_fixed:
-                break
-        return found
+    def least_gain(self, value: float) -> float:
+        """What a change must gain; less is rounding."""
+        return _ROUNDING * (1.0 - value)
 
-    def _gains(self, usable: Mask, place: int | None = None) -> Array:
-        """By what each column would lower the loss, without the one at a place of the list."""
-        share, slope = np.zeros(self._left.size), np.zeros(self._distances.size)
-        left, distances = self._left, self._distances
-        if place is not None:
-            share, slope = self._shares[place], self._slopes[place] / self._inverse[place]
-            left = left + share**2 / self._inverse[place]
-            distances = distances - slope**2 * self._inverse[place]
-        independent = usable & (left > _FLOOR)
-        left = np.maximum(left, _FLOOR)
-        now, weights = 1.0 + distances / 2.0, self.problem.weights
-        gains: Array = independent * _sum_gains(self._gaps, share, slope, left, now, weights / now)
-        return gains
+    def among(self, units: Indices) -> _Classes:
+        """The choice among some columns, by their places."""
+        self.gather(units)
+        always = np.searchsorted(units, self.always).tolist()
+        return _Classes(
+            self.rows(units)[:, units].__getitem__, lambda _: None, self.gaps[units], self.weights,
+            self.usable[units], always, self.size,
+        )  # fmt: skip
 
-    def _losses(self, distances: Array) -> Array:
-        losses: Array = 1.0 / (1.0 + distances / 2.0) @ self.problem.weights
-        return losses
+    def _solve(self, units: list[int]) -> _List:
+        if self._known is None or self._known.units != units:
+            rows, gaps = self.rows(np.array(units, np.int64)), self.gaps[units]
+            inverse: Array = np.linalg.inv(rows[:, units]).astype(np.float64, copy=False)
+            shares, slopes = inverse @ rows, inverse @ gaps
+            left = 1.0 - np.sum(rows * shares, axis=0)
+            left[units] = 0.0
+            self._known = _List(
+                units, shares, slopes, inverse.diagonal(), left, self.gaps - shares.T @ gaps,
+                np.sum(gaps * slopes, axis=0),
+            )  # fmt: skip
+        return self._known
 
-
-def _first_best(gains: Array) -> int:
-    """Take the first of columns that gain the same, but for rounding."""
-    return int(np.argmax(gains >= (1.0 - _ROUNDING) * gains.max()))
+    def _value(self, distances: Array) -> float:
+        return 1.0 - float(1.0 / (1.0 + distances / 2.0) @ self.weights)
 
 
 def _candidates(classes: ManyClasses, k: int, alpha: float, restrictions: Restrictions) -> Indices:
@@ -262,15 +214,13 @@ def _candidates(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
     if columns.size <= room:
         return columns
     fixed, excluded = restrictions.masks(columns.size)
-    problems = (
-        _Problem.from_classes(classes, alpha, some)
-        for some in np.array_split(columns, -(-columns.size // room))
-    )
-    alone = np.concatenate(
-        [_List(one)._gains(np.ones(len(one.gaps), np.bool_)) for one in problems]
-    )
-    alone[excluded], alone[fixed] = -1.0, np.inf
-    return np.sort(np.argsort(-alone, kind="stable")[:room])
+    alone = []
+    for some in np.array_split(columns, -(-columns.size // room)):
+        every = np.ones(some.size, np.bool_)
+        alone.append(_Classes.make(classes, alpha, some, every).gains([], None, every)[1])
+    gains = np.concatenate(alone)
+    gains[excluded], gains[fixed] = -1.0, np.inf
+    return np.sort(np.argsort(-gains, kind="stable")[:room])
 
 
 @reordering_kernel
