@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from .utils.jit import kernel
 from .utils.types import Array, Floats, Indices
 
 # Largest size of X (rows × columns) for which transforms and logistic coefficients are tried by
@@ -127,57 +128,67 @@ def learn_transforms(
     limits = np.empty((len(weights), 2, d), X.dtype)
     limits[:, 0], limits[:, 1] = -np.inf, np.inf
     offsets = np.full((len(weights), d), np.nan, X.dtype)
-    for j, values in enumerate(X.T):
+    share = np.nan if clip is None else clip
+    counts = np.array([np.ones(len(X)) if one is None else one for one in weights], np.float64)
+    for j in range(d):
+        values = X[:, j].astype(np.float64)
         order = np.argsort(values, kind="stable")
-        ascending = values[order]
-        for number, weight in enumerate(weights):
-            some, counts = ascending, np.ones(order.size)
-            if weight is not None:
-                counts = weight[order]
-                some, counts = ascending[counts > 0], counts[counts > 0]
-            n_values = 1 + np.count_nonzero(np.diff(some))
-            offset = None
-            if log and some[0] >= 0 and n_values > _FEW_VALUES:
-                offset = _log_offset(some, counts)
-            if clip is not None and n_values > _OF_INDICATOR:
-                limits[number, :, j] = _clip_limits(some, counts, clip, heavy_only, offset)
-            if offset is not None:
-                offsets[number, j] = offset
-                limits[number, 0, j] = max(limits[number, 0, j], some[0])
+        _learn(values, order, counts, share, heavy_only, log, limits[:, :, j], offsets[:, j])
     return [Transform(*one) for one in zip(limits, offsets, strict=True)]
 
 
-def _clip_limits(
-    ascending: Floats, counts: Array, share: float, heavy_only: bool, offset: float | None
-) -> tuple[float, float]:
+# --------------------------------------------------------------------------------------- kernels
+
+
+@kernel
+def _learn(  # type: ignore[no-untyped-def]
+    values, order, weights, share, heavy_only, log, limits, offsets
+):
+    """Limits of a column, and what is added before its logarithm is taken, from several weights."""
+    for number in range(len(weights)):
+        used = order[weights[number][order] > 0]
+        ascending, counts = values[used], weights[number][used]
+        n_values = 1 + np.count_nonzero(ascending[1:] != ascending[:-1])
+        if log and ascending[0] >= 0 and n_values > _FEW_VALUES:
+            offsets[number] = _log_offset(ascending, counts)
+        offset = offsets[number]
+        if not np.isnan(share) and n_values > _OF_INDICATOR:
+            limits[number] = _clip_limits(ascending, counts, share, heavy_only, offset)
+        if not np.isnan(offset):
+            limits[number, 0] = max(limits[number, 0], ascending[0])
+
+
+@kernel
+def _clip_limits(values, counts, share, heavy_only, offset):  # type: ignore[no-untyped-def]
     """Limits of a column, infinite if there are none; of a logged one, tails of the logarithm."""
     below, above = np.cumsum(counts), np.cumsum(counts[::-1])
-    low = float(ascending[np.searchsorted(below, share * below[-1])])
-    high = float(ascending[::-1][np.searchsorted(above, share * above[-1])])
-    ends = np.array([ascending[0], low, high, ascending[-1]], np.float64)
-    if offset is not None:
+    low = values[np.searchsorted(below, share * below[-1])]
+    high = values[values.size - 1 - np.searchsorted(above, share * above[-1])]
+    ends = np.array([values[0], low, high, values[-1]])
+    if not np.isnan(offset):
         ends = np.log(ends + offset)
     width, between = ends[3] - ends[0], ends[2] - ends[1]
     useful = 0 < between < width and (not heavy_only or width > _HEAVY * between)
-    return (low, high) if useful else (-np.inf, np.inf)
+    return np.array([low, high] if useful else [-np.inf, np.inf])
 
 
-def _log_offset(ascending: Floats, counts: Array) -> float | None:
-    """What is added to a column before its logarithm is taken; None if it is not logged."""
-    values = ascending.astype(np.float64)
+@kernel
+def _log_offset(values, counts):  # type: ignore[no-untyped-def]
+    """What is added to a column before its logarithm is taken; NaN if it is not logged."""
     skewed = _skewness(values, counts)
     if not skewed > _SKEWED:
-        return None
+        return np.nan
     offset = 0.0
     if values[0] == 0:
         others = np.cumsum(np.where(values > 0, counts, 0.0))
-        offset = _OF_MEDIAN * float(values[np.searchsorted(others, others[-1] / 2)])
-    return offset if abs(_skewness(np.log(values + offset), counts)) < skewed else None
+        offset = _OF_MEDIAN * values[np.searchsorted(others, others[-1] / 2)]
+    return offset if abs(_skewness(np.log(values + offset), counts)) < skewed else np.nan
 
 
-def _skewness(values: Array, counts: Array) -> float:
+@kernel
+def _skewness(values, counts):  # type: ignore[no-untyped-def]
     share = counts / counts.sum()
     centred = values / np.abs(values).max()  # so that no power is too large or too small
-    centred = centred - share @ centred
-    square = share @ centred**2
-    return float(share @ centred**3 / square**1.5) if square > 0 else 0.0
+    centred = centred - np.sum(share * centred)
+    square = np.sum(share * centred**2)
+    return np.sum(share * centred**3) / square**1.5 if square > 0 else 0.0

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
 from ..moments.base import Quadratic
@@ -24,7 +23,7 @@ from ..transforms import Transform
 from ..utils.types import Array, Indices, Mask
 from .fold_tables import FoldTables
 from .folds import SplitPlan
-from .path import SparseAUCPath, find_paths
+from .path import SparseAUCPath, blas_threads, find_paths
 from .targets import ClassTarget, Target, TrainingSets
 from .validation import Models, OutOfFold, narrow
 
@@ -77,15 +76,16 @@ class CrossValidation:
         # Small products are quicker on one thread: others would only wait for each other.
         small = chunks.shape[0] * chunks.shape[1] < _LARGE
         # The threads are kept, as there are several rounds.
-        with run, threadpool_limits(1 if small else None, user_api="blas"):
+        with run, blas_threads().limit(limits=1 if small else None, user_api="blas"):
             paths = find_paths(
                 run, fitted, ks, alphas, restrictions, n_thorough=int(read_again),
                 one_thread=sets.gathered,
             )  # fmt: skip
             self._path = paths[-1] if read_again else None
-            kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
-            if table is chunks and KeptColumns.fit(chunks, kept.size):
-                chunks = KeptColumns(chunks, kept)
+            if table is chunks:
+                kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
+                if KeptColumns.fit(chunks, kept.size):
+                    chunks = KeptColumns(chunks, kept)
             self._chunks = chunks
             # Rows that lie elsewhere are judged there.
             self._n_threads = run.n_jobs if isinstance(chunks, SequentialChunks) else 1

@@ -107,7 +107,9 @@ class SplitPlan:
             last = first + partition.n_parts
             chosen = [part - first for part in self.training[split] if first <= part < last]
             if chosen:
-                inside: Array = np.isin(partition.part, chosen).astype(np.float64)
+                counted = np.zeros(partition.n_parts + 1)  # rows of no part are of the last here
+                counted[chosen] = 1.0
+                inside: Array = counted[partition.part]
                 return inside if partition.weight is None else inside * partition.weight
             first = last
         raise IndexError(f"there is no split {split}")

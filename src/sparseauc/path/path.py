@@ -3,7 +3,6 @@
 import functools
 import operator
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -179,6 +178,12 @@ def path_of_moments(
     return found
 
 
+@functools.cache
+def blas_threads() -> ThreadpoolController:
+    """What limits the threads of BLAS; to look for its libraries takes as long as a path."""
+    return ThreadpoolController()
+
+
 def find_paths(
     run: Parallel,
     training: Sequence[Quadratic],
@@ -202,9 +207,8 @@ def find_paths(
     )
     unfinished = list(range(len(training)))
     paths: dict[int, SparseAUCPath] = {}
-    threads = ThreadpoolController() if one_thread else None
     while unfinished:
-        with nullcontext() if threads is None else threads.limit(limits=1, user_api="blas"):
+        with blas_threads().limit(limits=1 if one_thread else None, user_api="blas"):
             results = run(delayed(search.run)(alphas) for search in searches)
         found = dict(zip(unfinished, results, strict=True))
         paths |= {at: one for at, one in found.items() if isinstance(one, SparseAUCPath)}

@@ -33,6 +33,8 @@ def replace_by_first_of_equals(
         Of the lists.
     """
     equals = _candidates(gram, np.unique(np.concatenate(supports)), usable & ~fixed, usable)
+    if not equals:
+        return supports
     inside = np.zeros(gram.n_features, np.bool_)
     inside[working] = True
     outside = [column for column, twins in equals.items() if not inside[twins].all()]
@@ -60,9 +62,11 @@ def _candidates(
     by_size = np.argsort(sizes)
     ordered = sizes[by_size]
     found = {}
-    for column in columns[replaceable[columns]].tolist():
-        ends = np.searchsorted(ordered, (sizes[column] - EQUAL, sizes[column] + EQUAL))
-        twins = np.sort(by_size[slice(*ends)])
+    asked = columns[replaceable[columns]]
+    first = np.searchsorted(ordered, sizes[asked] - EQUAL)
+    end = np.searchsorted(ordered, sizes[asked] + EQUAL)
+    for at in np.flatnonzero(end - first > 1).tolist():
+        column, twins = int(asked[at]), np.sort(by_size[first[at] : end[at]])
         twins = twins[np.abs(gram.diagonal[twins] - gram.diagonal[column]) <= EQUAL]
         twins = twins[usable[twins]]
         if twins.size > 1:

@@ -337,7 +337,7 @@ class ExchangeSearch:
         """Minimise on a support."""
         place = self._place[support]
         inside = place.min(initial=0) >= 0
-        block: Array = self._H[np.ix_(place, place)] if inside else self._cache.block(support)
+        block: Array = self._H[place[:, None], place] if inside else self._cache.block(support)
         delta = self._gram.delta[support]
         solution = solve_on(block, delta, support, self._alpha)
         if self._limits is None or self._limits.right_signs(support, solution.coef):

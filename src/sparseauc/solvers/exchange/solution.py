@@ -30,7 +30,8 @@ def solve_on(block: Array, delta: Array, support: Indices, alpha: float) -> Solu
     """Minimise on a support, given its part of H and δ, free of the rounding of updates."""
     if support.size == 0:
         return Solution(support, np.empty(0), 1.0)
-    ridged = block + alpha * np.eye(support.size)
+    ridged = block.copy()
+    ridged.ravel()[:: support.size + 1] += alpha
     _, solution, failed = scipy.linalg.lapack.dposv(ridged, delta)
     if failed:
         solution = scipy.linalg.solve(ridged, delta, assume_a="sym", check_finite=False)
