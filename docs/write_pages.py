@@ -28,7 +28,7 @@ SECTIONS = {
         "sparseauc_cells": "Single cells",
     },
     "Thresholds, curves and rules": {
-        "sparseauc.operating_points": "Operating points",
+        "sparseauc.operating_points": "Thresholds",
         "sparseauc.curves": "ROC bands, calibration, decision curves",
         "sparseauc.survival": "Times to event",
         "sparseauc.path.rules": "Rules of cross-validation",

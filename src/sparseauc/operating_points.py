@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Rate(NamedTuple):
-    """A share of rows with its exact (Clopper–Pearson) 95 % limits."""
+    """A share of rows with its exact (Clopper–Pearson) 95 % CI."""
 
     value: float
     low: float

@@ -49,8 +49,7 @@ def as_sentence(text: str) -> str:
 def warn_of_chance(auc: Mapping[str, Any], what: str) -> Iterator[str]:
     """Warn if an AUC may be chance, or is below it; ``what`` is a list or a model."""
     interval = (
-        f"The {100 * auc['confidence']:g} % interval of the AUC, {auc['low']:.2f} to "
-        f"{auc['high']:.2f},"
+        f"The {100 * auc['confidence']:g} % CI of the AUC, {auc['low']:.2f} to {auc['high']:.2f},"
     )
     if auc["high"] < 0.5:
         yield (

@@ -37,7 +37,7 @@ class MethodResult:
     ----------
     method : str
     auc, low, high : float
-        AUC over all rows scored out of fold, and its DeLong 95 % interval; means over repeats.
+        AUC over all rows scored out of fold, and its DeLong 95 % CI; means over repeats.
     fold_auc : float
         Mean AUC within folds, which compares rows scored by the same model only.
     columns : float

@@ -23,7 +23,7 @@ HEADINGS = {
     "odds_ratio_for": ("for each", ""),
     "odds_ratio_per_sd": ("odds ratio per SD", ".3g"),
     "auc": ("AUC alone", ".3f"),
-    "price": ("price", "g"),
+    "cost": ("cost", "g"),
     "sign": ("sign given", ""),
     "family": ("family", ""),
     "frequency": ("selection frequency", "%"),
@@ -109,6 +109,6 @@ def calibration_text(check: CalibrationCheck) -> str:
     )
     return (
         f"intercept {check.intercept:+.2f} ± {1.96 * check.intercept_error:.2f} (0 is ideal; above "
-        f"0, events are more common than predicted), {slope}; observed "
+        f"0, positives are more common than predicted), {slope}; observed "
         f"{100 * check.observed:.1f} %, predicted {100 * check.expected:.1f} %"
     )

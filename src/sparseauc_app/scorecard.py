@@ -166,7 +166,7 @@ class ScoreCard:
     calibration : Calibration, optional
         Turns scores into risks. Scores that are log odds have a slope of 1 and an intercept of 0.
     threshold : float
-        Score above which rows are labelled positive, unless another operating point is given: where
+        Score above which rows are labelled positive, unless another threshold is given: where
         the risk is that of the training rows.
     total : bool
         Whether the score is a total of whole points.

@@ -27,7 +27,7 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
         The model that was validated.
     found : Validation
     how : {"intercept", "slope"}
-        Whether to shift the log odds, so that as many events are expected as there are
+        Whether to shift the log odds, so that as many positives are expected as there are
         (recalibration in the large), or to fit their slope too.
 
     Returns
@@ -56,19 +56,19 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
     new = Calibration(
         slope=slope * old.slope,
         intercept=slope * old.intercept + shift,
-        n_positive=found.events,
-        n_negative=found.rows - found.events,
+        n_positive=found.positives,
+        n_negative=found.rows - found.positives,
     )
     what = "intercept" if how == "intercept" else "slope and intercept"
     step = {
         "what": what,
         "source": found.source,
         "rows": found.rows,
-        "events": found.events,
+        "events": found.positives,
         "slope": slope,
         "intercept": shift,
         "text": f"Recalibrated ({what}) on {found.rows} rows of {found.source} with "
-        f"{found.events} events: log odds × {slope:.4g} {shift:+.4g}.",
+        f"{found.positives} positive: log odds × {slope:.4g} {shift:+.4g}.",
     }
     summary = dict(saved.card.summary)
     summary["updates"] = [*(summary.get("updates") or ()), step]

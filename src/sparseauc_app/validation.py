@@ -130,7 +130,7 @@ class Validation:
         return int(self.positive.size)
 
     @property
-    def events(self) -> int:
+    def positives(self) -> int:
         """Number of positive rows."""
         return int(self.positive.sum())
 
@@ -141,7 +141,7 @@ class Validation:
             "target": self.card.target,
             "positive": self.card.positive,
             "rows": self.rows,
-            "positives": self.events,
+            "positives": self.positives,
             "auc": asdict(self.interval),
             "within": self.within,
             "promised": None if self.promised is None else asdict(self.promised),

@@ -174,10 +174,11 @@ def test_the_claim_against_l1(evaluation):
     assert evaluation.baselines.l1 is l1
     lead = build_model_report(evaluation).lead
     difference, reach = -l1.difference, 1.96 * l1.difference_error
-    assert f"3 columns instead of {l1.columns:g}" in lead
-    shown = (
-        f"{difference:+.3f}, 95 % interval {difference - reach:+.3f} to {difference + reach:+.3f}"
+    assert (
+        f"lists of 3 columns (median) instead of the {l1.columns:g} of L1 logistic regression"
+        in lead
     )
+    shown = f"{difference:+.3f}, 95 % CI {difference - reach:+.3f} to {difference + reach:+.3f}"
     assert shown.replace("-", "−") in lead
     assert l1.auc == pytest.approx(
         auc_confidence_interval(evaluation.summary.table.y, l1.scores[0]).auc
@@ -223,7 +224,7 @@ def test_the_report_computes_nothing(evaluation, monkeypatch):
 def test_the_label_is_in_title_axes_and_sentences(evaluation):
     report = build_model_report(evaluation)
     assert report.title == "3 columns that predict death within 30 days"
-    assert "Events (death within 30 days)" in report.glance
+    assert "Positive (death within 30 days)" in report.glance
     assert "rows with death within 30 days score above the others" in report.lead
     assert evaluation.card.event == "death within 30 days"
 
@@ -252,7 +253,7 @@ def test_tripod_has_its_27_items_and_52_parts(evaluation):
     )
     assert {int("".join(filter(str.isdigit, one))) for one in numbers} == set(range(1, 28))
     frame = checklist(evaluation.card, needed=evaluation.size).set_index("Item")["What is known"]
-    assert f"160 rows, {evaluation.summary.table.y.sum()} events" in frame["10"]
+    assert f"160 rows, {evaluation.summary.table.y.sum()} positive" in frame["10"]
     assert f"{evaluation.size.rows} rows" in frame["10"]
     assert "gene" in frame["22"]
     assert frame["17"] == "for you to write"

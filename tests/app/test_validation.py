@@ -177,11 +177,11 @@ def test_json_and_the_report(found):
     assert "north" in page
     answered = checklist(found.card, new=found).set_index("Item")["What is known"]
     events = (cohort(0)["y"] == "ill").sum()
-    assert f"Development: 500 rows, {events} events" in answered["10"]
+    assert f"Development: 500 rows, {events} positive" in answered["10"]
     assert "Validation: 500 rows" in answered["10"]
     assert "× a" in answered["22"]
     paragraph = methods_paragraph(found)
-    assert f"500 rows of new.csv with {int(found.positive.sum())} events" in paragraph
+    assert f"500 rows of new.csv with {int(found.positive.sum())} positive" in paragraph
 
 
 # ------------------------------------------------------------------------------ others, and updates

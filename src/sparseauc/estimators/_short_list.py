@@ -32,8 +32,8 @@ def short_list_html(model: Any) -> str:
         for j in ordered[:MOST_ROWS].tolist()
     ]
     more = ordered.size - len(lines)
-    price = f" for {model.cost_:g}" if hasattr(model, "cost_") else ""
-    caption = f"{chosen.size} of {coef.size} columns{price}" + _about(model)
+    cost = f" for {model.cost_:g}" if hasattr(model, "cost_") else ""
+    caption = f"{chosen.size} of {coef.size} columns{cost}" + _about(model)
     if more:
         caption += f"; {more} more are not shown"
     return (

@@ -175,10 +175,10 @@ class ValidatedList(ExchangeModel):
         """
         name = self._score_name
         if self.verbose:
-            price = f", costs {self.cost_:g}" if hasattr(self, "cost_") else ""
+            cost = f", costs {self.cost_:g}" if hasattr(self, "cost_") else ""
             kind = f", {self.coefficients_} coefficients" if hasattr(self, "coefficients_") else ""
             print(
-                f"k = {self.k_}{price}, alpha = {self.alpha_:g}{kind}: mean validation {name} "
+                f"k = {self.k_}{cost}, alpha = {self.alpha_:g}{kind}: mean validation {name} "
                 f"{self.best_score_:.4f} over {self.n_splits_} folds, "
                 f"{len(self.cv_results_['params'])} models each"
             )
@@ -189,7 +189,7 @@ class ValidatedList(ExchangeModel):
         if low <= 0.5:
             warnings.warn(
                 f"the list may be no better than chance: its {name} on folds that were not used "
-                f"for the choice is {mean:.2f}, and the 95 % interval, {max(low, 0.0):.2f} to "
+                f"for the choice is {mean:.2f}, and the 95 % CI, {max(low, 0.0):.2f} to "
                 f"{high:.2f}, includes 0.5",
                 ChanceWarning,
                 stacklevel=5,

@@ -299,7 +299,7 @@ def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCI
     the rarer class has rows, less one, and each end is the farther one of two: for the AUC itself,
     and for the AUC if one row more of the rarer class were ranked at random.
 
-    The nominal 95 % interval covered the AUC of the final model in 94 to 98 % of the tables of each
+    The nominal 95 % CI covered the AUC of the final model in 94 to 98 % of the tables of each
     kind; ``benchmarks/nested_interval.py`` has a table.
     """
     area, inflation = interval.auc, variance_inflation(agreement)

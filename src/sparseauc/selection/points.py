@@ -43,7 +43,7 @@ class PointScore:
         its value holds the unit; and ``yes_no``: whether the column holds 0 and 1 only.
     risk : pandas.DataFrame
         Rows left out of the fit, by their total: ``above`` and ``up_to``, how many ``rows`` and
-        ``positives`` there are in between, ``risk``, the share of positives, with its 95 % limits
+        ``positives`` there are in between, ``risk``, the share of positives, with its 95 % CI
         ``low`` and ``high``; ``predicted``, the mean risk by the logistic function of the total;
         and ``sensitivity`` and ``specificity`` of calling rows positive whose total is ``above``.
     slope, intercept : float
@@ -130,7 +130,7 @@ def write_points(score: Mapping[str, Any]) -> str:
     whole = all(one["yes_no"] for one in columns)
     how = "the points of all that apply" if whole else "points × value / unit"
     lines += ["", f"Total: {how}, added up.", ""]
-    lines.append("total above   up to   rows  positives   risk (95 % limits)")
+    lines.append("total above   up to   rows  positives   risk (95 % CI)")
     for one in score["risk"]:
         above, up_to = (
             "" if one[edge] is None else f"{one[edge]:g}" for edge in ("above", "up_to")

@@ -70,7 +70,7 @@ def replacements(
         - ``auc_change``: expected change of the AUC of new rows;
         - ``auc``: the same of the AUC, with that of lists of this length chosen without the
           validation rows;
-        - ``standard_error``, ``low``, ``high``: of ``auc_change``, and its 95 % interval.
+        - ``standard_error``, ``low``, ``high``: of ``auc_change``, and its 95 % CI.
 
     Notes
     -----

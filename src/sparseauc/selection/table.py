@@ -63,7 +63,7 @@ def column_table(
           event, Harrell's C;
         - ``direction``: "+" if positives have larger values, or rows with an earlier event, "-" if
           smaller, "" if neither;
-        - ``price``: of a model with costs or a budget; of columns that are paid for
+        - ``cost``: of a model with costs or a budget; of columns that are paid for
           together, that of the first;
         - ``sign`` and ``family``: of a model with limits on signs or families, "" for none;
         - ``points`` and ``unit``: of a model of :func:`~sparseauc.selection.point_score`;
@@ -156,7 +156,7 @@ def _ratios(model: Any, chosen: Indices, standardised: Array) -> dict[str, Any]:
 
 
 def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices) -> None:
-    """Add signs, families and prices of the chosen columns, which are listed in an order."""
+    """Add signs, families and costs of the chosen columns, which are listed in an order."""
     d = model.coef_.shape[1]
     limits = getattr(model, "limits", None) or Limits()
     known = getattr(model, "feature_names_in_", None)
@@ -168,9 +168,9 @@ def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices
         table["family"] = ["" if labels[j] is None else labels[j] for j in chosen.tolist()]
     if hasattr(model, "cost_"):
         prices = model._fitted_restrictions().prices
-        table["price"] = 0.0
+        table["cost"] = 0.0
         for place, column in enumerate(chosen[order].tolist()):
-            (table.loc[order[place], "price"],) = prices.extra(chosen[order[:place]], [column])
+            (table.loc[order[place], "cost"],) = prices.extra(chosen[order[:place]], [column])
 
 
 def _positive_rows(model: Any, X: Any, y: npt.ArrayLike) -> Mask:

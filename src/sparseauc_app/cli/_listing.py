@@ -44,7 +44,7 @@ def print_card(card: ScoreCard) -> None:
     if about.get("points"):
         from sparseauc.selection.points import write_points
 
-        typer.echo(printable(write_points(about["points"])) + "\n")
+        typer.echo(printable(write_points({**about["points"], "positive": card.event})) + "\n")
     if about.get("operating_points"):
         print_points(about["operating_points"], "Thresholds, by nested cross-validation")
 

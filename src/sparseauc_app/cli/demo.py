@@ -67,7 +67,7 @@ def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
     """The tables of the demo, by file name, which the commands of the pages read.
 
     Patients, new ones without outcome, those of two hospitals with their wards, those of a third
-    hospital with a score in use there, prices of the columns, and signs of two coefficients.
+    hospital with a score in use there, costs of the columns, and signs of two coefficients.
     """
     import numpy as np
     import pandas as pd
@@ -87,14 +87,14 @@ def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
     third["site"] = rng.choice(["east", "west"], len(third))
     columns = patients.columns.drop(["patient", "sepsis"])
     laboratory = columns.str.contains(r"/L|10\^")
-    prices = pd.DataFrame({"name": columns, "cost": np.where(laboratory, 8, 0)})
+    costs = pd.DataFrame({"name": columns, "cost": np.where(laboratory, 8, 0)})
     signs = pd.DataFrame({"name": ["age (years)", "lactate (mmol/L)"], "sign": ["+", "+"]})
     return {
         "patients.csv": patients,
         "new_patients.csv": cohort[PATIENTS:].drop(columns="sepsis"),
         "two_hospitals.csv": two,
         "other_hospital.csv": third,
-        "prices.csv": prices,
+        "costs.csv": costs,
         "signs.csv": signs,
     }
 

@@ -49,7 +49,7 @@ class OperatingPoint:
         given = {name: value for name, value in vars(self).items() if value is not None}
         if len(given) > 1:
             named = " and ".join(f"--{name}" for name in given)
-            raise typer.BadParameter(f"{named} are different operating points: give one")
+            raise typer.BadParameter(f"{named} are different thresholds: give one")
         for name, value in given.items():
             if name == "threshold":
                 if not abs(value) < float("inf"):
@@ -162,7 +162,7 @@ def _reached_in_training(card: ScoreCard, name: str, value: float) -> float:
             return threshold_for(*columns, **{name: value})
         few = card.thresholds  # of models of version 0.2
     except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError("the model's operating points are damaged") from error
+        raise ModelFileError("the model's thresholds are damaged") from error
     if (wanted := f"{name} {100 * value:g} %") in few:
         return few[wanted]
     there = [one for one in few if one.startswith(name)]

@@ -101,7 +101,7 @@ def _print_validation(found: Validation) -> None:
 
     within = "" if found.within is None else f" within {found.within!r}"
     lines = [
-        f"{found.source}: {found.rows} rows, {found.events} with {found.card.event}",
+        f"{found.source}: {found.rows} rows, {found.positives} with {found.card.event}",
         f"AUC{within} {auc_text(found.interval, long=True)}",
     ]
     if found.promised is not None:

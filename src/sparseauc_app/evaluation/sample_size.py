@@ -15,7 +15,7 @@ from sparseauc.utils.types import Array
 
 # As the authors propose: shrinkage, optimism of R², and margin of error of the overall risk.
 _SHRINKAGE, _OPTIMISM, _MARGIN = 0.9, 0.05, 0.05
-# Widths of the 95 % intervals in validation: observed/expected ratio, slope, AUC.
+# Widths of the 95 % CIs in validation: observed/expected ratio, slope, AUC.
 _WIDTHS = {"ratio": 0.2, "slope": 0.2, "auc": 0.1}
 _Z = 1.96
 

@@ -91,7 +91,7 @@ def draw_curves(summary: FitSummary, nested: NestedScores, risks: Risks, over: s
                 f"average precision {risks.average_precision:.2f}", recall[shown].tolist(),
                 precision[shown].tolist(), style="steps", text=text,
             ),
-            Series(f"share of events {rate:.2f}", [0, 1], [rate, rate], style="dashed"),
+            Series(f"share of positives {rate:.2f}", [0, 1], [rate, rate], style="dashed"),
         ],
         x_range=(-0.01, 1.01), y_range=(0, 1.02),
     )  # fmt: skip
@@ -126,7 +126,7 @@ def draw_learning(points: list[tuple[int, AUCInterval]], k: int) -> Figure:
     areas = [one.auc for _, one in points]
     reach = [one.auc - one.low for _, one in points], [one.high - one.auc for _, one in points]
     text = [f"{size} rows: AUC {one.auc:.3f}" for size, one in points]
-    series = [Series("AUC, 95 % interval", rows, areas, error=reach, text=text)]
+    series = [Series("AUC, 95 % CI", rows, areas, error=reach, text=text)]
     return Figure(
         "learning", "AUC against the number of rows", SAY("learning", k=k),
         [Panel("", "training rows", "AUC", series)],

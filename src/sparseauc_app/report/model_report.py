@@ -69,6 +69,8 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     >>> print(build_model_report(evaluation).title)
     2 columns that rank ill above well
     """
+    from sparseauc import __version__
+
     summary = evaluation.summary
     positive, negative = class_names(summary)
     sections = [
@@ -89,6 +91,7 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     sections += [
         Section("use", "How to use it", _show_use(evaluation)),
         Section("method", "Methods", _describe_methods(evaluation)),
+        Section("references", "References", [Note(SAY("references", version=__version__))]),
         Section(
             "reporting",
             "For a publication",
@@ -108,16 +111,16 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
 def _summarise(summary: FitSummary) -> dict[str, str]:
     table, nested = summary.table, summary.nested
     classifier: Any = summary.classifier
-    events, rows = int(table.y.sum()), table.y.size
+    positives, rows = int(table.y.sum()), table.y.size
     auc = {"AUC on training rows (optimistic)": f"{summary.training_auc.auc:.3f}"}
     if nested is not None:
         one = nested.interval
         within = "" if table.strata is None else " within strata"
-        auc = {f"AUC{within} ({100 * one.confidence:g} % interval)": auc_text(one)}
+        auc = {f"AUC{within} ({100 * one.confidence:g} % CI)": auc_text(one)}
     return {
         **auc,
         "Rows": str(rows),
-        f"Events ({class_names(summary)[0]})": f"{events} ({percent(events / rows)})",
+        f"Positive ({class_names(summary)[0]})": f"{positives} ({percent(positives / rows)})",
         "Columns": f"{summary.k} of {len(table.inputs)}",
         **({"Cost": f"{classifier.cost_:g}"} if hasattr(classifier, "cost_") else {}),
     }
@@ -140,7 +143,7 @@ def _write_claim(found: Baselines | None) -> str | None:
     if found is None or found.l1 is None or found.l1.difference is None:
         return None
     return SAY(
-        "claim", ours=round(found.results[0].columns), theirs=found.l1.columns,
+        "claim", ours=found.results[0].columns, theirs=found.l1.columns,
         difference=-found.l1.difference, error=found.l1.difference_error,
     )  # fmt: skip
 
@@ -163,8 +166,8 @@ def _list_risks(score: PointScore) -> Listing:
             "Total above": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["above"]],
             "Up to": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["up_to"]],
             "Rows": score.risk["rows"],
-            "Events": score.risk["positives"],
-            "Risk, % (95 % interval)": [
+            "Positive": score.risk["positives"],
+            "Risk, % (95 % CI)": [
                 f"{100 * one.risk:.0f} ({100 * one.low:.0f}–{100 * one.high:.0f})"
                 for one in score.risk.itertuples()
             ],
@@ -294,7 +297,7 @@ def _list_aucs(summary: FitSummary) -> Listing:
     auc = summary.training_auc.auc
     rows.append({"by": "training rows", "auc": auc, "comment": "optimistic"})
     headings = {
-        "by": "Estimated by", "auc": "AUC", "low": f"{100 * level:g} % interval from",
+        "by": "Estimated by", "auc": "AUC", "low": f"{100 * level:g} % CI from",
         "high": "to", "comment": "Comment",
     }  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(headings)).rename(columns=headings)
@@ -325,7 +328,7 @@ def _list_folds(summary: FitSummary, nested: NestedScores) -> Listing:
         {
             "Fold": np.arange(len(names)) + 1,
             "Rows": np.bincount(nested.folds),
-            "Events": np.bincount(nested.folds, summary.table.y).astype(int),
+            "Positive": np.bincount(nested.folds, summary.table.y).astype(int),
             "AUC": nested.fold_aucs,
             "k": [len(one) for one in names],
             "On the list": [len(chosen.intersection(one)) for one in names],
@@ -376,8 +379,8 @@ def _show_sample_size(evaluation: Evaluation) -> list[Element]:
     y = evaluation.summary.table.y
     text = SAY(
         "sample_size", size=size, of_all=of_all, validation=evaluation.validation,
-        rows=y.size, own_events=int(y.sum()),
-        events=0 if size is None else int(np.ceil(size.rows * y.mean())),
+        rows=y.size, own_positives=int(y.sum()),
+        positives=0 if size is None else int(np.ceil(size.rows * y.mean())),
     )  # fmt: skip
     if size is None:
         return [Note(text)]
@@ -438,19 +441,13 @@ def _show_use(evaluation: Evaluation) -> list[Element]:
 
 
 def _describe_methods(evaluation: Evaluation) -> list[Element]:
-    from sparseauc import __version__
-
     summary = evaluation.summary
     elements: list[Element] = [Note("\n\n".join(describe_method(summary)))]
     # The paragraphs above name all columns with missing values.
     notes = [note for note in summary.notes if not note.startswith("missing values imputed")]
     if notes:
         elements.append(Note("Notes on the data: " + " ".join(as_sentence(note) for note in notes)))
-    return [
-        *elements,
-        Note(SAY("limits_of_a_sum")),
-        Note("References\n\n" + SAY("references", version=__version__)),
-    ]
+    return [*elements, Note(SAY("limits_of_a_sum"))]
 
 
 def _list_facts(summary: FitSummary) -> dict[str, str]:

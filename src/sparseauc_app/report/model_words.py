@@ -32,7 +32,7 @@ def describe_method(summary: FitSummary) -> list[str]:
 def _describe_data(summary: FitSummary) -> str:
     table = summary.table
     event = summary.label or f"{table.target} = {table.positive}"
-    return SAY("data", table=table, n=table.y.size, events=int(table.y.sum()), event=event)
+    return SAY("data", table=table, n=table.y.size, positives=int(table.y.sum()), event=event)
 
 
 def _describe_score(summary: FitSummary) -> str:

@@ -50,15 +50,15 @@ def show_groups(
     text = [f"{name}: {auc_text(one)}" for name, one in zip(names, intervals, strict=True)]
     places = [float(place) for place in range(len(names))]
     series = [
-        Series("AUC, 95 % interval", places, areas, error=reach, style="points", text=text),
+        Series("AUC, 95 % CI", places, areas, error=reach, style="points", text=text),
         Series(name, [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
     ]
     frame = pd.DataFrame(
         {
             "Group": one.name,
             "Rows": one.rows,
-            "Events": one.positives,
-            "AUC (95 % interval)": auc_text(one.interval),
+            "Positive": one.positives,
+            "AUC (95 % CI)": auc_text(one.interval),
         }
         for one in groups
     )
@@ -66,7 +66,7 @@ def show_groups(
         Figure(
             "groups",
             title,
-            f"{caption} With DeLong's 95 % confidence interval. Groups with fewer than two rows of "
+            f"{caption} With DeLong's 95 % CI. Groups with fewer than two rows of "
             "a class are left out.".lstrip(),
             [Panel("", "", "AUC", series, x_names=list(names))],
         ),
@@ -83,12 +83,12 @@ def list_points(points: Sequence[OperatingPoint], caption: str) -> Listing:
 
 
 def draw_calibration(risks: Risks, name: str) -> Panel:
-    """Predicted probability against the share of events: in bins, and as a smooth curve."""
+    """Predicted probability against the share of positives: in bins, and as a smooth curve."""
     bins, curve = calibration_bins(risks.p, risks.positive), risks.curve
     share = bins.share
     text = [
         f"predicted {100 * mean:.0f} %, observed {100 * at:.0f} %\n"
-        f"95 % interval {100 * low:.0f} % to {100 * high:.0f} %\n{rows} rows"
+        f"95 % CI {100 * low:.0f} % to {100 * high:.0f} %\n{rows} rows"
         for mean, at, low, high, rows in zip(
             bins.predicted, share, bins.low, bins.high, bins.rows, strict=True
         )
@@ -96,7 +96,7 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
     reach = 100 * (share - bins.low), 100 * (bins.high - share)
     series = [
         Series(
-            "observed, 95 % interval", (100 * bins.predicted).tolist(), (100 * share).tolist(),
+            "observed, 95 % CI", (100 * bins.predicted).tolist(), (100 * share).tolist(),
             error=(reach[0].tolist(), reach[1].tolist()), style="points", text=text,
         ),
         Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),

@@ -34,10 +34,10 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
         Section("reporting", "For a publication", _show_reporting(found)),
     ]
     within = "" if found.within is None else f" within {found.within}"
-    glance = {f"AUC{within} (95 % interval)": auc_text(found.interval)}
+    glance = {f"AUC{within} (95 % CI)": auc_text(found.interval)}
     if found.promised is not None:
         glance["Expected"] = auc_text(found.promised)
-    glance |= {"Rows": str(found.rows), f"Events ({found.card.event})": str(found.events)}
+    glance |= {"Rows": str(found.rows), f"Positive ({found.card.event})": str(found.positives)}
     return Report(
         title=f"Validation of the score for {found.card.event} on {found.source}",
         lead=_write_lead(found),

@@ -14,7 +14,7 @@ from sparseauc_app.model_files import read_card
 pytestmark = pytest.mark.slow
 
 FILES = [
-    "model.skops", "new_patients.csv", "other_hospital.csv", "patients.csv", "prices.csv",
+    "costs.csv", "model.skops", "new_patients.csv", "other_hospital.csv", "patients.csv",
     "report.html", "signs.csv", "two_hospitals.csv",
 ]  # fmt: skip
 

@@ -17,7 +17,7 @@ X = RNG.normal(size=(N, 5)) + np.outer(Y, [1.0, -0.8, 0.6, 0.5, 0.0])
 FRAME = pd.DataFrame(X, columns=["age", "crp", "hb", "wbc", "bnp"]).assign(
     sex=np.where(RNG.random(N) < 0.4 + 0.3 * Y, "f", "m"), outcome=np.where(Y, "ill", "well")
 )
-PRICES = """name,cost,bundle
+COSTS = """name,cost,bundle
 age,0,
 sex,1,
 crp,5,
@@ -31,7 +31,7 @@ not in the table,2,
 @pytest.fixture
 def table(tmp_path):
     FRAME.to_csv(tmp_path / "table.csv", index=False)
-    (tmp_path / "prices.csv").write_text(PRICES)
+    (tmp_path / "costs.csv").write_text(COSTS)
     return tmp_path / "table.csv"
 
 
@@ -41,11 +41,11 @@ def run(table, *arguments):
 
 
 def test_a_budget(table, tmp_path):
-    out, report, prices = (tmp_path / n for n in ("m.skops", "r.html", "prices.csv"))
+    out, report, costs = (tmp_path / n for n in ("m.skops", "r.html", "costs.csv"))
     result = run(
         table,
         "--limits",
-        prices,
+        costs,
         "--limits",
         "budget=14",
         "--alpha",
@@ -58,11 +58,11 @@ def test_a_budget(table, tmp_path):
     assert result.exit_code == 0, result.output
     model, summary = load_model(out).estimator, load_model(out).card.summary
     assert model.cost_ == summary["cost"] <= summary["budget"] == 14
-    assert sum(line["price"] for line in summary["chosen"]) == model.cost_
+    assert sum(line["cost"] for line in summary["chosen"]) == model.cost_
     assert f"cost {model.cost_:g} of 14" in result.stdout
-    assert "price" in result.stdout
+    assert "cost" in result.stdout
     # The blood count is paid once, and so is what is asked of the two sexes.
-    bought = {line["column"]: line["price"] for line in summary["chosen"]}
+    bought = {line["column"]: line["cost"] for line in summary["chosen"]}
     assert not {"hb", "wbc"} <= set(bought) or bought["hb"] + bought["wbc"] == 8
     assert [row["budget"] for row in summary["auc_by_k"]][-1] == 14
     page = report.read_text()
@@ -99,7 +99,7 @@ def test_signs(table):
     assert "age" in {line["column"] for line in free["chosen"]}
     assert free["cost"] is None
     assert free["limits"] == {}
-    assert "price" not in free["chosen"][0]
+    assert "cost" not in free["chosen"][0]
 
 
 def test_families(table, tmp_path):

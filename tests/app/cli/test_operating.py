@@ -145,7 +145,7 @@ def test_points_are_totals_everywhere(folder):
 @pytest.mark.parametrize(
     ("model", "arguments", "says"),
     [
-        ("m.skops", ("--threshold", 1, "--sensitivity", 0.9), "different operating points"),
+        ("m.skops", ("--threshold", 1, "--sensitivity", 0.9), "different thresholds"),
         ("m.skops", ("--risk", 10), "--risk must be between 0 and 1, got 10"),
         ("quick.skops", ("--sensitivity", 0.9), "without nested cross-validation"),
     ],

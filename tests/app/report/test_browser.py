@@ -1,6 +1,8 @@
 """Pages in a real browser: Debian's chromium, driven by Playwright."""
 
+import struct
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from sparseauc_app.report import (
     Report,
     Section,
     Series,
+    palette,
     write_report,
 )
 
@@ -97,6 +100,43 @@ def test_legend_hides_a_series_in_all_panels(open_page, page_path):
     entry.click()
     assert entry.get_attribute("aria-pressed") == "true"
     assert own.locator("visible=true").count() == own.count()
+
+
+def test_a_figure_is_saved_as_it_is_shown(open_page, page_path, tmp_path):
+    visit = open_page(page_path, scheme="dark")
+    figure = visit.page.locator("#figure-example")
+    entries = figure.locator(".legend button")
+    entries.first.click()  # which hides a series
+    before = visit.background(), visit.ink()
+    saved = {}
+    for kind in ("svg", "png"):
+        with visit.page.expect_download() as download:
+            figure.locator(f"button.save[data-kind={kind}]").click()
+        assert download.value.suggested_filename == f"figure-example.{kind}"
+        saved[kind] = tmp_path / f"saved.{kind}"
+        download.value.save_as(saved[kind])
+    assert (visit.background(), visit.ink()) == before  # dark as it was
+    visit.check_quiet()
+
+    text = saved["svg"].read_text()
+    root = ElementTree.fromstring(text)
+    texts = root.iter("{http://www.w3.org/2000/svg}text")
+    words = ["".join(one.itertext()).strip() for one in texts]
+    shown = [figure.locator("h3").inner_text(), *figure.locator(".panel-title").all_inner_texts()]
+    shown += [one.strip() for one in figure.locator(".plot svg text").all_text_contents()]
+    assert set(filter(None, shown)) <= set(words)
+    assert {one.partition("\n")[0] for one in entries.all_inner_texts()} <= set(words)
+    assert "var(" not in text
+    assert palette.LIGHT["text"] in text
+    assert palette.DARK["text"] not in text
+    slot = entries.first.get_attribute("data-series")
+    hidden = [g for g in root.iter() if g.get("data-series") == slot]
+    assert hidden
+    assert all("hidden" in g.get("class", "") for g in hidden)
+    header = saved["png"].read_bytes()[:24]
+    assert header.startswith(b"\x89PNG")
+    size = struct.unpack(">II", header[16:24])
+    assert size == (3 * int(root.get("width")), 3 * int(root.get("height")))
 
 
 def test_a_table_is_sorted_by_the_numbers_behind_it(open_page, tmp_path):

@@ -84,14 +84,14 @@ def test_the_head_states_the_result(fixed, fixed_report):
     assert report.title == "3 columns that rank ill above well"
     events = fixed.table.y.sum()
     assert report.glance == {
-        "AUC (95 % interval)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})",
+        "AUC (95 % CI)": f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})",
         "Rows": "160",
-        "Events (ill)": f"{events} ({100 * events / 160:.0f} %)",
+        "Positive (ill)": f"{events} ({100 * events / 160:.0f} %)",
         "Columns": "3 of 12",
     }
     assert report.lead.split("\n\n")[0] == (
         "In nested cross-validation, ill rows score above well rows in "
-        f"{100 * one.auc:.1f} % of pairs (95 % interval {100 * one.low:.1f} % to "
+        f"{100 * one.auc:.1f} % of pairs (95 % CI {100 * one.low:.1f} % to "
         f"{100 * one.high:.1f} %)."
     )
 
@@ -151,7 +151,7 @@ def test_the_folds_show_what_each_chose(tuned, tuned_report):
     frame = element(tuned_report, "folds").frame
     assert frame["AUC"].tolist() == tuned.nested.fold_aucs.tolist()
     assert frame["Rows"].sum() == 160
-    assert frame["Events"].sum() == tuned.table.y.sum()
+    assert frame["Positive"].sum() == tuned.table.y.sum()
     for size, names, chosen in zip(
         frame["k"], frame["Columns chosen"], tuned.nested.fold_columns, strict=True
     ):
@@ -240,7 +240,7 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     # That of the procedure is wider than DeLong's for these scores.
     delong = auc_confidence_interval(tuned.table.y, scores)
     assert wide[0] < delong.low < delong.high < wide[1]
-    assert f"{roc.auc:.3f}" in report.glance["AUC (95 % interval)"]
+    assert f"{roc.auc:.3f}" in report.glance["AUC (95 % CI)"]
 
 
 def test_an_extreme_value_does_not_hide_the_calibration():
@@ -262,7 +262,7 @@ def test_calibration_tells_the_ends_of_its_intervals(tuned, tuned_report):
     observed = calibration.series[0]
     assert observed.x == pytest.approx(100 * bins.predicted)
     for text, low, high in zip(observed.text, bins.low, bins.high, strict=True):
-        assert f"95 % interval {100 * low:.0f} % to {100 * high:.0f} %" in text
+        assert f"95 % CI {100 * low:.0f} % to {100 * high:.0f} %" in text
     slope, _ = fit_logistic(logit(p), positive)
     caption = element(tuned_report, "calibration").caption
     assert f"slope {slope:.2f}" in caption
@@ -292,6 +292,7 @@ def test_what_was_not_done_is_not_shown(fixed_report):
         "ranking",
         "use",
         "method",
+        "references",
         "reporting",
     ]
     figures = [e.name for s in report.sections for e in s.elements if isinstance(e, Figure)]
@@ -309,7 +310,7 @@ def test_what_was_done_in_plain_words(tuned, tuned_report):
     text = words(tuned_report)
     y = tuned.table.y
     for part in (
-        f"has 160 rows: {y.sum()} with state = ill (events) and {160 - y.sum()} with well",
+        f"has 160 rows: {y.sum()} with state = ill (positive) and {160 - y.sum()} with well (nega",
         "No value was missing",
         "Lists of 1 to 6 columns and 3 ridge penalties were compared by AUC in 5-fold cross-val",
         "for each of 5 outer folds",

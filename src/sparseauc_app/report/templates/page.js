@@ -81,6 +81,80 @@
     plot.addEventListener("pointerleave", leave);
   }
 
+  // ---- figures: save as SVG or PNG -----------------------------------------------------------
+
+  // What the figure shows, in light colours: its drawings, and the words of titles and legends.
+  const asSvg = (figure) => {
+    const before = root.dataset.theme;
+    root.dataset.theme = "light";
+    const frame = figure.getBoundingClientRect();
+    const made = (name, values, text = "") => {
+      const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+      for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
+      element.textContent = text;
+      return element;
+    };
+    const whole = made("svg", { "font-family": "Helvetica, Arial, sans-serif" });
+    const paper = made("rect", { width: "100%", height: "100%", fill: "white" });
+    whole.append(made("style", {}, ".hidden { display: none }"), paper);
+    let bottom = 0;
+    for (const part of all(".plot > svg, .entry > svg", figure)) {
+      const box = part.getBoundingClientRect();
+      const copy = part.cloneNode(true);
+      for (const reading of all(".readings", copy)) reading.remove();
+      const place = { x: box.x - frame.x, y: box.y - frame.y, width: box.width, height: box.height };
+      for (const [key, value] of Object.entries(place)) copy.setAttribute(key, value);
+      whole.append(copy);
+      bottom = Math.max(bottom, box.bottom - frame.y);
+    }
+    for (const part of all("h3, .panel-title, .entry", figure)) {
+      const style = getComputedStyle(part);
+      const range = document.createRange();
+      range.selectNodeContents(part.querySelector("span:not(.unseen)") || part);
+      if (part.matches(".entry:not(:has(span))")) range.setStartAfter(part.querySelector("svg"));
+      const box = range.getBoundingClientRect();
+      const size = parseFloat(style.fontSize);
+      const place = { x: box.x - frame.x, y: box.y - frame.y + box.height / 2 + 0.35 * size };
+      const look = { "font-size": size, "font-weight": style.fontWeight, fill: style.color };
+      const words = part.cloneNode(true);
+      for (const other of all(".unseen, svg", words)) other.remove();
+      whole.append(made("text", { ...place, ...look }, words.textContent.trim()));
+    }
+    const width = Math.ceil(frame.width);
+    const height = Math.ceil(bottom + 8);
+    for (const [key, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) whole.setAttribute(key, value);
+    const colours = getComputedStyle(root);
+    const named = (_, colour) => colours.getPropertyValue(colour).trim();
+    const text = new XMLSerializer().serializeToString(whole).replace(/var\((--[\w-]+)\)/g, named);
+    if (before === undefined) delete root.dataset.theme;
+    else root.dataset.theme = before;
+    return { text, width, height };
+  };
+  const save = (address, file) => {
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = file;
+    link.click();
+  };
+  for (const button of all("button.save")) {
+    const figure = button.closest("figure");
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const { text, width, height } = asSvg(figure);
+      const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+      if (button.dataset.kind === "svg") return save(address, `${figure.id}.svg`);
+      const image = new Image();
+      image.onload = () => {
+        const canvas = document.createElement("canvas");
+        canvas.width = 3 * width;
+        canvas.height = 3 * height;
+        canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+        save(canvas.toDataURL("image/png"), `${figure.id}.png`);
+      };
+      image.src = address;
+    });
+  }
+
   // ---- tables: sort by a column --------------------------------------------------------------
 
   const value = (row, place) => {
