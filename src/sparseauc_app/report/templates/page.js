@@ -89,7 +89,7 @@
     root.dataset.theme = "light";
     const frame = figure.getBoundingClientRect();
     const made = (name, values, text = "") => {
-      const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+      const element = document.createElementNS(figure.querySelector("svg").namespaceURI, name);
       for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
       element.textContent = text;
       return element;
