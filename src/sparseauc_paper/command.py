@@ -44,6 +44,10 @@ def reproduce_command(
     device: Annotated[
         str | None, typer.Option(help="cuda: tune the paper's methods on a GPU.")
     ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0, help="Begin no task after this time; the same command goes on later."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List remaining tasks with hours and stop.")
     ] = False,
@@ -67,5 +71,5 @@ def reproduce_command(
     run_reproduce(
         experiments or [], preset=preset, protocol=protocol, trials=trials, methods=methods,
         jobs=jobs or 1, seed=seed, out=out, store=store, dask=dask, device=device,
-        dry_run=dry_run, stored_only=stored_only, page=page, pdf=pdf,
+        minutes=minutes, dry_run=dry_run, stored_only=stored_only, page=page, pdf=pdf,
     )  # fmt: skip

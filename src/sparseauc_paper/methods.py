@@ -83,8 +83,8 @@ class Training:
         n = self.X.shape[0]
         if self.protocol.fixed_order:
             return np.tile(np.arange(n), self.epochs)
-        rng = self.rng(point)
-        return np.concatenate([rng.permutation(n) for _ in range(self.epochs)])
+        rows = np.tile(np.arange(n), (self.epochs, 1))
+        return self.rng(point).permuted(rows, axis=1, out=rows).ravel()
 
     def rng(self, point: Point) -> np.random.Generator:
         """Random choices of a grid point; all k make the same ones."""

@@ -72,8 +72,18 @@ class Sets:
 
     def orders(self, points: Sequence[Point]) -> Any:
         """Rows of all epochs, a line for each set and point."""
-        lines = [training.orders(point) for training in self.trainings for point in points]
-        return self.send(np.stack(lines), np.int32)
+        fits = [(training, point) for training in self.trainings for point in points]
+        lines = np.empty((len(fits), self.shape[0] * self.first.epochs), np.int32)
+        for line, (training, point) in zip(lines, fits, strict=True):
+            line[:] = training.orders(point)
+        return self.send(lines, np.int32)
+
+    def wait(self) -> None:
+        """Sleep until the device is done: asking for an answer would keep a core busy instead."""
+        if str(self.first.device).startswith("cuda"):
+            done = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
+            done.record()
+            done.synchronize()
 
     def coefficients(self, n_programs: int) -> Any:
         """Zeros for the answers."""
@@ -87,7 +97,9 @@ def fit_grids(method: str, trainings: Sequence[Training], points: Sequence[Point
     for n in dict.fromkeys(training.X.shape[0] for training in trainings):
         places = [i for i, training in enumerate(trainings) if training.X.shape[0] == n]
         sets = Sets([trainings[i] for i in places])
-        fitted: Floats = FITS[method](sets, points).cpu().numpy()
+        on_device = FITS[method](sets, points)
+        sets.wait()
+        fitted: Floats = on_device.cpu().numpy()
         fitted[~np.isfinite(fitted).all(axis=1)] = np.nan
         for i, W in zip(places, fitted.reshape(len(places), len(points), -1), strict=True):
             found[i] = W.T
@@ -285,6 +297,7 @@ def _fit_fsauc(sets: Sets, points: Sequence[Point]) -> Any:
         sums = (of_class.view(n_sets, 2 * g, n) @ lines).view(-1, 2, d)
         means = sums / numbers.clamp(min=1.0)[:, :, None]
         point[:, 2] = (centre * (means[:, 1] - means[:, 0])).sum(1)
+        sets.wait()
         shares = (numbers[:, 0] / numbers.sum(1)).tolist()
         bounds = [b.next(length, share) for b, share in zip(bounds, shares, strict=True)]
     return centre

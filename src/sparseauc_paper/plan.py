@@ -6,7 +6,7 @@ from typing import Any
 
 from .convergence import SCALES, Scale, convergence_task
 from .methods import METHODS, PAPER_METHODS
-from .presets import PAPER, Preset, points
+from .presets import PAPER, Preset, n_points
 from .printed import read_lines
 from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, Where, one_switch_on
 from .real import DATASETS, real_task
@@ -260,7 +260,7 @@ def estimate_seconds(task: Task) -> float:
     method, real = settings["method"], task.kind == "real"
     place = 1 + DATASETS.index(settings["dataset"]) if real else 0
     whole = PAPER.real_grid(method, settings["dataset"], CORRECTED) if real else PAPER.grids[method]
-    share = len(points(settings["grid"])) / len(points(whole))
+    share = float(n_points(settings["grid"]) / n_points(whole))
     share *= float(settings["epochs"]) / (PAPER.real_epochs if real else PAPER.epochs)
     if real:
         share *= 0.25 if settings["switches"]["hold_out_fifty"] else 1.0

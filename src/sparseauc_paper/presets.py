@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -17,6 +18,11 @@ Grid = Mapping[str, Axis]
 def points(grid: Grid) -> list[dict[str, float]]:
     """Spell out a grid: the last axis runs fastest."""
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def n_points(grid: Mapping[str, Sequence[float]]) -> int:
+    """Count the points of a grid."""
+    return math.prod(len(axis) for axis in grid.values())
 
 
 def powers(base: float, first: int, last: int, step: int = 1) -> Axis:

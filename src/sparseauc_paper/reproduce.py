@@ -1,5 +1,6 @@
 """Run what is missing of the paper's experiments, and write the report."""
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -11,15 +12,12 @@ from sparseauc.utils.arrays import find_device
 from sparseauc.utils.optional import import_optional
 from sparseauc_app.cli.errors import ExitCode
 from sparseauc_app.cli.output import check_writable
-from sparseauc_app.reading import DataError
 
 from . import plan
 from .methods import find_methods
-from .page import write_markdown_page, write_pdf
 from .presets import PRESETS
 from .protocols import PROTOCOLS
 from .real import DATASETS, genes
-from .report import facts_of, make_report
 from .runner import describe_failures, run_tasks
 from .store import Store
 
@@ -43,6 +41,7 @@ def run_reproduce(
     store: Path | None,
     dask: str | None,
     device: str | None,
+    minutes: float | None,
     dry_run: bool,
     stored_only: bool,
     page: Path | None,
@@ -78,19 +77,18 @@ def run_reproduce(
         if not stored_only:
             try:
                 progressed = run_tasks(
-                    tasks, kept, jobs=jobs, dask=dask, device=device, console=console
-                )
+                    tasks, kept, jobs=jobs, dask=dask, device=device, console=console,
+                    seconds=math.inf if minutes is None else 60.0 * minutes,
+                )  # fmt: skip
             except KeyboardInterrupt:
-                console.print(
-                    f"Stopped. What was finished is in {kept.path}; the same command goes on from "
-                    "there.",
-                    soft_wrap=True,
-                )
-                raise typer.Exit(ExitCode.INTERRUPTED) from None
+                raise _stopped("Stopped", kept, console) from None
             console.print(
                 f"{progressed.done} tasks computed, {progressed.failed} failed, "
                 f"{progressed.found} found, {progressed.seconds:.0f} s."
             )
+            if progressed.left:
+                why = f"Stopped after {minutes:g} minutes, with {progressed.left} tasks left"
+                raise _stopped(why, kept, console)
         outcomes, runs = kept.get(tasks), kept.runs()
     for failure in describe_failures(outcomes):
         console.print(f"Failed: {failure}", markup=False, soft_wrap=True)
@@ -101,6 +99,10 @@ def run_reproduce(
         ["sparseauc reproduce", *(experiments or ["all"])]
         + [f"--{name} {value}" for name, value in options.items() if value is not None]
     )
+    # What reports need is not needed to compute, nor to be there.
+    from .page import write_markdown_page, write_pdf
+    from .report import facts_of, make_report
+
     facts = facts_of(command, request, outcomes, runs)
     report = make_report(request, names, outcomes, facts=facts, missing_data=missing)
     from sparseauc_app.report import write_report
@@ -111,6 +113,13 @@ def run_reproduce(
     if page is not None:
         written = [*write_markdown_page(report, page), *written]
     console.print(f"Report: {written[0]}", soft_wrap=True)
+
+
+def _stopped(why: str, kept: Store, console: Console) -> typer.Exit:
+    """Say where to find what was finished."""
+    found = f"{why}. What was finished is in {kept.path}; the same command goes on from there."
+    console.print(found, soft_wrap=True)
+    return typer.Exit(ExitCode.INTERRUPTED)
 
 
 def _one_of(choices: Mapping[str, T], name: str, what: str) -> T:
@@ -133,6 +142,8 @@ def _find_genes(names: Collection[str], console: Console) -> tuple[tuple[str, ..
         return (), {}
     missing = _unavailable(console)
     if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
+        from sparseauc_app.reading import DataError
+
         raise DataError("; ".join(missing.values()))
     return tuple(name for name in DATASETS if name not in missing), missing
 

@@ -1,21 +1,24 @@
-"""Run the tasks that the store lacks, on several cores or on a Dask cluster."""
+"""Run the tasks that the store lacks, on several cores, a GPU beside them, or a Dask cluster."""
 
+import math
+import multiprocessing
 import os
 import platform
 import random
+import signal
 import subprocess
 import time
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -23,14 +26,19 @@ from sparseauc.utils.optional import import_optional
 from sparseauc_app.cli.progress import progress
 
 from .methods import METHODS
+from .plan import estimate_seconds
 from .protocols import Protocol
 from .store import Outcome, Run, Store
 from .tasks import Task
 
 # Without a terminal, a line is printed no more often than this.
 _SECONDS_BETWEEN_LINES = 15.0
-# Tasks handed out before they are needed: enough to keep workers busy, and few to be lost.
-_IN_FLIGHT = "2*n_jobs"
+# Tasks handed out before a worker is free: enough to keep all busy, and few to be lost.
+_AHEAD = 2
+# Processes that feed a GPU, beside those of the cores. Most of them sleep until it is done.
+_ON_DEVICE = 8
+# Before the time is up, a task is begun on a core if it has this many times its estimate left.
+_CAUTION = 2.0
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,7 @@ class Progressed:
     done: int
     failed: int
     found: int
+    left: int
     seconds: float
 
 
@@ -58,12 +67,15 @@ def compute(task: Task, device: str | None = None) -> tuple[Task, Outcome]:
 
 def _device_name(task: Task, device: str | None) -> str | None:
     """Name of the GPU that tunes a task, if one does."""
+    return None if device is None or not _uses_device(task) else _name_of(device)
+
+
+def _uses_device(task: Task) -> bool:
+    """Whether a GPU can tune the method of a task."""
     settings = task.settings
-    if device is None or "method" not in settings:
-        return None
-    if not METHODS[settings["method"]].uses_device(Protocol(**settings["switches"])):
-        return None
-    return _name_of(device)
+    if "method" not in settings:
+        return False
+    return METHODS[settings["method"]].uses_device(Protocol(**settings["switches"]))
 
 
 def _name_of(device: str) -> str:
@@ -79,34 +91,155 @@ def run_tasks(
     dask: str | None = None,
     device: str | None = None,
     console: Console | None = None,
+    seconds: float = math.inf,
 ) -> Progressed:
     """Compute the tasks without a result, each once, and keep their outcomes as they come.
 
-    ``jobs`` run at the same time, as many as there are cores for −1, or those of a Dask scheduler.
+    ``jobs`` run at the same time, as many as there are cores for −1, or as many as a Dask cluster
+    has; those that tune on the device run beside them. After ``seconds`` no task is begun.
     """
     started, since = time.perf_counter(), datetime.now(UTC)
     unique = list(dict.fromkeys(tasks))
     have = store.get(unique)
     missing = [task for task in unique if task not in have or have[task].error is not None]
-    # In an order of its own, so that two runs on one store share the work rather than double it.
-    random.SystemRandom().shuffle(missing)
+    waiting = _Waiting(missing, device, started + seconds)
     done = failed = 0
     try:
-        with _telling(console, len(missing)) as tell, _backend(dask):
-            # Asked again when its turn comes: another run may have finished it meanwhile.
-            pending = (delayed(compute)(task, device) for task in missing if not store.has(task))
-            parallel = Parallel(
-                n_jobs=jobs, batch_size=1, pre_dispatch=_IN_FLIGHT, return_as="generator_unordered"
-            )
-            for task, outcome in parallel(pending):
-                store.add(task, outcome)
-                done += 1
-                failed += outcome.error is not None
-                tell(failed)
+        with _telling(console, len(missing)) as tell, _pools(jobs, dask, device) as pools:
+            running: dict[Future[tuple[Task, Outcome]], _Pool] = {}
+            while True:
+                for pool in pools:
+                    while pool.free and (task := waiting.take(pool.device)) is not None:
+                        # Another run may have finished it meanwhile.
+                        if not store.has(task):
+                            running[pool.submit(task)] = pool
+                if not running:
+                    break
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    running.pop(future).free += 1
+                    task, outcome = future.result()
+                    store.add(task, outcome)
+                    done += 1
+                    failed += outcome.error is not None
+                    tell(failed)
     finally:
         if done:
             store.add_run(describe_run(since, done, device))
-    return Progressed(done, failed, len(unique) - len(missing), time.perf_counter() - started)
+    lasted = time.perf_counter() - started
+    found = len(unique) - len(missing)
+    return Progressed(done, failed, found, waiting.left, lasted)
+
+
+class _Waiting:
+    """Tasks that wait, until the time is up.
+
+    A GPU begins with those that would take a core longest. Cores begin with those that only they
+    can do, and go on with the shortest of the others. Without a GPU the order is random, so that
+    two runs on one store share the work rather than double it.
+    """
+
+    def __init__(self, tasks: Sequence[Task], device: str | None, end: float) -> None:
+        self._end, self._device = end, device
+        order = list(tasks)
+        random.SystemRandom().shuffle(order)
+        if device is not None:
+            seconds = {task: estimate_seconds(task) for task in order}
+            order.sort(
+                key=lambda task: (_uses_device(task), seconds[task] * (2 * _uses_device(task) - 1))
+            )
+        self._tasks = deque(order)
+        self._too_long = 0
+
+    @property
+    def left(self) -> int:
+        """How many tasks wait, or were left out because the time would not do."""
+        return len(self._tasks) + self._too_long
+
+    def take(self, device: str | None) -> Task | None:
+        """Next task for the device, or for a core; none if there is none, or no time."""
+        seconds = self._end - time.perf_counter()
+        if seconds <= 0.0:
+            return None
+        if device is not None:
+            return self._tasks.pop() if self._tasks and _uses_device(self._tasks[-1]) else None
+        while self._tasks:
+            task = self._tasks.popleft()
+            if _CAUTION * estimate_seconds(task) <= seconds:
+                return task
+            if self._device is not None and _uses_device(task):
+                self._tasks.appendleft(task)  # for the device; those after it are longer
+                return None
+            self._too_long += 1
+        return None
+
+
+@dataclass
+class _Pool:
+    """Processes for tasks, and how many more tasks they take."""
+
+    executor: Executor
+    free: int
+    device: str | None = None
+
+    def submit(self, task: Task) -> Future[tuple[Task, Outcome]]:
+        self.free -= 1
+        return self.executor.submit(compute, task, self.device)
+
+
+class _Here(Executor):
+    """Runs what is submitted at once, in this process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@contextmanager
+def _pools(jobs: int, dask: str | None, device: str | None) -> Iterator[list[_Pool]]:
+    """Make the processes that compute, or find the cluster; those of the device first."""
+    with ExitStack() as stack:
+        if dask is not None:
+            distributed = import_optional("distributed", "running on a Dask cluster")
+            client = stack.enter_context(distributed.Client(dask))
+            threads = sum(client.nthreads().values())
+            yield [_Pool(client.get_executor(), threads + _AHEAD, device)]
+            return
+        if jobs == 1 and device is None:
+            yield [_Pool(_Here(), 1)]
+            return
+        cores = (os.cpu_count() or 1) if jobs == -1 else jobs
+        pools = []
+        if device is not None:
+            pools.append(_Pool(stack.enter_context(_processes(_ON_DEVICE, 0)), _ON_DEVICE, device))
+        # The device waits for no core: those who feed it go first.
+        patience = 5 if pools else 0
+        pools.append(_Pool(stack.enter_context(_processes(cores, patience)), cores + _AHEAD))
+        yield pools
+
+
+@contextmanager
+def _processes(number: int, patience: int) -> Iterator[Executor]:
+    """Processes that end with the block; at once if it is left by an error."""
+    before = set(multiprocessing.active_children())
+    executor = ProcessPoolExecutor(
+        number, multiprocessing.get_context("spawn"), _begin_process, (patience,)
+    )
+    try:
+        yield executor
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
+    executor.shutdown()
+
+
+def _begin_process(patience: int) -> None:
+    """Leave interruptions to the process that hands out the tasks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if patience and hasattr(os, "nice"):
+        os.nice(patience)
 
 
 def describe_run(since: datetime, tasks: int, device: str | None) -> Run:
@@ -131,18 +264,6 @@ def _revision() -> str:
     except (OSError, subprocess.SubprocessError):
         return "a released version"
     return f"commit {found.stdout.strip()}"
-
-
-@contextmanager
-def _backend(dask: str | None) -> Iterator[None]:
-    """Loky on this machine, or the cluster."""
-    if dask is None:
-        with parallel_config(backend="loky"):
-            yield
-        return
-    client = import_optional("distributed", "running on a Dask cluster").Client(dask)
-    with client, parallel_config(backend="dask"):
-        yield
 
 
 @contextmanager

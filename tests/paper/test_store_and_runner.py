@@ -1,13 +1,16 @@
+import math
 import sqlite3
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 from tiny import TINY
 
 from sparseauc_paper import runner, synthetic
-from sparseauc_paper.plan import Request, table_tasks
+from sparseauc_paper.plan import Request, estimate_seconds, table_tasks
+from sparseauc_paper.presets import PAPER
 from sparseauc_paper.protocols import CORRECTED, one_switch_on
 from sparseauc_paper.runner import compute, describe_failures, run_tasks
 from sparseauc_paper.store import Outcome, Store, StoreError
@@ -199,6 +202,36 @@ def test_two_runs_at_once_on_one_store(tmp_path):
     assert together == {task.key: {**compute(task)[1].result, "seconds": None} for task in some}
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_no_task_is_begun_when_the_time_is_up(tmp_path):
+    some = tasks()
+    with Store(tmp_path / "store.sqlite") as store:
+        none = run_tasks(some, store, seconds=0.0)
+        assert (none.done, none.left) == (0, len(some))
+        # No task takes so little; with time for any, all are run.
+        assert run_tasks(some, store, seconds=1e-3 * estimate_seconds(some[0])).done == 0
+        every = run_tasks(some, store, seconds=3600.0)
+        assert (every.done, every.left) == (len(some), 0)
+
+
+def test_the_device_takes_long_tasks_and_cores_those_that_only_they_can_do():
+    methods = ("mean-difference", "l1-logistic", "sto-iht", "fsauc", "sht-auc")
+    request = Request(PAPER, "corrected", methods, seed=0)
+    some = [table_tasks(request, "corrected")[method, "20", 0, 0] for method in methods]
+    waiting = runner._Waiting(some, "cuda", math.inf)
+
+    def taken(device):
+        task = waiting.take(device)
+        return task and task.settings["method"]
+
+    assert [taken("cuda"), taken(None), taken("cuda")] == ["fsauc", "l1-logistic", "sht-auc"]
+    assert [taken(None), taken(None), taken("cuda")] == ["mean-difference", "sto-iht", None]
+    assert waiting.left == 0
+    # What a core has no time for is left to the device.
+    waiting = runner._Waiting(some, "cuda", time.perf_counter() + 1.0)
+    assert [taken(None), taken(None), taken("cuda")] == ["mean-difference", None, "fsauc"]
+    assert waiting.left == 3
 
 
 def test_a_dask_cluster_gives_the_same_numbers(tmp_path):
