@@ -22,7 +22,8 @@ from sparseauc.blocks import RowBlocks, visiting_order
 
 from .baselines.fsauc import FSAUCBounds, count_stages
 from .baselines.hsg_ht import batches_of_epochs
-from .methods import (
+from .row_space import Floats, Indices
+from .training import (
     HSG_HT_GROWTH,
     HSG_HT_STEP,
     Family,
@@ -31,7 +32,6 @@ from .methods import (
     sht_auc_step,
     sto_iht_step,
 )
-from .row_space import Floats, Indices
 
 
 @dataclass(frozen=True)

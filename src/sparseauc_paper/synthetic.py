@@ -11,13 +11,14 @@ from sparseauc.datasets import OutbreakData, make_outbreak
 from sparseauc.metrics import fast_auc
 from sparseauc.projections import top_k
 
-from .methods import METHODS, NEGLIGIBLE, Point
+from .methods import METHODS, NEGLIGIBLE
 from .presets import Preset, points
 from .protocols import Protocol
 from .row_space import Indices, Mask
 from .seeds import generator
 from .supports import support_f1, support_jaccard
 from .tasks import Task
+from .training import Point
 from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
 
 SHIFT = 0.3

@@ -11,10 +11,11 @@ from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.metrics import fast_auc
 
-from .methods import METHODS, Point, Training
+from .methods import METHODS
 from .protocols import Protocol
 from .row_space import Floats, Indices, Mask
 from .seeds import generator
+from .training import Point, Training
 
 N_FOLDS = 5
 

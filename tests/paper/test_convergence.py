@@ -7,9 +7,10 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers import sht_auc
 from sparseauc_paper.convergence import SCALES, convergence_task
-from sparseauc_paper.methods import METHODS, Training
+from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import one_switch_on
 from sparseauc_paper.theory.empirical import largest_curvature
+from sparseauc_paper.training import Training
 
 pytestmark = pytest.mark.slow
 

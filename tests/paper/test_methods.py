@@ -6,9 +6,10 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
 from sparseauc.solvers import sht_auc
 from sparseauc_paper.baselines import sto_iht
-from sparseauc_paper.methods import METHODS, Training, find_methods, shrunken_centroids
+from sparseauc_paper.methods import METHODS, find_methods, shrunken_centroids
 from sparseauc_paper.presets import PAPER, QUICK, points
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
+from sparseauc_paper.training import Training
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from sparseauc.datasets import make_outbreak
-from sparseauc_paper.methods import METHODS, Training
+from sparseauc_paper.methods import METHODS
 from sparseauc_paper.presets import points
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
+from sparseauc_paper.training import Training
 from sparseauc_paper.tuning import scale_rows
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -10,7 +10,7 @@ from sparseauc.objective import AUCObjective
 from sparseauc.projections import hard_threshold
 from sparseauc.solvers import sht_auc
 from sparseauc_paper import synthetic
-from sparseauc_paper.methods import METHODS, Training
+from sparseauc_paper.methods import METHODS
 from sparseauc_paper.presets import points
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, Protocol, one_switch_on
 from sparseauc_paper.seeds import generator
@@ -22,6 +22,7 @@ from sparseauc_paper.synthetic import (
     scaled,
     synthetic_task,
 )
+from sparseauc_paper.training import Training
 
 pytestmark = pytest.mark.slow
 
