@@ -1,5 +1,6 @@
 """How the pages are built: ``make docs``, or ``sphinx-build -W docs docs/_build/html``."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -60,10 +61,12 @@ numpydoc_class_members_toctree = False
 
 # --------------------------------------------------------------------------------------- gallery
 
+# Published tables are not in the repository: where they are absent, their examples are shown only.
+PUBLISHED = Path(os.environ.get("SPARSEAUC_DATA", "")) / "published" / "README.md"
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": r"/plot_",
+    "filename_pattern": r"/(plot|published)_" if PUBLISHED.is_file() else r"/plot_",
     "within_subsection_order": "write_pages.GalleryOrder",
     "reference_url": {"sparseauc": None},
     "backreferences_dir": "generated/backreferences",

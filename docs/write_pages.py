@@ -111,6 +111,7 @@ def write_pages(folder: Path) -> None:
         "parts/peers.md": peers_part(),
         "parts/peers_ordinary.md": first_table("peers"),
         "parts/published_lists.md": first_table("published_lists"),
+        **published_parts(),
         "parts/audit.md": audit_part(),
         "parts/slips.md": slips_part(),
         "parts/command.md": command_part(),
@@ -128,7 +129,11 @@ def write_pages(folder: Path) -> None:
 class GalleryOrder:
     """Order of the gallery, as the class that sphinx-gallery asks for: real tables first."""
 
-    _FIRST = ("plot_breast_cancer", "plot_wine", "plot_digits", "plot_diabetes", "plot_survival")
+    _FIRST = (
+        "published_heart_failure", "published_meningitis", "published_infarct",
+        "published_stool_species", "plot_breast_cancer", "plot_wine", "plot_digits",
+        "plot_diabetes", "plot_survival",
+    )  # fmt: skip
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -178,6 +183,23 @@ def first_table(name: str, columns: int | None = None) -> str:
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
     head, _, *body = (row[:columns] for row in rows)
     return table(head, body)
+
+
+def published_parts() -> dict[str, str]:
+    """Return the rows of each table with a published list, for the gallery, which is in RST."""
+    head, _, *rows = (
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in first_table("published_lists").splitlines()
+    )
+    options = "   :header: method, columns, AUC, difference\n\n"
+    parts: dict[str, str] = {}
+    for name, *cells in rows:
+        part = f"parts/published_{re.sub(r'[^a-z]+', '_', name.lower())}.rst"
+        parts.setdefault(
+            part, f".. csv-table:: Difference: {head[-1]}, ± standard error\n{options}"
+        )
+        parts[part] += f"   {', '.join(cells)}\n"
+    return parts
 
 
 def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers_wide.md") -> str:

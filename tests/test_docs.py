@@ -224,6 +224,16 @@ def test_tables_for_users_are_those_of_the_results(write_pages):
             assert line.replace("  ", " ") in committed.replace("  ", " ")
 
 
+def test_examples_of_published_tables_show_the_results(write_pages):
+    parts = write_pages.published_parts()
+    committed = (ROOT / "benchmarks" / "results" / "published_lists.md").read_text(encoding="utf-8")
+    rows = [line for line in committed.splitlines() if re.search(r"\| 0\.\d+ \|", line)]
+    assert sum(text.count(", 0.") for text in parts.values()) == len(rows) > 0
+    examples = [path.read_text() for path in (ROOT / "examples").glob("published_*.py")]
+    shown = {name for text in examples for name in re.findall(r"include:: /generated/(\S+)", text)}
+    assert shown == set(parts)
+
+
 def test_every_option_is_on_the_command_page(write_pages):
     text = write_pages.command_part()
     for name, command in typer.main.get_command(app).commands.items():

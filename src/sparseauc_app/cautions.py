@@ -149,7 +149,7 @@ def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     ]
     if unstable:
         yield (
-            "Fewer than half of the refits on random halves of the rows chose "
+            f"Chosen in fewer than half of the refits on random halves of the rows: "
             f"{', '.join(unstable)}. Another sample may lead to other columns."
         )
     same = {

@@ -268,8 +268,8 @@ def shared_panel(
     Returns
     -------
     pandas.DataFrame
-        One row for each gene: those always included, then each time the gene of the panel that adds
-        most to those before it.
+        One row for each gene: those always included first; each next one adds most to those
+        before it.
 
         - ``gene``;
         - ``group``: the type that the gene alone tells best from the rest;

@@ -22,7 +22,7 @@ def reproduce_command(
     ] = "quick",
     protocol: Annotated[
         str,
-        typer.Option(help="corrected, or published: as the authors' programs did, slips included."),
+        typer.Option(help="corrected, or published: as in the authors' programs, errors included."),
     ] = "corrected",
     trials: Annotated[
         int | None, typer.Option(min=1, help="Trials everywhere, in place of the preset's.")

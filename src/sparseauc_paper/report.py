@@ -139,8 +139,8 @@ def _summary(request: Request, outcomes: Outcomes) -> list[Element]:
             "SHT-AUC chooses at most k columns of a table whose linear score ranks positive rows "
             "above negative ones. The paper compares it with six other methods on simulated data "
             "and on two gene tables. All methods were implemented anew, and the experiments run "
-            "in two ways: as the authors' programs ran them, slips included (the published "
-            "protocol), and without these slips, so that nothing is learned from test rows (the "
+            "in two ways: as in the authors' programs, errors included (the published "
+            "protocol), and without these errors, so that nothing is learned from test rows (the "
             f"corrected protocol). Run were: preset {preset.name}, {_work(outcomes)}."
         )
     ]

@@ -22,7 +22,7 @@ Outcomes = Mapping[Task, Outcome]
 PROTOCOL_WORDS = {
     "corrected": "the corrected protocol (stratified nested cross-validation, nothing learned from "
     "test rows, exactly k columns)",
-    "published": "the published protocol (as the authors' programs did it, slips included)",
+    "published": "the published protocol (as in the authors' programs, errors included)",
 }
 AUC = "test AUC"
 ABOUT_DIFFERENCES = (

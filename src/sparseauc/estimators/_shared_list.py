@@ -48,7 +48,7 @@ class SharedListClassifier(SparseLinearClassifier):
     support_ : ndarray of int64
         Columns of the list, ascending; fewer than k where no other column differs between classes.
     order_ : ndarray of int64
-        The same, those always included first, then each time the one that adds most to those before
+        The same, those always included first; each next column adds most to those before
         it. The list of fewer columns may have others: fit it with a smaller k.
     coef_ : ndarray of shape (n_classes, d), or (1, d) for two classes
     intercept_ : ndarray of shape (n_classes,) or (1,)

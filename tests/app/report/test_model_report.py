@@ -374,7 +374,7 @@ def test_noise_is_called_noise():
     assert "do not show that the list ranks better than chance" in note.text
     assert "permutation test is not significant" in note.text
     assert "The AUC falls from" in note.text
-    assert "refits on random halves of the rows chose 'gene" in note.text
+    assert "refits on random halves of the rows: 'gene" in note.text
     assert f"{min(table.y.sum(), 60 - table.y.sum())} rows are" in note.text
     assert "Chance, which is 50 %, is not ruled out." in report.lead
 
