@@ -191,14 +191,12 @@ def published_parts() -> dict[str, str]:
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in first_table("published_lists").splitlines()
     )
-    options = "   :header: method, columns, AUC, difference\n\n"
+    start = f".. csv-table:: Difference: {head[-1]}, ± standard error\n"
+    start += "   :header: method, columns, AUC, difference\n\n"
     parts: dict[str, str] = {}
     for name, *cells in rows:
         part = f"parts/published_{re.sub(r'[^a-z]+', '_', name.lower())}.rst"
-        parts.setdefault(
-            part, f".. csv-table:: Difference: {head[-1]}, ± standard error\n{options}"
-        )
-        parts[part] += f"   {', '.join(cells)}\n"
+        parts[part] = parts.get(part, start) + f"   {', '.join(cells)}\n"
     return parts
 
 

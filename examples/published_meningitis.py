@@ -3,9 +3,9 @@ Meningitis: bacterial or viral?
 ===============================
 
 A child with meningitis needs antibiotics at once if it is bacterial, and none if it is viral;
-cultures take days. Spanos and others (1989) gave a rule of four values: age, the ratio of glucose in
-cerebrospinal fluid and blood, protein, and neutrophils in the fluid. Here are 501 of their patients,
-217 with bacterial meningitis, some values missing.
+cultures take days. Spanos and others (1989) gave a rule of four values: age, the ratio of glucose
+in cerebrospinal fluid and blood, protein, and neutrophils in the fluid. Here are 501 of their
+patients, 217 with bacterial meningitis, some values missing.
 
 The table is in the folder that ``SPARSEAUC_DATA`` names; where it was absent when these pages were
 built, this page has no output but the table at its end.
@@ -40,6 +40,7 @@ patients["csf_neutrophils"] = patients["csf_wbc"] * patients["csf_neut_pct"] / 1
 
 
 def pipeline(**settings):
+    """Fill in missing values, and choose columns."""
     fill = SimpleImputer(strategy="median").set_output(transform="pandas")
     return make_pipeline(fill, SparseAUCClassifierCV(random_state=0, **settings))
 
