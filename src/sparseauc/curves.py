@@ -176,19 +176,20 @@ def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
     return CalibrationBins(means, rows[held], positives, low, high)
 
 
-def fit_logistic(scores: Array, positive: Mask) -> tuple[float, float]:
+def fit_logistic(scores: Array, positive: Mask, weight: Array | None = None) -> tuple[float, float]:
     """Slope and intercept of the logistic regression of a class on one score.
 
     Parameters
     ----------
     scores, positive : ndarrays of shape (n,)
+    weight : ndarray of shape (n,), optional
 
     Returns
     -------
     slope, intercept : float
         The probability is 1/(1 + exp(−slope·score − intercept)). NaN where no finite fit exists.
     """
-    (slope,), intercept = logistic_regression(scores[:, None], positive, ridge=0.0)
+    (slope,), intercept = logistic_regression(scores[:, None], positive, weight, ridge=0.0)
     if abs(slope) * scores.std() > 20:  # separated: the slope grows without end
         return np.nan, np.nan
     return float(slope), intercept

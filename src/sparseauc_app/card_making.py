@@ -12,12 +12,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sparseauc.estimators import SparseLinearClassifier
+from sparseauc.estimators import ConcordanceModel, SparseLinearClassifier
 from sparseauc.selection.points import whole_threshold
 from sparseauc.transforms import Transform
 from sparseauc.utils.types import Array
 
-from .scorecard import Calibration, ColumnType, Input, ScoreCard, Term
+from .scorecard import Calibration, ColumnType, FollowUp, Input, ScoreCard, Term
 
 
 def make_card(
@@ -28,6 +28,7 @@ def make_card(
     classes: tuple[str, str] | None = None,
     target: str = "y",
     summary: Mapping[str, Any] | None = None,
+    follow_up: FollowUp | None = None,
 ) -> ScoreCard:
     """Make the score card of a fitted model.
 
@@ -47,6 +48,8 @@ def make_card(
         Name of the outcome.
     summary : mapping, optional
         Further content, as JSON.
+    follow_up : FollowUp, optional
+        Of a model of times to event; columns "event" and "time" by default.
 
     Returns
     -------
@@ -55,7 +58,8 @@ def make_card(
     from sparseauc import __version__
 
     before, classifier = steps_of(model)
-    if (count := len(classifier.classes_)) > 2:
+    labels = [str(label) for label in getattr(classifier, "classes_", ("censored", "event"))]
+    if (count := len(labels)) > 2:
         raise ValueError(
             f"a score card ranks two classes, and the model has {count}: save it with skops or "
             "joblib"
@@ -72,7 +76,9 @@ def make_card(
     about = {} if summary is None else dict(summary)
     if given := limits_on_card(classifier, [one.name for one in origins]):
         about.setdefault("limits", given)
-    negative, positive = classes or tuple(str(label) for label in classifier.classes_.tolist())
+    negative, positive = classes or labels
+    if isinstance(classifier, ConcordanceModel) and follow_up is None:
+        follow_up = FollowUp("time", positive, float(classifier.horizon_))
     used = {term.column for term in terms}
     card = ScoreCard(
         terms=terms,
@@ -85,6 +91,7 @@ def make_card(
         calibration=calibration,
         threshold=threshold_of(classifier, total=total),
         total=total,
+        follow_up=follow_up,
         summary=about,
         version=__version__,
     )
@@ -162,6 +169,10 @@ def _calibration_of(classifier: Any) -> Calibration | None:
     """How the score of a classifier becomes log odds; None without probabilities."""
     if "calibration_" in vars(classifier):  # of version 0.2
         return Calibration(**classifier.calibration_)
+    if (hazards := getattr(classifier, "hazards_", None)) is not None:
+        baseline = float(np.log(hazards.cumulative_hazard(classifier.horizon_)))
+        censored = hazards.n_rows - hazards.n_events
+        return Calibration(hazards.slope, baseline, hazards.n_events, censored, "cloglog")
     platt = getattr(classifier, "platt_", None)
     if platt is None:
         return None
@@ -204,16 +215,16 @@ def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Ar
     return slope, offset, fills
 
 
-def steps_of(model: Any) -> tuple[list[Any], SparseLinearClassifier]:
-    """The steps before the classifier, and the classifier, of a fitted model."""
+def steps_of(model: Any) -> tuple[list[Any], Any]:
+    """The steps before the classifier or concordance model, and that, of a fitted model."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     *before, classifier = [step for step in steps if step not in (None, "passthrough")]
-    if not isinstance(classifier, SparseLinearClassifier) or not all(
+    if not isinstance(classifier, SparseLinearClassifier | ConcordanceModel) or not all(
         isinstance(step, SimpleImputer | StandardScaler) for step in before
     ):
         named = ", ".join(type(step).__name__ for step in steps)
         raise TypeError(
-            "expected a sparseauc classifier, alone or after SimpleImputer and StandardScaler; got "
+            "expected a sparseauc model, alone or after SimpleImputer and StandardScaler; got "
             f"{named}"
         )
     for step in (*before, classifier):

@@ -46,15 +46,19 @@ def as_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def warn_of_chance(auc: Mapping[str, Any], what: str) -> Iterator[str]:
-    """Warn if an AUC may be chance, or is below it; ``what`` is a list or a model."""
+def warn_of_chance(auc: Mapping[str, Any], what: str, measure: str = "AUC") -> Iterator[str]:
+    """Warn if an AUC or C may be chance, or is below it; ``what`` is a list or a model."""
     interval = (
-        f"The {100 * auc['confidence']:g} % CI of the AUC, {auc['low']:.2f} to {auc['high']:.2f},"
+        f"The {100 * auc['confidence']:g} % CI of the {measure}, {auc['low']:.2f} to "
+        f"{auc['high']:.2f},"
     )
     if auc["high"] < 0.5:
+        turned = "negatives above positives. Check which label is positive, and"
+        if measure == "C":
+            turned = "later events above earlier ones. Check which value is the event, and"
         yield (
-            f"{interval} is below 0.5: the {what} ranks the wrong way round, negatives above "
-            "positives. Check which label is positive, and the sign and unit of the columns."
+            f"{interval} is below 0.5: the {what} ranks the wrong way round, {turned} the sign and "
+            "unit of the columns."
         )
     elif auc["low"] <= 0.5:
         yield (
@@ -65,16 +69,17 @@ def warn_of_chance(auc: Mapping[str, Any], what: str) -> Iterator[str]:
 
 def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
     nested, training = about["auc"], about["training_auc"]
+    measure = about.get("measure", "AUC")
     if nested is None:
         if about["settings"].get("folds", 0):
             yield "A class has too few rows or groups for nested cross-validation."
         else:
             yield (
-                f"Nested cross-validation was skipped (`--quick`). The AUC of {training:.2f} is "
-                "that of the training rows. With many columns, pure noise can reach it."
+                f"Nested cross-validation was skipped (`--quick`). The {measure} of {training:.2f} "
+                "is that of the training rows. With many columns, pure noise can reach it."
             )
         return
-    yield from warn_of_chance(nested, "list")
+    yield from warn_of_chance(nested, "list", measure)
     permutation = about["permutation"]
     if permutation is not None and permutation["pvalue"] > 0.05:
         yield (
@@ -83,35 +88,35 @@ def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
         )
     if training - nested["auc"] > LARGE_FALL:
         yield (
-            f"The AUC falls from {training:.2f} on the training rows to {nested['auc']:.2f} in "
-            "nested cross-validation: the model overfits. Fewer columns (`-k`, or `--rule 1se`) "
+            f"The {measure} falls from {training:.2f} on the training rows to {nested['auc']:.2f} "
+            "in nested cross-validation: the model overfits. Fewer columns (`-k`, or `--rule 1se`) "
             "or more rows would help."
         )
     if nested["auc"] > TOO_GOOD:
         yield (
-            f"An AUC of {nested['auc']:.3f} is too good for most outcomes: make sure that no "
-            "column was recorded after the outcome, or derived from it."
+            f"The {measure} of {nested['auc']:.3f} is too good for most outcomes: make sure that "
+            "no column was recorded after the outcome, or derived from it."
         )
     known = [area for area in nested["folds"] if area is not None]
     apart = abs(np.mean(known) - nested["auc"]) if known else 0.0
     if apart > max(nested["standard_error"], 0.01):
         yield (
-            f"The mean AUC within folds ({np.mean(known):.3f}) differs from the pooled AUC "
+            f"The mean {measure} within folds ({np.mean(known):.3f}) differs from the pooled one "
             f"({nested['auc']:.3f}), because the folds' models score on different scales. Report "
             "the mean within folds."
         )
 
 
 def _check_rows(about: Mapping[str, Any]) -> Iterator[str]:
-    counts = {
-        about["positive"]: about["positives"],
-        about["negative"]: about["rows"] - about["positives"],
-    }
+    measure = about.get("measure", "AUC")
+    counts = {about["positive"]: about["positives"]}
+    if measure == "AUC":  # few censored rows are no harm
+        counts[about["negative"]] = about["rows"] - about["positives"]
     label = min(counts, key=counts.__getitem__)
     if counts[label] < FEW_ROWS:
         yield (
-            f"Only {counts[label]} rows are {label!r}: the choice of columns and the AUC are very "
-            "uncertain."
+            f"Only {counts[label]} rows are {label!r}: the choice of columns and the {measure} are "
+            "very uncertain."
         )
     elif counts[label] < SOME_ROWS:
         yield (

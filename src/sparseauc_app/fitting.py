@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from sparseauc.estimators import ExchangeClassifier, SparseAUCClassifierCV
+from sparseauc.estimators import ConcordanceModel, ExchangeClassifier
 from sparseauc.estimators._log_odds import score_in_log_odds
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
@@ -20,6 +20,7 @@ from sparseauc.selection.confidence import (
     PermutationResult,
     fit_rows,
     permutation_test,
+    scores_by,
 )
 from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
@@ -131,6 +132,10 @@ def fit_table(
             "--permutations cannot be combined with --groups: permuting single rows would make the "
             "p-value too small"
         )
+    if table.times is not None:
+        for name in ("permutations", "points"):
+            if getattr(settings, name):
+                raise DataError(f"--{name} cannot be combined with --time: leave one of them out")
     splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
     steps = 1 + len(splits) + (settings.stability_pairs > 0)
     done = 0
@@ -169,7 +174,8 @@ def fit_table(
     # As if it were fitted to a data frame, which is slow to make of a wide table.
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
     first.feature_names_in_ = table.columns.astype(object)
-    summary.classifier.classes_ = np.array([table.negative, table.positive])
+    if table.times is None:
+        summary.classifier.classes_ = np.array([table.negative, table.positive])
     return replace(
         summary,
         permutation=permutation,
@@ -209,7 +215,6 @@ def summarise_fit(
     FitSummary
     """
     tell = advance or (lambda _: None)
-    positive = table.y == 1
 
     def fit_fold(fold: int, train: Rows) -> Any:
         tell(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
@@ -225,21 +230,22 @@ def summarise_fit(
         )
     stability = None
     notes = list(table.notes)
-    if settings.stability_pairs and isinstance(classifier, ExchangeClassifier):
+    if settings.stability_pairs and isinstance(classifier, ExchangeClassifier | ConcordanceModel):
         tell("Stability selection")
         stability = refit_halves(
-            classifier, X, table.y, n_pairs=settings.stability_pairs, strata=table.strata,
-            random_state=settings.seed, n_jobs=settings.jobs,
+            classifier, X, table.outcome.target, n_pairs=settings.stability_pairs,
+            strata=table.strata, sample_weight=table.weight, random_state=settings.seed,
+            n_jobs=settings.jobs,
         )  # fmt: skip
         if stability is not None and table.groups is not None:
             notes.append("selection frequencies ignore groups and are too high")
-    scores = np.asarray(classifier.decision_function(X), np.float64)
-    if nested is not None and not hasattr(classifier, "predict_proba"):
+    scores = np.asarray(scores_by(classifier, X), np.float64)
+    if nested is not None and not hasattr(classifier, "predict_proba") and table.times is None:
         # It has no out-of-fold scores of its own.
-        left_out = np.asarray(on_scale_of(scores, positive, nested.scores), np.float64)
-        score_in_log_odds(classifier, left_out[:, None], positive, None)
+        left_out = np.asarray(on_scale_of(scores, table.outcome.ranking, nested.scores), np.float64)
+        score_in_log_odds(classifier, left_out[:, None], table.y == 1, table.weight)
         scores = np.asarray(classifier.decision_function(X), np.float64)
-    columns = column_table(classifier, X, table.y, stability, table.strata)
+    columns = column_table(classifier, X, table.outcome.target, stability, table.strata)
     if columns["column"].dtype.kind in "iu":
         columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
     return FitSummary(
@@ -285,7 +291,8 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
         # There is nothing to choose; folds are for the calibration alone.
         coefficients = "auc" if clip == "auto" and log == "auto" else "auto"
         clip, log = None if clip == "auto" else clip, log is True
-    classifier = SparseAUCClassifierCV(
+    classifier = table.outcome.estimator(
+        rows,
         ks=ks,
         alphas=None if settings.alpha is None else [settings.alpha],
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
@@ -312,9 +319,9 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
 def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any, PointScore | None]:
     """Fit the pipeline to some rows, and give points if wanted; folds keep groups together."""
     model = _make_estimator(table, settings, rows)
-    known = {"strata": table.strata, "groups": table.groups}
+    known = {"strata": table.strata, "groups": table.groups, "sample_weight": table.weight}
     try:
-        fit_rows(model, table.X, table.y, rows, **known)
+        fit_rows(model, table.X, table.outcome.target, rows, **known)
     except ColumnError as bad:
         raise DataError(bad.named(str(table.columns[bad.column]))) from None
     if settings.points is None:
@@ -324,6 +331,7 @@ def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any,
         classifier, fill_in(model, table.X[rows]), table.y[rows], largest=settings.points,
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         random_state=settings.seed, strata=None if table.strata is None else table.strata[rows],
+        sample_weight=None if table.weight is None else table.weight[rows],
     )  # fmt: skip
     # In place of the coefficients.
     classifier.__dict__.update(vars(score.model))

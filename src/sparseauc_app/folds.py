@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from sparseauc.path.folds import Split, groups_by_class, make_splits
 from sparseauc.selection.confidence import NestedScores, score_out_of_fold
-from sparseauc.selection.ranking import ClassRanking
 from sparseauc.strata import Strata, StrataWarning
 
 from .reading import DataError, Table
@@ -71,15 +70,19 @@ def score_folds(
     table: Table, splits: Sequence[Split], fit: Callable[[int, Rows], Any]
 ) -> NestedScores:
     """Score every row by the model that ``fit`` returns for a fold and its training rows."""
-    return score_out_of_fold(fit, table.X, ClassRanking(table.y == 1), splits, strata=table.strata)
+    return score_out_of_fold(fit, table.X, table.outcome.ranking, splits, strata=table.strata)
 
 
 def _split(table: Table, rows: Rows, folds: int, strata: Strata | None, seed: int) -> list[Split]:
     groups: Any = None if table.groups is None else table.groups[rows]
-    positive = table.y[rows] == 1
+    positive = table.outcome.fold_labels[rows]
     return make_splits(folds, positive, positive, groups, strata, seed, n_repeats=1)
 
 
 def _units_by_class(table: Table, rows: Rows) -> list[int]:
-    """Number of groups, or else rows, of each class."""
-    return groups_by_class(rows if table.groups is None else table.groups[rows], table.y[rows] == 1)
+    """Number of groups, or else rows, of each class; of one where all rows are alike to folds."""
+    units = rows if table.groups is None else table.groups[rows]
+    labels = table.outcome.fold_labels[rows]
+    if table.outcome.fold_labels.all():
+        return [np.unique(units).size] * 2
+    return groups_by_class(units, labels)

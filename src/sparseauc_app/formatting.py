@@ -22,7 +22,10 @@ HEADINGS = {
     "odds_ratio": ("odds ratio", ".3g"),
     "odds_ratio_for": ("for each", ""),
     "odds_ratio_per_sd": ("odds ratio per SD", ".3g"),
-    "auc": ("AUC alone", ".3f"),
+    "hazard_ratio": ("hazard ratio", ".3g"),
+    "hazard_ratio_for": ("for each", ""),
+    "hazard_ratio_per_sd": ("hazard ratio per SD", ".3g"),
+    "auc": ("alone", ".3f"),
     "cost": ("cost", "g"),
     "sign": ("sign given", ""),
     "family": ("family", ""),
@@ -30,17 +33,23 @@ HEADINGS = {
 }
 
 
-def short_list_row(line: Mapping[str, Any]) -> dict[str, str]:
+def heading_of(key: str, measure: str) -> str:
+    """What a column of a short list is called, given what rankings are measured by."""
+    heading = HEADINGS[key][0]
+    return f"{measure} {heading}" if key == "auc" else heading
+
+
+def short_list_row(line: Mapping[str, Any], measure: str = "AUC") -> dict[str, str]:
     """A chosen column as a row of text, for the terminal."""
     row = {"": str(line["rank"]), "column": str(line["column"])}
-    # Odds ratios and points say what coefficients do, and 80 characters are few.
-    hidden = {"standardised"} if "odds_ratio" in line else set()
+    # Ratios and points say what coefficients do, and 80 characters are few.
+    hidden = {"standardised"} if {"odds_ratio", "hazard_ratio"} & line.keys() else set()
     if "points" in line:
         hidden = {"coefficient", "standardised", "odds_ratio", "odds_ratio_for"}
-    for key, (heading, form) in HEADINGS.items():
+    for key, (_, form) in HEADINGS.items():
         if key in line and key not in hidden:
             text = percent(line[key]) if form == "%" else format(line[key], form)
-            row[heading.replace(" ", "\n")] = text
+            row[heading_of(key, measure).replace(" ", "\n")] = text
     return row
 
 

@@ -27,8 +27,9 @@ from .scorecard import ColumnType, Input, ScoreCard
 
 # 1: version 0.1. 2: cards say how columns were written, classes have names that do not move.
 # 3: terms of numbers that were cut. 4: terms of numbers that are clipped. 5: terms of logarithms,
-# labels at another score than 0, and totals of points. Others are still written as 2.
-FORMAT = 5
+# labels at another score than 0, and totals of points. 6: times to event. Others are still written
+# as 2.
+FORMAT = 6
 CARD, SCHEMA = "sparseauc.json", "schema.json"
 # A thousand times a large model: a larger file is an attack on memory.
 _LARGEST = 1 << 28
@@ -60,11 +61,13 @@ CLASSES = {
     **dict.fromkeys(
         (
             "Limits", "MeanDifferenceClassifier", "SHTAUCClassifier", "SharedListClassifier",
-            "SparseAUCClassifier", "SparseAUCClassifierCV", "SparseAUCPath",
+            "SparseAUCClassifier", "SparseAUCClassifierCV", "SparseAUCPath", "SparseConcordance",
+            "SparseConcordanceCV",
         ),
         "sparseauc",
     ),
     "Solution": "sparseauc.solvers.exchange",
+    **dict.fromkeys(("ProportionalHazards", "StepFunction"), "sparseauc.survival"),
     "Imputer": "sparseauc_app.imputing",
     **{
         name: module
@@ -104,10 +107,10 @@ class SavedModel:
     def __repr__(self) -> str:
         card, auc = self.card, self.card.summary.get("auc")
         names = listed([repr(term.name) for term in card.terms], 6)
-        tested = "" if not isinstance(auc, dict) else f", AUC {auc['auc']:.3f}"
+        tested = "" if not isinstance(auc, dict) else f", {card.measure} {auc['auc']:.3f}"
         return (
             f"SavedModel for {card.event}: {len(card.terms)} columns ({names}){tested}, "
-            f"sparseauc {card.version}. predict and decision_function find columns by name"
+            f"sparseauc {card.version}. predict finds columns by name"
         )
 
     @property
@@ -147,26 +150,40 @@ class SavedModel:
         return self.card.log_odds(found.scores) if self.card.total else found.scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the class of each row, None where it has no score."""
+        """Predict the class of each row, None where it has no score; of times to event, score."""
         scores = self.decision_function(X)
+        if self.card.times is not None:
+            return scores
         labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
         if np.isnan(scores).any():
             labels = labels.astype(object)
             labels[np.isnan(scores)] = None
         return labels
 
-    @property
-    def predict_proba(self) -> Callable[[Any], npt.NDArray[np.float64]]:
-        """Return class probabilities, NaN for rows without a score. Needs a calibrated model."""
+    def predict_risk(self, X: Any) -> npt.NDArray[np.float64]:
+        """Estimate the risk of each row, of times to event until the horizon of the card.
+
+        NaN for rows without a score. Needs a calibrated model.
+        """
         if self.card.calibration is None:
             raise AttributeError(
                 "this model has no probabilities: use decision_function, or fit "
                 "SparseAUCClassifierCV, which gives them"
             )
+        scores = self.decision_function(X)
+        return expit(scores) if self.card.total else self.card.probabilities(scores)
+
+    @property
+    def predict_proba(self) -> Callable[[Any], npt.NDArray[np.float64]]:
+        """Return class probabilities, NaN for rows without a score. Needs a calibrated model."""
+        if self.card.calibration is None or self.card.times is not None:
+            raise AttributeError(
+                "this model has no class probabilities: use decision_function, predict_risk of "
+                "times to event, or fit SparseAUCClassifierCV, which gives them"
+            )
 
         def probabilities(X: Any) -> npt.NDArray[np.float64]:
-            scores = self.decision_function(X)
-            positive = expit(scores) if self.card.total else self.card.probabilities(scores)
+            positive = self.predict_risk(X)
             return np.column_stack([1.0 - positive, positive])
 
         return probabilities
@@ -230,6 +247,8 @@ def model_bytes(model: Any, card: ScoreCard) -> bytes:
         oldest = 4
     if any(term.log is not None for term in card.terms) or card.threshold != 0 or card.total:
         oldest = 5
+    if card.follow_up is not None:
+        oldest = 6
     head = {"format": oldest, "sha256": card.digest(), "card": card.as_dict()}
     text = json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1)
     import skops.io
@@ -295,6 +314,7 @@ def load_model(path: Path | str) -> SavedModel:
             classes=(card.negative, card.positive),
             target=card.target,
             summary=card.summary,
+            follow_up=card.follow_up,
         )
     except Exception as error:
         # skops fails in many ways on damaged files.

@@ -11,6 +11,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit, logit
 
 from sparseauc.utils.types import Array
@@ -134,12 +135,65 @@ class Calibration:
     slope, intercept : float
     n_positive, n_negative : int
         Number of out-of-fold scores it was fitted to. With few, probabilities are rough.
+    link : {"logit", "cloglog"}
+        "cloglog" for a time to event: the risk until the horizon is
+        1 − exp(−exp(slope · score + intercept)), that is 1 − S₀^exp(slope · score), where S₀ is the
+        baseline survival.
     """
 
     slope: float
     intercept: float
     n_positive: int
     n_negative: int
+    link: Literal["logit", "cloglog"] = "logit"
+
+    @property
+    def baseline(self) -> float:
+        """Probability of a row of score 0 to be free of the event at the horizon, S₀."""
+        return float(1.0 - self.risks(np.zeros(1))[0])
+
+    def linear(self, scores: npt.NDArray[Any]) -> Array:
+        """Log odds, or logarithms of cumulative hazards until the horizon."""
+        with np.errstate(over="ignore"):  # beyond all numbers, the risk is 0 or 1
+            linear: Array = self.slope * scores + self.intercept
+        return linear
+
+    def risks(self, scores: npt.NDArray[Any]) -> Array:
+        """Risk of scores; NaN stays NaN."""
+        return self.inverse(self.linear(scores))
+
+    def inverse(self, linear: Array) -> Array:
+        """Risk of log odds, or of logarithms of cumulative hazards."""
+        with np.errstate(over="ignore"):
+            risks: Array = expit(linear) if self.link == "logit" else -np.expm1(-np.exp(linear))
+        return risks
+
+    def score_of(self, risk: float) -> float:
+        """Score with a risk; infinite for risks of 0 and 1."""
+        linear = logit(risk) if self.link == "logit" else np.log(-np.log1p(-risk))
+        return float((linear - self.intercept) / self.slope)
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """How the outcome is known: by the time of an event, or of censoring.
+
+    Attributes
+    ----------
+    time : str
+        Column of the times.
+    event : str
+        Value of the outcome column of rows that had the event then; others are censored.
+    horizon : float
+        Time until which risks are given.
+    binary : bool
+        Whether rows are of two classes: with the event until the horizon, and without.
+    """
+
+    time: str
+    event: str
+    horizon: float
+    binary: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,6 +219,8 @@ class ScoreCard:
         Types of the chosen columns in training, if known.
     calibration : Calibration, optional
         Turns scores into risks. Scores that are log odds have a slope of 1 and an intercept of 0.
+    follow_up : FollowUp, optional
+        Of a model that was fitted to times.
     threshold : float
         Score above which rows are labelled positive, unless another threshold is given: where
         the risk is that of the training rows.
@@ -184,6 +240,7 @@ class ScoreCard:
     calibration: Calibration | None = None
     threshold: float = 0.0
     total: bool = False
+    follow_up: FollowUp | None = None
 
     def __post_init__(self) -> None:
         for term in self.terms:
@@ -235,29 +292,50 @@ class ScoreCard:
         return scores
 
     def probabilities(self, scores: Array) -> Array:
-        """Turn scores into probabilities of the positive class; NaN stays NaN.
+        """Turn scores into risks; NaN stays NaN.
 
         Raises
         ------
         ValueError
             If the model was not calibrated.
         """
-        probabilities: Array = expit(self.log_odds(scores))
-        return probabilities
+        return self._calibrated.risks(scores)
 
     def log_odds(self, scores: Array) -> Array:
-        """Turn scores into log odds of the positive class, as :meth:`probabilities` does."""
-        if self.calibration is None:
-            raise ValueError("the model has no probabilities")
-        with np.errstate(over="ignore"):  # of odds beyond all numbers, the risk is 0 or 1
-            log_odds: Array = self.calibration.slope * scores + self.calibration.intercept
-        return log_odds
+        """Turn scores into what risks are a function of, such as log odds of the positive class."""
+        return self._calibrated.linear(scores)
 
     def score_of_risk(self, risk: float) -> float:
         """Score with a risk, of a calibrated model; infinite for risks of 0 and 1."""
-        if self.calibration is None or self.calibration.slope == 0:
+        if self._calibrated.slope == 0:
             raise ValueError("the model has no probabilities")
-        return float((logit(risk) - self.calibration.intercept) / self.calibration.slope)
+        return self._calibrated.score_of(risk)
+
+    @property
+    def _calibrated(self) -> Calibration:
+        if self.calibration is None:
+            raise ValueError("the model has no probabilities")
+        return self.calibration
+
+    @property
+    def times(self) -> FollowUp | None:
+        """The follow-up, if rows are ranked by the time to their event and have no classes."""
+        return None if self.follow_up is None or self.follow_up.binary else self.follow_up
+
+    @property
+    def event_value(self) -> str:
+        """Value of the outcome column of rows that had the event."""
+        return self.positive if self.follow_up is None else self.follow_up.event
+
+    @property
+    def measure(self) -> str:
+        """What the ranking is measured by: "AUC", or "C" of times to event."""
+        return "AUC" if self.times is None else "C"
+
+    @property
+    def risk_text(self) -> str:
+        """What a risk is of: "risk", or "risk until 365"."""
+        return "risk" if self.times is None else f"risk until {self.times.horizon:g}"
 
     @property
     def score_name(self) -> str:
@@ -304,9 +382,11 @@ class ScoreCard:
         """Return the card as a dictionary for JSON."""
         content = asdict(self)
         # Cards of earlier versions had none of these, and their digest is of what they had.
-        for name in ("types", "calibration", "threshold", "total"):
+        for name in ("types", "calibration", "threshold", "total", "follow_up"):
             if not content[name]:
                 del content[name]
+        if self.calibration is not None and self.calibration.link == "logit":
+            del content["calibration"]["link"]
         for term in content["terms"]:
             for name in ("above", "low", "high", "log"):
                 if term[name] is None:

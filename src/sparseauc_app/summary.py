@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from sparseauc.estimators import ExchangeClassifier, SparseLinearClassifier
-from sparseauc.metrics import AUCInterval, auc_by_k, auc_confidence_interval
+from sparseauc.estimators import ExchangeClassifier
+from sparseauc.metrics import AUCInterval, auc_by_k
 from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
 from sparseauc.selection.confidence import (
     NestedScores,
@@ -18,11 +18,11 @@ from sparseauc.selection.confidence import (
     variance_inflation,
 )
 from sparseauc.selection.points import PointScore
-from sparseauc.selection.ranking import auc_within
+from sparseauc.selection.ranking import Ranking
 from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import near_copies
 from sparseauc.transforms import Transform, transform_columns
-from sparseauc.utils.types import Floats, Mask
+from sparseauc.utils.types import Floats
 
 from .alternatives import Alternatives, find_alternatives
 from .card_making import fill_in, limits_on_card, make_card, steps_of
@@ -83,8 +83,8 @@ class FitSummary:
     seconds: float = 0.0
 
     @property
-    def classifier(self) -> SparseLinearClassifier:
-        """The classifier within the model."""
+    def classifier(self) -> Any:
+        """The classifier within the model, or the model of times to event."""
         return steps_of(self.model)[1]
 
     @property
@@ -119,10 +119,10 @@ class FitSummary:
     @cached_property
     def training_auc(self) -> AUCInterval:
         """AUC of the training scores (optimistic), within strata where there are any."""
-        table = self.table
+        table, ranking = self.table, self.table.outcome.ranking
         if table.strata is None:
-            return auc_confidence_interval(table.y, self.training_scores)
-        within = auc_within(self.training_scores, table.y == 1, table.strata)
+            return ranking.interval(self.training_scores)
+        within = ranking.within(self.training_scores, table.strata)
         assert within is not None
         return within
 
@@ -157,7 +157,7 @@ class FitSummary:
 
     def rescale(self, scores: Floats) -> Floats:
         """Turn scores scaled as those of ``nested`` into scores on the scale of this model."""
-        return on_scale_of(self.training_scores, self.table.y == 1, scores)
+        return on_scale_of(self.training_scores, self.table.outcome.ranking, scores)
 
     @property
     def refit_scores(self) -> Floats | None:
@@ -170,13 +170,16 @@ class FitSummary:
         table, nested = self.table, self.nested
         if table.strata is None or nested is None:
             return []
-        return judge_groups(table.strata, table.y == 1, nested.scores, nested.folds)
+        return judge_groups(table.strata, table.outcome.ranking, nested.scores, nested.folds)
 
     @cached_property
     def operating_points(self) -> list[OperatingPoint]:
-        """The usual thresholds, evaluated on the out-of-fold scores; empty without them."""
+        """The usual thresholds, evaluated on the out-of-fold scores.
+
+        Empty without them, for times to event, and for rows with weights.
+        """
         scores, platt = self.scores_left_out, getattr(self.classifier, "platt_", None)
-        if scores is None or self.nested is None:
+        if scores is None or self.nested is None or not self._has_thresholds:
             return []
         if self.points is not None:
             default = self.points.threshold
@@ -196,6 +199,10 @@ class FitSummary:
             for one in found
         ]
 
+    @property
+    def _has_thresholds(self) -> bool:
+        return self.table.times is None and self.table.weight is None
+
     @cached_property
     def scores_left_out(self) -> Floats | None:
         """Out-of-fold scores as the score card gives them: log odds, or totals of points."""
@@ -209,7 +216,7 @@ class FitSummary:
     def _describe_thresholds(self) -> dict[str, list[float]] | None:
         """Sensitivity and specificity of thresholds, of which many are left out."""
         scores = self.scores_left_out
-        if scores is None:
+        if scores is None or not self._has_thresholds:
             return None
         found = roc_thresholds(
             self.table.y == 1, np.asarray(scores, np.float64), whole=self.points is not None
@@ -256,6 +263,8 @@ class FitSummary:
             "positive": table.positive,
             "negative": table.negative,
             "negative_labels": list(table.negatives),
+            "follow_up": None if table.follow_up is None else asdict(table.follow_up),
+            "measure": table.outcome.measure,
             "rows": int(table.y.size),
             "positives": int(table.y.sum()),
             "columns_tried": len(table.inputs),
@@ -344,6 +353,7 @@ class FitSummary:
             classes=(table.negative, table.positive),
             target=table.target,
             summary=self.to_dict(),
+            follow_up=table.follow_up,
         )
 
 
@@ -352,8 +362,8 @@ def ridge_of(classifier: Any) -> float:
     return float(getattr(classifier, "alpha_", getattr(classifier, "alpha", 0.0)))
 
 
-def on_scale_of(training_scores: Floats, positive: Mask, scores: Floats) -> Floats:
-    """Turn scores whose training classes have means of ±0.5 into those of another model."""
-    high, low = training_scores[positive].mean(), training_scores[~positive].mean()
-    rescaled: Floats = (low + high) / 2 + scores * (high - low)
+def on_scale_of(training_scores: Floats, ranking: Ranking, scores: Floats) -> Floats:
+    """Turn scores scaled as those of ``NestedScores`` into those of another model."""
+    middle, unit = ranking.scale(np.asarray(training_scores, np.float64))
+    rescaled: Floats = middle + scores * unit
     return rescaled

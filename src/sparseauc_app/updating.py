@@ -45,6 +45,8 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
     old, check = saved.card.calibration, found.calibration
     if old is None or check is None:
         raise ModelFileError("the model has no probabilities to recalibrate")
+    if saved.card.follow_up is not None:
+        raise ModelFileError("models of times to event are not recalibrated: fit one to these rows")
     slope, shift = 1.0, check.intercept
     if how == "slope":
         slope, shift = fit_logistic(old.slope * found.scores + old.intercept, found.positive)

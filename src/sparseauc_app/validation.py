@@ -10,18 +10,20 @@ from scipy.stats import norm
 
 from sparseauc.metrics import AUCInterval, auc_confidence_interval, delong_test
 from sparseauc.operating_points import OperatingPoint, judge_threshold
-from sparseauc.selection.ranking import auc_within
+from sparseauc.selection.ranking import Ranking
 from sparseauc.utils.types import Array, Mask
 
 from .cautions import warn_of_chance
 from .evaluation.risks import CalibrationCheck, Risks, judge_risks
 from .evaluation.sample_size import ValidationSize, validation_size
 from .model_files import ModelFileError
-from .reading import DataError
+from .outcomes import Outcome, TimeToEvent, TwoClasses
+from .reading import DataError, Rules
 from .reading.columns import texts
 from .reading.labels import known_outcome
 from .reading.scoring import read_numbers, score_rows
 from .reading.source import Source, unknown_column_error
+from .reading.times import follow_rows
 from .scorecard import ColumnType, ScoreCard
 from .shifts import ColumnShift, compare_columns
 
@@ -103,6 +105,7 @@ class Validation:
     notes: tuple[str, ...] = ()
     reading_warnings: tuple[str, ...] = ()
     others: Sequence[OtherScore] = field(default=(), repr=False)
+    outcome: Outcome | None = field(default=None, repr=False)
 
     @property
     def calibration(self) -> CalibrationCheck | None:
@@ -112,12 +115,13 @@ class Validation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons not to rely on the result."""
-        told = [*self.reading_warnings, *warn_of_chance(asdict(self.interval), "model")]
+        measure = self.card.measure
+        told = [*self.reading_warnings, *warn_of_chance(asdict(self.interval), "model", measure)]
         if self.promised is not None and self.pvalue is not None and self.pvalue < 0.05:
             lower = self.interval.auc < self.promised.auc
             how = "lower" if lower else "higher"
             told.append(
-                f"The AUC of {self.interval.auc:.3f} is {how} than that of nested "
+                f"The {measure} of {self.interval.auc:.3f} is {how} than that of nested "
                 f"cross-validation in training, {self.promised.auc:.3f} (p = {self.pvalue:.2g})"
                 + ("." if lower else ": make sure that none of these rows was used for fitting.")
             )
@@ -142,11 +146,13 @@ class Validation:
             "positive": self.card.positive,
             "rows": self.rows,
             "positives": self.positives,
+            "measure": self.card.measure,
             "auc": asdict(self.interval),
             "within": self.within,
             "promised": None if self.promised is None else asdict(self.promised),
             "pvalue": self.pvalue,
             "calibration": None if self.calibration is None else self.calibration.as_dict(),
+            "brier": None if self.risks is None else self.risks.brier,
             "operating_points": [point.as_dict() for point in self.points],
             "groups": [asdict(one) for one in self.groups],
             "columns": [asdict(one) for one in self.columns],
@@ -171,20 +177,19 @@ def validate_model(
     the model; with ``negative``, rows with other labels are left out. ``risk_columns`` are columns
     of other scores or risks to compare with.
     """
+    if risk_columns and card.follow_up is not None:
+        raise DataError("--risk-column: other scores are not compared by times to event yet")
     found = score_rows(source, card)
     scores = found.scores
-    outcome = known_outcome(source, card, scores, positive, negative)
-    if outcome is None:
-        raise DataError(f"{source.name} has no outcome column {card.target!r}")
-    judged, truth = outcome.judged, outcome.positive
-    for label, count in ((card.positive, truth.sum()), (card.negative, (~truth).sum())):
-        if count < 2:
-            raise DataError(
-                f"{source.name}: only {count} scored rows are {label!r}; at least 2 are needed"
-            )
-    notes = [*source.notes, *found.notes, *outcome.notes]
+    new = read_outcome(source, card, scores, positive, negative)
+    if new is None:
+        raise _no_outcome_error(source, card)
+    judged, ranking = new.judged, new.outcome.ranking
+    truth = ranking.positive
+    _refuse_few(source, card, truth)
+    notes = [*source.notes, *found.notes, *new.notes]
     values, kept = found.values[judged], scores[judged]
-    interval, within = judge_ranking(card, source, judged, truth, kept)
+    interval, within = judge_ranking(card, source, new, kept)
     warnings = list(found.warnings)
     try:
         promised = None
@@ -199,6 +204,7 @@ def validate_model(
                 total=card.total,
             )
             for name, threshold in (card.thresholds or {"default": card.threshold}).items()
+            if card.follow_up is None
         ]
         columns = compare_columns(card, values)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -207,27 +213,46 @@ def validate_model(
         promised = None
         warnings.append(
             f"the model was judged within {card.strata_column!r}, and this table has no rows of "
-            "both classes to compare so: its AUC is over all rows, and none was promised for that"
+            f"both classes to compare so: its {card.measure} is over all rows, and none was "
+            "promised for that"
         )
-    pvalue = None
-    if promised is not None:
-        error_of_both = np.hypot(promised.standard_error, interval.standard_error)
-        if error_of_both > 0:
-            z = abs(interval.auc - promised.auc) / error_of_both
-            pvalue = float(2 * norm.sf(z))
+    pvalue = None if promised is None else _compare(promised, interval)
     risks = size = None
     if (how := card.calibration) is not None:
-        log_odds = how.slope * kept + how.intercept
-        risks = judge_risks(card.probabilities(kept), truth, log_odds)
+        risks = new.outcome.judge_risks(how, kept)
         expected = interval if promised is None else promised
-        size = validation_size(log_odds, expected.auc, float(truth.mean()))
+        if card.follow_up is None:
+            size = validation_size(how.linear(kept), expected.auc, float(truth.mean()))
     by = within if by is None else by
-    groups = [] if by is None else judge_groups(_read_groups(source, by, judged), truth, kept)
+    groups = [] if by is None else judge_groups(_read_groups(source, by, judged), ranking, kept)
     return Validation(
         card, source.name, kept, truth, interval, within, promised, pvalue, risks, size, points,
         groups, columns, tuple(notes), tuple(warnings),
         [_judge_other(card, source, name, judged, truth, kept) for name in risk_columns],
+        new.outcome,
     )  # fmt: skip
+
+
+def _no_outcome_error(source: Source, card: ScoreCard) -> DataError:
+    wanted = [card.target, *([card.follow_up.time] if card.follow_up else [])]
+    absent = [repr(name) for name in wanted if name not in source.frame.column_names]
+    return DataError(f"{source.name} has no outcome column {' and '.join(absent)}")
+
+
+def _refuse_few(source: Source, card: ScoreCard, truth: Mask) -> None:
+    """Refuse fewer than two rows of a class; rows need not be censored."""
+    counts = {card.positive: truth.sum(), card.negative: (~truth).sum()}
+    for label, count in counts.items():
+        if count < 2 and (card.times is None or label == card.positive):
+            raise DataError(
+                f"{source.name}: only {count} scored rows are {label!r}; at least 2 are needed"
+            )
+
+
+def _compare(promised: AUCInterval, found: AUCInterval) -> float | None:
+    """P-value of the unpaired test of two AUCs; None if both have no error."""
+    error = np.hypot(promised.standard_error, found.standard_error)
+    return float(2 * norm.sf(abs(found.auc - promised.auc) / error)) if error > 0 else None
 
 
 def _judge_other(
@@ -263,8 +288,47 @@ def _risk_at(card: ScoreCard, score: float) -> float | None:
     return float(card.probabilities(np.array(score)))
 
 
+@dataclass(frozen=True, eq=False)
+class NewOutcome:
+    """Rows of a table with an outcome and a score, and their outcome."""
+
+    judged: Mask
+    outcome: Outcome
+    notes: tuple[str, ...] = ()
+
+
+def read_outcome(
+    source: Source,
+    card: ScoreCard,
+    scores: Array,
+    positive: str | None = None,
+    negative: str | None = None,
+) -> NewOutcome | None:
+    """Find the outcome of new rows, as the model was fitted to it; None without its columns."""
+    found = known_outcome(source, card, scores, positive, negative)
+    follow_up = card.follow_up
+    if found is None or follow_up is None:
+        if found is None:
+            return None
+        return NewOutcome(found.judged, TwoClasses(found.positive.astype(np.int64)), found.notes)
+    if follow_up.time not in source.frame.column_names:
+        return None
+    rows = np.flatnonzero(found.judged)
+    rules = Rules(
+        target=card.target, time=follow_up.time, horizon=follow_up.horizon, within=follow_up.binary
+    )
+    event = follow_up.event if positive is None else positive
+    followed = follow_rows(source, rules, rows, found.positive, event)
+    judged = np.zeros_like(found.judged)
+    judged[followed.rows] = True
+    outcome: Outcome = TwoClasses(followed.y, followed.weight)
+    if followed.times is not None:
+        outcome = TimeToEvent(followed.times, follow_up.horizon)
+    return NewOutcome(judged, outcome, (*found.notes, *followed.notes))
+
+
 def judge_ranking(
-    card: ScoreCard, source: Source, judged: Mask, positive: Mask, scores: Array
+    card: ScoreCard, source: Source, found: NewOutcome, scores: Array
 ) -> tuple[AUCInterval, str | None]:
     """AUC of the judged rows of a table, and the column within which they were compared.
 
@@ -272,10 +336,11 @@ def judge_ranking(
     """
     strata = card.strata_column
     if strata is not None and strata in source.frame.column_names:
-        within = auc_within(scores, positive, _read_groups(source, strata, judged))
+        groups = _read_groups(source, strata, found.judged)
+        within = found.outcome.ranking.within(scores, groups)
         if within is not None:
             return within, strata
-    return auc_confidence_interval(positive, scores), None
+    return found.outcome.ranking.interval(scores), None
 
 
 def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
@@ -289,17 +354,18 @@ def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
 
 def judge_groups(
     of_row: npt.NDArray[Any],
-    positive: Mask,
+    ranking: Ranking,
     scores: npt.NDArray[np.floating],
     folds: npt.NDArray[np.intp] | None = None,
 ) -> list[GroupResult]:
     """AUC within each group; of scores by models of several folds within group and fold."""
-    same = np.zeros(positive.size, np.intp) if folds is None else folds
+    same = np.zeros(scores.size, np.intp) if folds is None else folds
     found = []
     for name in np.unique(of_row.astype(np.str_)).tolist():
-        here = of_row == name
-        rows, positives = int(here.sum()), int(positive[here].sum())
-        enough = min(positives, rows - positives) >= 2
-        interval = auc_within(scores[here], positive[here], same[here]) if enough else None
-        found.append(GroupResult(name, rows, positives, interval))
+        here = np.flatnonzero(of_row == name)
+        part = ranking.take(here)
+        interval = None
+        if part.informative >= 2:
+            interval = part.within(scores[here], same[here])
+        found.append(GroupResult(name, here.size, int(part.positive.sum()), interval))
     return found

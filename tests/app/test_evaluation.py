@@ -212,8 +212,9 @@ def test_the_report_computes_nothing(evaluation, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the report computes something")
 
-    for name in ("judge_baselines", "learning_curve", "judge_risks", "describe_candidates"):
+    for name in ("judge_baselines", "learning_curve", "follow_scores", "describe_candidates"):
         monkeypatch.setattr(evaluate_module, name, refuse)
+    monkeypatch.setattr("sparseauc_app.outcomes.judge_risks", refuse)
     monkeypatch.setattr("sparseauc.SparseAUCClassifier.fit", refuse)
     monkeypatch.setattr("sklearn.linear_model.LogisticRegression.fit", refuse)
     monkeypatch.setattr("sparseauc_app.summary.find_alternatives", refuse)

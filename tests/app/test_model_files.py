@@ -236,7 +236,7 @@ def test_scalers_are_folded_into_the_card(steps, tmp_path):
     ],
 )
 def test_other_models_are_not_saved(model, tmp_path):
-    with pytest.raises(TypeError, match=r"expected a sparseauc classifier"):
+    with pytest.raises(TypeError, match=r"expected a sparseauc model"):
         save_model(tmp_path / "m.skops", model.fit(X, y))
     assert list(tmp_path.iterdir()) == []
 

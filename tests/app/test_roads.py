@@ -51,7 +51,8 @@ DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick",
          "alpha", "always_include", "ids", "target"}  # fmt: skip
 ELSEWHERE = {
     "table", "positive", "negative", "exclude", "groups", "strata",
-    "target_file", "format", "rule", "permutations",
+    "format", "rule", "permutations",
+    "time", "horizon",  # test_times.py walks these roads
     "seed", "jobs", "label", "out", "report", "force", "quiet", "as_json",
 }  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]

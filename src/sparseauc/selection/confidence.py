@@ -250,7 +250,7 @@ def pool_folds(
 def _agreement(scores: Array, positive: Mask) -> float:
     """Mean correlation of the rows of ``scores``, centred within classes."""
     centred = scores.copy()
-    for mask in (positive, ~positive):
+    for mask in [side for side in (positive, ~positive) if side.any()]:
         centred[:, mask] -= centred[:, mask].mean(axis=1, keepdims=True)
     lengths = np.linalg.norm(centred, axis=1)
     if len(scores) < 2 or not lengths.all():  # a model that uses no column agrees with none

@@ -19,6 +19,8 @@ from ..strata import Strata, StrataWarning
 from ..survival import ComparablePairs, SurvivalTimes, censoring_distribution, uno_weights
 from ..utils.types import Array, Indices, Mask
 
+Scores = npt.NDArray[Any]
+
 
 class Ranking(Protocol):
     """Rows with an outcome that scores should rank."""
@@ -34,13 +36,13 @@ class Ranking(Protocol):
     def take(self, rows: Any) -> Self:
         """The same for some of the rows."""
 
-    def scale(self, scores: Array) -> tuple[float, float]:
+    def scale(self, scores: Scores) -> tuple[float, float]:
         """Where training scores have their middle, and their unit; 1 if they have none."""
 
-    def interval(self, scores: Array, confidence: float = 0.95) -> AUCInterval:
+    def interval(self, scores: Scores, confidence: float = 0.95) -> AUCInterval:
         """AUC or concordance of all rows, with its interval."""
 
-    def within(self, scores: Array, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
+    def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
         """The same over pairs that agree in all these strata; None if there are none."""
 
 
@@ -60,7 +62,7 @@ class ClassRanking:
         """The same for some of the rows."""
         return type(self)(self.positive[rows], None if self.weight is None else self.weight[rows])
 
-    def scale(self, scores: Array) -> tuple[float, float]:
+    def scale(self, scores: Scores) -> tuple[float, float]:
         """Midway between the means of the classes, and their distance."""
         high, low = (
             float(
@@ -70,7 +72,7 @@ class ClassRanking:
         )
         return (low + high) / 2, high - low if high > low else 1.0
 
-    def interval(self, scores: Array, confidence: float = 0.95) -> AUCInterval:
+    def interval(self, scores: Scores, confidence: float = 0.95) -> AUCInterval:
         """AUC of all rows, with DeLong's interval."""
         if self.weight is None:
             return auc_confidence_interval(self.positive, scores, confidence)
@@ -79,7 +81,7 @@ class ClassRanking:
             raise ValueError("a class has no row with a weight above 0")
         return found
 
-    def within(self, scores: Array, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
+    def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
         """AUC of pairs that agree in all these strata; None if there are none."""
         if self.weight is None:
             return auc_within(scores, self.positive, *strata, confidence=confidence)
@@ -127,19 +129,19 @@ class TimeRanking:
         parts = (None if of is None else of[rows] for of in (self.event_weight, self.weight))
         return type(self)(self.times.take(rows), *parts)
 
-    def scale(self, scores: Array) -> tuple[float, float]:
+    def scale(self, scores: Scores) -> tuple[float, float]:
         """Mean and standard deviation."""
         spread = float(scores.std())
         return float(scores.mean()), spread if spread > 0 else 1.0
 
-    def interval(self, scores: Array, confidence: float = 0.95) -> AUCInterval:
+    def interval(self, scores: Scores, confidence: float = 0.95) -> AUCInterval:
         """Concordance of all rows, with its interval."""
         found = self.within(scores, confidence=confidence)
         if found is None:
             raise ValueError("no row is known to have its event before another")
         return found
 
-    def within(self, scores: Array, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
+    def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
         """Concordance of pairs that agree in all these strata; None if there are none."""
         code = _combine(len(self.times), strata)
         pairs = ComparablePairs.from_times(
@@ -149,7 +151,7 @@ class TimeRanking:
 
 
 def _interval_of_pairs(
-    pairs: ComparablePairs, scores: Array, confidence: float
+    pairs: ComparablePairs, scores: Scores, confidence: float
 ) -> AUCInterval | None:
     """Concordance with an interval on the logistic scale; None without a pair."""
     if not pairs.total > 0:
@@ -169,7 +171,7 @@ def _combine(n: int, strata: tuple[Any, ...]) -> Indices:
 
 
 def auc_within(
-    scores: npt.NDArray[Any], positive: Mask, *strata: Any, confidence: float = 0.95
+    scores: Scores, positive: Mask, *strata: Any, confidence: float = 0.95
 ) -> AUCInterval | None:
     """AUC of pairs that agree in all these strata; None, without a warning, if there are none."""
     code = _combine(positive.size, strata)

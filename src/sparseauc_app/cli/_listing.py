@@ -40,7 +40,8 @@ def print_card(card: ScoreCard) -> None:
     about = card.summary
     for line in _headlines(card):
         typer.echo(printable(line))
-    print_rows([short_list_row(line) for line in card.chosen], _title_of_list(card))
+    rows = [short_list_row(line, card.measure) for line in card.chosen]
+    print_rows(rows, _title_of_list(card))
     if about.get("points"):
         from sparseauc.selection.points import write_points
 
@@ -84,14 +85,24 @@ def print_rows(
 def _headlines(card: ScoreCard) -> Iterable[str]:
     """Lines above the table; few for a card without a summary."""
     about = card.summary
-    yield f"{card.target}: {card.positive!r} against {card.negative!r}"
+    if (times := card.times) is None:
+        yield f"{card.target}: {card.positive!r} against {card.negative!r}"
+    else:
+        yield f"Time to {card.event}, in {times.time!r}"
+    if times is not None and card.calibration is not None:
+        yield (
+            f"Risk until {times.horizon:g}: 1 - {card.calibration.baseline:.4f}^exp("
+            f"{'' if card.calibration.slope == 1 else f'{card.calibration.slope:.4g} x '}score)"
+        )
     if "rows" not in about:
         return
     yield (
-        f"{about['source']}: {about['rows']} rows, {about['positives']} positive; "
+        f"{about['source']}: {about['rows']} rows, {about['positives']} "
+        f"{'positive' if times is None else 'with the event'}; "
         f"{about['columns_tried']} columns to choose from"
     )
-    area = "AUC" if card.strata_column is None else f"AUC within {card.strata_column!r}"
+    area = card.measure if times is None else f"C until {times.horizon:g}"
+    area += "" if card.strata_column is None else f" within {card.strata_column!r}"
     if about["auc"] is not None:
         area += f" {auc_text(about['auc'], long=True)} by nested cross-validation;"
     yield f"{area} {about['training_auc']:.3f} on the training rows (optimistic)"
@@ -110,7 +121,9 @@ def _title_of_list(card: ScoreCard) -> str:
     if about.get("coefficients") == "logistic":
         ridge = about.get("logistic_ridge")
         title += ", logistic coefficients" + ("" if ridge is None else f" (ridge {ridge:g})")
-    if card.calibration is not None and not card.total and card.threshold != 0:
+    if card.times is not None:
+        title += ", in log hazard ratios"
+    elif card.calibration is not None and not card.total and card.threshold != 0:
         title += ", in log odds"
     if any(term.high is not None for term in card.terms):
         title += ", values clipped"

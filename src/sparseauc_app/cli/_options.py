@@ -89,19 +89,34 @@ class Training:
 
     target: Annotated[
         str | None,
-        reading("--target", "-t", help="Outcome column. Not needed for LIBSVM files and .npz files "
-            "that hold y."),
+        reading("--target", "--event", "-t", metavar="NAME|@FILE", help="Outcome column; with "
+            "--time, the column that says which rows had the event. Not needed for LIBSVM files "
+            "and .npz files that hold y. @FILE names a separate file with the outcome of each row "
+            "(one label per line, or .npy), @FILE:NAME a column of one."),
     ] = None  # fmt: skip
     positive: Annotated[
         str | None,
-        reading(help="Label of the positive class (the event). By default the label that sorts "
-            "last, unless it is a word such as control or no. With three or more labels it is "
-            "required, and all others are negative."),
+        reading("--positive", "--event-value", metavar="LABEL", help="Label of the positive class "
+            "(the event). By default the label that sorts last, unless it is a word such as "
+            "control or no. With three or more labels it is required, and all others are negative "
+            "(with --time: censored)."),
     ] = None  # fmt: skip
     negative: Annotated[
         str | None,
         reading(help="Label of the negative class. Rows with other labels are left out."),
     ] = None
+    time: Annotated[
+        str | None,
+        reading(metavar="NAME", help="Column of the time of the event, or until which a row is "
+            "known to have been without it (censored): rank rows by the time to their event."),
+    ] = None  # fmt: skip
+    horizon: Annotated[
+        str | None,
+        reading(metavar="T|within:T", help="Time until which risks are given, such as 365; by "
+            "default that by which 80 % of the events have happened. within:365 asks a binary "
+            "question instead: does the event come until then? Rows censored before stand aside, "
+            "and others count for them (inverse censoring weights)."),
+    ] = None  # fmt: skip
     exclude: Annotated[
         list[str] | None, reading(metavar="NAME", help="Column to leave out. Can be repeated.")
     ] = None
@@ -132,11 +147,22 @@ class Training:
         reading(metavar="HOW", help="Missing values: median or mean imputes from the training "
             "rows, drop-rows or drop-columns drops those that have any, refuse refuses."),
     ] = "refuse"  # fmt: skip
-    target_file: Annotated[
-        Path | None,
-        reading(help="Separate file with the outcome of each row: one label per line, a table "
-            "with the column --target, or .npy."),
-    ] = None  # fmt: skip
+
+    @property
+    def target_file(self) -> Path | None:
+        """Separate file with the outcome of each row."""
+        return None if self._outcome_at is None else self._outcome_at[0]
+
+    @property
+    def _outcome_at(self) -> tuple[Path, str | None] | None:
+        """The file of the outcome, and its column there if one is named."""
+        if self.target is None or not self.target.startswith("@"):
+            return None
+        file, colon, name = self.target[1:].rpartition(":")
+        # A file may be called so.
+        if not colon or Path(self.target[1:]).exists():
+            return Path(self.target[1:]), None
+        return Path(file), name
 
     def as_rules(self) -> dict[str, Any]:
         """Return what ``Rules`` takes."""
@@ -147,7 +173,26 @@ class Training:
                 f"--text takes {', '.join(known)}, or one-hot:N and auto:N for up to N levels, got "
                 f"{self.text!r}"
             )
-        return given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
+        found = given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
+        if self._outcome_at is not None:
+            found["target_file"], found["target"] = self._outcome_at
+        return found | self._horizon()
+
+    def _horizon(self) -> dict[str, Any]:
+        """Return the horizon, and whether it is that of a binary question."""
+        if self.horizon is None:
+            return {}
+        within, colon, number = self.horizon.rpartition(":")
+        try:
+            horizon = float(number)
+        except ValueError:
+            horizon = 0.0
+        if within not in ("", "within")[: 1 + bool(colon)] or not 0 < horizon < float("inf"):
+            raise typer.BadParameter(
+                f"--horizon is a number above 0, or within:365 for a binary question, not "
+                f"{self.horizon!r}"
+            )
+        return {"horizon": horizon, "within": bool(within)}
 
 
 @dataclass(frozen=True)

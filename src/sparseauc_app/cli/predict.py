@@ -46,6 +46,11 @@ class OperatingPoint:
 
     def choose(self, card: ScoreCard) -> float:
         """Score above which rows are labelled positive."""
+        if card.times is not None and any(value is not None for value in vars(self).values()):
+            raise typer.BadParameter(
+                "the model ranks rows by the time to their event and has no labels: leave --risk, "
+                "--sensitivity, --specificity and --threshold out"
+            )
         given = {name: value for name, value in vars(self).items() if value is not None}
         if len(given) > 1:
             named = " and ".join(f"--{name}" for name in given)
@@ -93,6 +98,7 @@ def predict_command(
 ) -> None:
     """Score the rows of TABLE: score in log odds (or total of points), risk and label.
 
+    Of a model of times to event: score in logarithms of hazard ratios, and risk until its horizon.
     Columns are found by name, in any order. Columns that the model does not use are ignored.
     """
     from ._listing import print_result
@@ -127,7 +133,8 @@ def predict_command(
         columns = {name: rows, card.score_name: _with_gaps(scores, scores)}
         if card.calibration is not None:
             columns["risk"] = _with_gaps(card.probabilities(scores), scores)
-        columns["label"] = _with_gaps(predicted, scores)
+        if card.times is None:
+            columns["label"] = _with_gaps(predicted, scores)
         known, left_out = _auc_if_known(source, card, scores, labels)
     kind = ".csv" if out is None else out.suffix.lower()
     written = write_outputs({} if out is None else {out: _format_scores(columns, kind)})
@@ -143,8 +150,8 @@ def predict_command(
     if known is not None:
         within = f" within {known['within']!r}" if "within" in known else ""
         notes.append(
-            f"{source.name} has {card.target!r}: AUC{within} {auc_text(known, long=True)}; "
-            "optimistic if these are training rows"
+            f"{source.name} has {card.target!r}: {card.measure}{within} "
+            f"{auc_text(known, long=True)}; optimistic if these are training rows"
         )
     print_result(output, content, written, notes, found.warnings)
 
@@ -222,15 +229,10 @@ def _auc_if_known(
     source: Source, card: ScoreCard, scores: npt.NDArray[np.float64], labels: options.NewLabels
 ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     """AUC with its interval where the new rows have the outcome, and notes on rows left out."""
-    from ..reading.labels import known_outcome
+    from ..validation import judge_ranking, read_outcome
 
-    outcome = known_outcome(source, card, scores, labels.positive, labels.negative)
-    if outcome is None:
+    found = read_outcome(source, card, scores, labels.positive, labels.negative)
+    if found is None or found.outcome.ranking.informative < 2:
         return None, ()
-    positive = outcome.positive
-    if min(positive.sum(), (~positive).sum()) < 2:
-        return None, ()
-    from ..validation import judge_ranking
-
-    interval, within = judge_ranking(card, source, outcome.judged, positive, scores[outcome.judged])
-    return asdict(interval) | ({} if within is None else {"within": within}), outcome.notes
+    interval, within = judge_ranking(card, source, found, scores[found.judged])
+    return asdict(interval) | ({} if within is None else {"within": within}), found.notes

@@ -102,13 +102,14 @@ def _print_validation(found: Validation) -> None:
     within = "" if found.within is None else f" within {found.within!r}"
     lines = [
         f"{found.source}: {found.rows} rows, {found.positives} with {found.card.event}",
-        f"AUC{within} {auc_text(found.interval, long=True)}",
+        f"{found.card.measure}{within} {auc_text(found.interval, long=True)}",
     ]
     if found.promised is not None:
         tested = "" if found.pvalue is None else f"; difference p = {found.pvalue:.2g}"
         lines.append(f"Expected from nested cross-validation: {auc_text(found.promised)}{tested}")
-    if found.calibration is not None:
-        lines.append(f"Calibration: {calibration_text(found.calibration)}")
+    if found.risks is not None:
+        lines.append(f"Calibration: {calibration_text(found.risks.check)}")
+        lines.append(f"Brier score: {found.risks.brier:.3f}")
     for one in found.others:
         low, high = one.difference - 1.96 * one.error, one.difference + 1.96 * one.error
         lines.append(
@@ -118,8 +119,12 @@ def _print_validation(found: Validation) -> None:
         if one.risks is not None:
             lines.append(f"  Calibration of {one.name}: {calibration_text(one.risks.check)}")
     for group in found.groups:
-        area = f"AUC {auc_text(group.interval)}" if group.interval else "too few rows of a class"
+        area = "too few rows of a class"
+        if group.interval:
+            area = f"{found.card.measure} {auc_text(group.interval)}"
         lines.append(f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive")
     typer.echo(printable("\n".join(lines)))
+    if not found.points:
+        return
     points = [point.as_dict() for point in found.points]
     print_points(points, f"Thresholds of the model on {found.source}")

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparseauc.curves import net_benefit
 from sparseauc.utils.types import Array, Mask
 
 
@@ -21,16 +20,17 @@ class DecisionCurve:
     everyone: Array = field(repr=False)
 
 
-def decision_curve(p: Array, positive: Mask) -> DecisionCurve:
+def decision_curve(p: Array, positive: Mask, weight: Array | None = None) -> DecisionCurve:
     """Net benefit at thresholds of whole per cents, up to where hardly any row lies above."""
     highest = min(0.99, max(0.1, float(np.quantile(p, 0.99))))
     thresholds = np.arange(1, np.ceil(100 * highest) + 1) / 100
     thresholds = thresholds[thresholds < 1]
     loss = (thresholds / (1 - thresholds))[:, None] * ~positive
-    each = (p >= thresholds[:, None]) * (positive - loss)
+    one = np.ones(p.size) if weight is None else weight
+    each = (p >= thresholds[:, None]) * (positive - loss) * one
     return DecisionCurve(
         thresholds,
-        net_benefit(p, positive, thresholds),
+        each.mean(axis=1),
         each.std(axis=1) / np.sqrt(p.size),
-        net_benefit(np.ones_like(p), positive, thresholds),
+        ((positive - loss) * one).mean(axis=1),
     )

@@ -4,20 +4,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from sparseauc.metrics import AUCInterval
 from sparseauc.utils.types import Array
 
 from ..alternatives import Alternatives
 from ..reading.columns import dense_column
-from ..scorecard import ScoreCard
+from ..scorecard import Calibration, ScoreCard
 from ..summary import FitSummary
 from .baselines import Baselines, judge_baselines
 from .learning import learning_curve
-from .risks import Risks, judge_risks, log_odds_of
+from .risks import Risks, log_odds_of
 from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
 from .table_one import CandidateRow, describe_candidates
+from .times import Followed, follow_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,9 @@ class Evaluation:
         Like the others below, None without nested cross-validation.
     alternatives : Alternatives, optional
     risks : Risks, optional
-        Out-of-fold, calibrated by the other folds.
+        Out-of-fold, calibrated by the other folds; of times to event, until the horizon.
+    followed : Followed, optional
+        Of times to event.
     instability : Instability, optional
     learning : list of (int, AUCInterval), optional
     size, size_of_all : DevelopmentSize, optional
@@ -75,6 +77,7 @@ class Evaluation:
     baselines: Baselines | None = field(repr=False)
     alternatives: Alternatives | None = field(repr=False)
     risks: Risks | None
+    followed: Followed | None = field(repr=False)
     instability: Instability | None
     learning: list[tuple[int, AUCInterval]] | None = field(repr=False)
     size: DevelopmentSize | None
@@ -102,24 +105,30 @@ def evaluate(summary: FitSummary) -> Evaluation:
     table, nested = summary.table, summary.nested
     chosen = [str(name) for name in summary.columns["column"]]
     risks = size = size_of_all = validation = None
+    card, followed = summary.card(), None
     if nested is not None:
-        positive = table.y == 1
-        log_odds = np.asarray(summary.out_of_fold_scores, np.float64)
-        risks = judge_risks(expit(log_odds), positive, log_odds)
-        auc, prevalence = nested.interval.auc, float(positive.mean())
-        size = development_size(auc, prevalence, summary.k)
-        size_of_all = development_size(auc, prevalence, len(table.inputs))
-        validation = validation_size(log_odds_of(risks.p), auc, prevalence)
+        scores = np.asarray(summary.out_of_fold_scores, np.float64)
+        if card.calibration is not None:
+            how = Calibration(1.0, 0.0, 0, 0) if card.total else card.calibration
+            risks = table.outcome.judge_risks(how, scores)
+        if table.times is not None and card.follow_up is not None:
+            followed = follow_scores(table.times, card.follow_up.horizon, scores)
+        elif risks is not None and table.weight is None:
+            auc, prevalence = nested.interval.auc, risks.share
+            size = development_size(auc, prevalence, summary.k)
+            size_of_all = development_size(auc, prevalence, len(table.inputs))
+            validation = validation_size(log_odds_of(risks.p), auc, prevalence)
     return Evaluation(
         summary=summary,
-        card=summary.card(),
+        card=card,
         cautions=summary.cautions,
         candidates=describe_candidates(table, chosen),
         correlations=_correlate(summary, chosen),
         baselines=judge_baselines(summary),
         alternatives=summary.alternatives,
         risks=risks,
-        instability=_judge_instability(summary),
+        followed=followed,
+        instability=_judge_instability(summary, card),
         learning=learning_curve(summary),
         size=size,
         size_of_all=size_of_all,
@@ -133,11 +142,13 @@ def _correlate(summary: FitSummary, chosen: list[str]) -> pd.DataFrame:
     return pd.DataFrame(values).corr()
 
 
-def _judge_instability(summary: FitSummary) -> Instability | None:
+def _judge_instability(summary: FitSummary, card: ScoreCard) -> Instability | None:
     """Risks by the models of the outer folds, on the scale of the final model."""
-    scores = summary.refit_scores
-    if scores is None:
+    scores, how = summary.refit_scores, card.calibration
+    if scores is None or how is None:
         return None
-    risks, refitted = expit(summary.training_scores), expit(summary.rescale(scores))
+    # Scores of points are in log odds here.
+    how = Calibration(1.0, 0.0, 0, 0) if card.total else how
+    risks, refitted = how.risks(summary.training_scores), how.risks(summary.rescale(scores))
     away = np.abs(refitted - risks).mean(axis=0)
     return Instability(risks, refitted, float(away.mean()), float(np.quantile(away, 0.9)))

@@ -1,13 +1,15 @@
 """Predicted probabilities against the outcome: calibration, net benefit, Brier score."""
 
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
-from sklearn.metrics import average_precision_score, brier_score_loss
+from sklearn.metrics import average_precision_score
 
-from sparseauc.curves import fit_logistic
+from sparseauc.curves import CalibrationBins, binomial_limits, calibration_bins, fit_logistic
 from sparseauc.utils.types import Array, Mask
 
 from .calibration import CalibrationCurve, calibration_curve
@@ -37,10 +39,14 @@ class CalibrationCheck:
 
 @dataclass(frozen=True, eq=False)
 class Risks:
-    """Predicted probabilities of rows, and how well they agree with the outcome."""
+    """Predicted probabilities of rows, and how well they agree with the outcome.
+
+    ``share`` is that of the positive rows, by their weights if they have any.
+    """
 
     p: Array = field(repr=False)
-    positive: Mask = field(repr=False)
+    share: float
+    bins: CalibrationBins = field(repr=False)
     check: CalibrationCheck
     curve: CalibrationCurve | None = field(repr=False)
     decision: DecisionCurve = field(repr=False)
@@ -54,36 +60,83 @@ def log_odds_of(p: Array) -> Array:
     return odds
 
 
-def judge_risks(p: Array, positive: Mask, log_odds: Array | None = None) -> Risks:
-    """Compare predicted probabilities with the outcome of the rows; log odds are exact if given."""
+def judge_risks(
+    p: Array, positive: Mask, log_odds: Array | None = None, weight: Array | None = None
+) -> Risks:
+    """Compare predicted probabilities with the outcome of the rows.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,)
+    positive : ndarray of bool of shape (n,)
+    log_odds : ndarray of shape (n,), optional
+        Exact ones of the probabilities.
+    weight : ndarray of shape (n,), optional
+        What rows count, such as inverse censoring weights; rows of weight 0 count in means.
+    """
+    log_odds = log_odds_of(p) if log_odds is None else log_odds
+    one = np.ones(p.size) if weight is None else weight
     return Risks(
         p=p,
-        positive=positive,
-        check=check_calibration(log_odds_of(p) if log_odds is None else log_odds, positive),
-        curve=calibration_curve(p, positive),
-        decision=decision_curve(p, positive),
-        brier=float(brier_score_loss(positive, p)),
-        average_precision=float(average_precision_score(positive, p)),
+        share=float(np.average(positive, weights=one)),
+        bins=_bin_risks(p, positive, weight),
+        check=check_calibration(log_odds, positive, one),
+        curve=calibration_curve(p, positive) if weight is None else None,
+        decision=decision_curve(p, positive, one),
+        brier=float(np.mean(one * (positive - p) ** 2)),
+        average_precision=float(average_precision_score(positive, p, sample_weight=weight)),
     )
 
 
-def check_calibration(log_odds: Array, positive: Mask) -> CalibrationCheck:
+def _bin_risks(p: Array, positive: Mask, weight: Array | None) -> CalibrationBins:
+    """Rows of similar risk; with weights, as many rows of equal weight as tell as much."""
+    if weight is None:
+        return calibration_bins(p, positive)
+    known = weight > 0
+    plain = calibration_bins(p[known], positive[known])
+    ends = np.append(0, np.cumsum(plain.rows))
+    order = np.flatnonzero(known)[np.argsort(p[known], kind="stable")]
+    parts = [order[a:b] for a, b in pairwise(ends.tolist())]
+    means, share = (
+        np.array([np.average(of[part], weights=weight[part]) for part in parts])
+        for of in (p, positive)
+    )
+    size = np.array([weight[part].sum() ** 2 / np.sum(weight[part] ** 2) for part in parts])
+    low, high = binomial_limits(share * size, size)
+    return CalibrationBins(means, plain.rows, share * plain.rows, low, high)
+
+
+def check_calibration(
+    log_odds: Array, positive: Mask, weight: Array | None = None
+) -> CalibrationCheck:
     """Compare predicted log odds with the classes of the rows."""
-    observed, expected = float(positive.mean()), float(expit(log_odds).mean())
+    weight = np.ones(positive.size) if weight is None else weight
+
+    def mean(values: Any) -> float:
+        return float(np.average(values, weights=weight))
+
+    observed, expected = mean(positive), mean(expit(log_odds))
     # The mean rises with what is added: one root, and these ends enclose it.
     ends = -log_odds.max() - 50, 50 - log_odds.min()
-    added = float(brentq(lambda a: expit(log_odds + a).mean() - observed, *ends))
-    error = _standard_error(expit(log_odds + added), np.ones_like(log_odds))
-    slope, intercept = fit_logistic(log_odds, positive) if log_odds.std() > 0 else (np.nan, np.nan)
+    added = float(brentq(lambda a: mean(expit(log_odds + a)) - observed, *ends))
+    error = _standard_error(expit(log_odds + added), np.ones_like(log_odds), positive, weight)
+    slope, intercept = np.nan, np.nan
+    if log_odds.std() > 0:
+        slope, intercept = fit_logistic(log_odds, positive, weight)
     slope_error = np.nan
     if np.isfinite(slope):
         p = expit(slope * log_odds + intercept)
-        mean = np.average(log_odds, weights=np.maximum(p * (1 - p), 1e-300))
-        slope_error = _standard_error(p, log_odds - mean)
+        middle = np.average(log_odds, weights=np.maximum(weight * p * (1 - p), 1e-300))
+        slope_error = _standard_error(p, log_odds - middle, positive, weight)
     return CalibrationCheck(observed, expected, added, error, float(slope), slope_error)
 
 
-def _standard_error(p: Array, x: Array) -> float:
+def _standard_error(p: Array, x: Array, positive: Mask, weight: Array) -> float:
     """Standard error of the coefficient of x in a logistic regression with probabilities p."""
-    information = float(np.sum(p * (1 - p) * x**2))
-    return 1 / np.sqrt(information) if information > 0 else np.nan
+    information = float(np.sum(weight * p * (1 - p) * x**2))
+    if information <= 0:
+        return np.nan
+    if np.all(weight == 1):
+        return float(1 / np.sqrt(information))
+    # Weights are no numbers of rows: from the residuals.
+    return float(np.linalg.norm(weight * (positive - p) * x) / information)

@@ -212,7 +212,8 @@ def warn_of_follow_up(target: str, inputs: Sequence[Input]) -> list[str]:
     return [
         f"{quoted(times)} {'looks' if one else 'look'} like the time to {target!r} or to the end "
         f"of follow-up, which is not known beforehand: leave {'it' if one else 'them'} out with "
-        f"{excluded}"
+        f"{excluded}, or rank rows by the time to their event with --time {times[0]!r} --event "
+        f"{target!r}"
     ]
 
 

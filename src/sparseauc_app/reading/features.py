@@ -50,6 +50,15 @@ class Rules:
         as "control" or "no". Required with three or more labels; all others are then negative.
     negative : str, optional
         Label of the negative class. Rows with other labels are left out.
+    time : str, optional
+        Column of the time of the event, or until which a row is known to have been without it. The
+        outcome then says which rows had the event, and all others are censored.
+    horizon : float, optional
+        Time until which risks are given. By default that by which 80 % of the events have happened.
+    within : bool
+        Ask a binary question instead: did the event come until the horizon?
+    weights : str, optional
+        Column that says what each row counts.
     groups, strata, ids : str, optional
         Columns of related rows, of strata within which rows are compared, and of row identifiers.
     exclude : sequence of str
@@ -72,6 +81,10 @@ class Rules:
     target_file: Path | None = None
     positive: str | None = None
     negative: str | None = None
+    time: str | None = None
+    horizon: float | None = None
+    within: bool = False
+    weights: str | None = None
     groups: str | None = None
     strata: str | None = None
     ids: str | None = None
@@ -87,6 +100,12 @@ class Rules:
         """Columns of labels, groups and row identifiers, read as text."""
         named = (self.target, self.groups, self.strata, self.ids)
         return tuple(name for name in named if name is not None)
+
+    @property
+    def aside(self) -> set[str]:
+        """Columns that are no predictors."""
+        numbers = (name for name in (self.time, self.weights) if name is not None)
+        return {*self.labels, *numbers, *self.exclude}
 
     @property
     def written(self) -> tuple[str, ...]:

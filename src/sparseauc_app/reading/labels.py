@@ -105,6 +105,45 @@ def find_classes(
     return Classes(chosen, tuple(negatives), why)
 
 
+def find_event(
+    labels: Labels,
+    target: str,
+    event: str | None,
+    negative: str | None,
+    problems: list[DataError],
+) -> Classes:
+    """Choose the value of rows that had the event; all others are censored, or have ``negative``.
+
+    Three or more values of which none is named are added to the problems.
+    """
+    counts = Counter(labels.tolist())
+    if len(counts) == 1:  # no row is censored, or all are
+        (only,) = counts
+        if only.lower() in _NEGATIVE_WORDS or (event and _same_label(event, counts) is None):
+            raise DataError(
+                f"no row has the event: {target!r} is {only!r} in all rows. --event-value names "
+                "the value of rows that had it"
+            )
+        return Classes(only, ())
+    unclear: list[DataError] = []
+    try:
+        classes = find_classes(labels, target, event, negative, unclear)
+    except DataError as error:
+        raise DataError(str(error).replace("--positive", "--event-value")) from None
+    if unclear:
+        named = _counted(counts, sorted(counts))
+        problems.append(
+            DataError(
+                f"{target!r} has {len(counts)} values: {named}. --event-value says which of them "
+                "is the event; rows with any other value then count as censored at their time, "
+                "those with a competing event too. --negative names the value of censored rows, "
+                "and rows with other values are left out",
+                ["--event-value", classes.positive],
+            )
+        )
+    return classes
+
+
 def _same_label(given: str, classes: Collection[str]) -> str | None:
     """The class that is meant: 1.0 may be written for 1, and true for True."""
     if given in classes:
@@ -178,7 +217,7 @@ def known_outcome(
         return None
     given = is_given(labels)
     keys = np.array([label_key(one) if one is not None else "" for one in labels], object)
-    wanted = label_key(card.positive if positive is None else positive)
+    wanted = label_key(card.event_value if positive is None else positive)
     negatives = _negatives_of(card) if negative is None else [negative]
     is_positive = given & (keys == wanted)
     if negatives is None:  # any other, for cards that do not say

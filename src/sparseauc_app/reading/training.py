@@ -6,14 +6,18 @@ Whatever would lose or change data is refused unless an option asks for it, and 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from sparseauc.survival import SurvivalTimes
 from sparseauc.utils.text import listed, quoted, shortened
+from sparseauc.utils.types import Array
 
-from ..scorecard import ColumnType, Input
+from ..outcomes import Outcome, TimeToEvent, TwoClasses
+from ..scorecard import ColumnType, FollowUp, Input
 from .checks import (
     find_copies,
     find_ids,
@@ -34,9 +38,10 @@ from .columns import (
     texts,
 )
 from .features import Missing, Rules, encode_columns
-from .labels import Classes, Labels, find_classes, label_key, leave_out_others
+from .labels import Classes, Labels, find_classes, find_event, label_key, leave_out_others
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
+from .times import follow_rows
 
 # Words that name outcomes.
 _OUTCOME_WORDS = {
@@ -58,13 +63,19 @@ class Table:
     inputs : tuple of Input
         Origin of each column.
     y : ndarray of shape (n,)
-        1 for positive rows, 0 for others.
+        1 for positive rows, 0 for others; of times to event, 1 for rows with the event.
     target : str
         Name of the outcome.
     negative, positive : str
         The labels; "not a" for all labels except a.
     negatives : tuple of str
         The labels of negative rows.
+    times : SurvivalTimes, optional
+        Where rows are ranked by the time to their event.
+    follow_up : FollowUp, optional
+        How the outcome is known, if by times.
+    weight : ndarray of shape (n,), optional
+        What each row counts.
     groups : ndarray of shape (n,), optional
         Index of each row's group.
     strata : ndarray of shape (n,), optional
@@ -92,6 +103,9 @@ class Table:
     negative: str
     positive: str
     negatives: tuple[str, ...] = ()
+    times: SurvivalTimes | None = None
+    follow_up: FollowUp | None = None
+    weight: Array | None = None
     groups: npt.NDArray[np.int64] | None = None
     strata: Labels | None = None
     strata_column: str | None = None
@@ -108,6 +122,13 @@ class Table:
     def columns(self) -> npt.NDArray[np.str_]:
         """Names of the columns of X."""
         return np.array([column.name for column in self.inputs], np.str_)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What rows are ranked by."""
+        if self.times is None or self.follow_up is None:
+            return TwoClasses(self.y, self.weight)
+        return TimeToEvent(self.times, self.follow_up.horizon, self.weight)
 
 
 def training_table(source: Source, rules: Rules) -> Table:
@@ -132,11 +153,17 @@ def training_table(source: Source, rules: Rules) -> Table:
     target, labels = _read_labels(source, rules)
     problems: list[DataError] = []
     classes, rows = _find_rows(labels, target, rules, problems, notes, warnings)
-    y = (labels[rows] == classes.positive).astype(np.int64)
+    followed = follow_rows(source, rules, rows, labels[rows] == classes.positive, classes.positive)
+    rows, y = followed.rows, followed.y
+    notes += followed.notes
+    names = classes.name, classes.positive
+    if followed.follow_up is not None and followed.follow_up.binary:
+        by_then = f"{classes.positive} within {followed.follow_up.horizon:g}"
+        names = f"not {by_then}", by_then
     groups = _read_complete_column(source, rules.groups, "--groups", rows)
     strata = _read_complete_column(source, rules.strata, "--strata", rows)
     _refuse_unknown(source, rules)
-    aside = {target, *rules.labels, *rules.exclude}
+    aside = {target, *rules.aside}
     features = encode_columns(source, aside, rules, problems)
     notes += features.notes
     X, inputs = features.X, features.inputs
@@ -150,30 +177,32 @@ def training_table(source: Source, rules: Rules) -> Table:
     _raise_all(problems)
     if not inputs:
         raise _no_columns_error(source, target)
-    warnings += warn_of_gaps(gaps, y == 1, inputs)
+    if 0 < y.sum() < y.size:  # rows need not be censored
+        warnings += warn_of_gaps(gaps, y == 1, inputs)
     X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
     y, rows = y[kept], rows[kept]
     if not inputs:
         raise DataError("no columns are left to choose from")
-    _refuse_few_rows(y, classes, target)
+    if followed.times is None:
+        _refuse_few_rows(y, classes, target)
     unused = dict(features.left_out)
     if rules.missing == "drop-columns":
         unused |= dict.fromkeys(missing, "missing values")
     X, inputs = _leave_out_useless(X, inputs, rules, unused, notes)
-    warnings += warn_of_leaks(X, y == 1, np.array([one.name for one in inputs], np.str_))
-    warnings += warn_of_follow_up(target, inputs)
-    warnings += warn_of_codes(X, inputs)
-    if rules.groups is None:
-        warnings += warn_of_repeated_ids(source.frame, rows, aside - {rules.ids})
-        warnings += warn_of_repeated_rows(X, inputs, rows)
+    if followed.times is None:
+        warnings += warn_of_leaks(X, y == 1, np.array([one.name for one in inputs], np.str_))
+    warnings += _look_at_rows(source, rules, target, X, inputs, rows)
     return Table(
         X=X,
         inputs=tuple(inputs),
         y=y,
         target=target,
-        negative=classes.name,
-        positive=classes.positive,
+        negative=names[0],
+        positive=names[1],
         negatives=classes.negatives,
+        times=None if followed.times is None else followed.times.take(kept),
+        follow_up=followed.follow_up,
+        weight=None if followed.weight is None else followed.weight[kept],
         groups=None
         if groups is None
         else np.unique(groups[kept].astype(np.str_), return_inverse=True)[1],
@@ -190,6 +219,24 @@ def training_table(source: Source, rules: Rules) -> Table:
     )
 
 
+def _look_at_rows(
+    source: Source,
+    rules: Rules,
+    target: str,
+    X: Any,
+    inputs: Sequence[Input],
+    rows: npt.NDArray[np.intp],
+) -> list[str]:
+    """Warn of follow-up times, codes for missing values, and rows that belong together."""
+    told = warn_of_follow_up(target, inputs) if rules.time is None else []
+    told += warn_of_codes(X, inputs)
+    if rules.groups is None:
+        others = {target, *rules.aside} - {rules.ids}
+        told += warn_of_repeated_ids(source.frame, rows, others)
+        told += warn_of_repeated_rows(X, inputs, rows)
+    return told
+
+
 def _find_rows(
     labels: Labels,
     target: str,
@@ -204,13 +251,16 @@ def _find_rows(
         left_out = labels.size - rows.size
         have = "row has" if left_out == 1 else "rows have"
         warnings.append(f"{left_out} {have} no {target!r} and were left out")
-    classes = find_classes(labels[rows], target, rules.positive, rules.negative, problems)
+    find = find_classes if rules.time is None else find_event
+    classes = find(labels[rows], target, rules.positive, rules.negative, problems)
     of_classes, on_others = leave_out_others(labels[rows], classes, target)
     notes += on_others
     if classes.why and not problems:
+        what = "positive class is" if rules.time is None else "event is"
+        option = "--positive" if rules.time is None else "--event-value"
         notes.append(
-            f"the positive class is {classes.positive!r}, because {classes.why}; --positive "
-            f"{classes.name!r} swaps the classes"
+            f"the {what} {classes.positive!r}, because {classes.why}; {option} {classes.name!r} "
+            "swaps the classes"
         )
     return classes, rows[of_classes]
 
@@ -311,7 +361,7 @@ def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
     if source.target is not None:
         return rules.target or "y", labels_as_text(source.target.tolist())
     if rules.target is None:
-        raise _ask_for_target(source)
+        raise _ask_for_target(source, "--target" if rules.time is None else "--event")
     labels = _read_column(source, rules.target, "--target")
     written = {label for label in labels.tolist() if label is not None}
     if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
@@ -319,11 +369,11 @@ def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
     return rules.target, labels
 
 
-def _ask_for_target(source: Source) -> DataError:
+def _ask_for_target(source: Source, option: str) -> DataError:
     """Ask for the outcome, with the columns that may be it: those of two values, or by name."""
     names = source.frame.column_names
     if not names:
-        return DataError(f"{source.name}: which column is the outcome? Give --target-file")
+        return DataError(f"{source.name}: which column is the outcome? Give --target @FILE")
     named = [name for name in names if _OUTCOME_WORDS & {*re.split(r"[\W_]+", name.lower())}]
     two = [name for name in names if count_distinct(source.frame.column(name).drop_null()) == 2]
     likely = [name for name in named if name in two]
@@ -332,10 +382,11 @@ def _ask_for_target(source: Source) -> DataError:
         f"{name!r} ({count_distinct(source.frame.column(name).drop_null())} values)"
         for name in candidates[:12]
     )
-    hint = f"--target, perhaps {shown}" if candidates else f"--target, one of {quoted(names, 8)}"
+    hint = f"{option}, perhaps {shown}" if candidates else f"{option}, one of {quoted(names, 8)}"
+    asked = "is the outcome" if option == "--target" else "says who had the event"
     return DataError(
-        f"{source.name}: which column is the outcome? Give {hint}",
-        ["--target", likely[0]] if likely else [],
+        f"{source.name}: which column {asked}? Give {hint}",
+        [option, likely[0]] if likely else [],
     )
 
 

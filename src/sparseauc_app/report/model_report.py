@@ -410,7 +410,7 @@ def _show_probability(evaluation: Evaluation) -> list[Element]:
     summary, risks = evaluation.summary, evaluation.risks
     assert risks is not None
     elements: list[Element] = [
-        Note(SAY("probability", rate=float(risks.positive.mean()))),
+        Note(SAY("probability", rate=risks.share)),
         draw_scores(summary),
         draw_risks(risks, class_names(summary)[0]),
     ]

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from sparseauc.curves import calibration_bins
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint
 
@@ -84,7 +83,7 @@ def list_points(points: Sequence[OperatingPoint], caption: str) -> Listing:
 
 def draw_calibration(risks: Risks, name: str) -> Panel:
     """Predicted probability against the share of positives: in bins, and as a smooth curve."""
-    bins, curve = calibration_bins(risks.p, risks.positive), risks.curve
+    bins, curve = risks.bins, risks.curve
     share = bins.share
     text = [
         f"predicted {100 * mean:.0f} %, observed {100 * at:.0f} %\n"

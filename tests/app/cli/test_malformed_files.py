@@ -106,7 +106,7 @@ def fit(folder, name, content):
     arguments = ["fit", str(table), "--target", "y", "-k", "2", "--alpha", "1", "--quick"]
     arguments += ["--missing", "median", "--text", "drop", "--out", str(out)]
     if name.endswith(".mtx"):
-        arguments += ["--target-file", str(folder / "labels.txt")]
+        arguments += ["--target", f"@{folder / 'labels.txt'}"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of parsers, about what they do not like
         result = CliRunner().invoke(app, arguments)

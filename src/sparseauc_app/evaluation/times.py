@@ -1,0 +1,101 @@
+"""Times to event: Kaplan–Meier curves of thirds of a score, and the AUC at several times."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparseauc.metrics import AUCInterval
+from sparseauc.selection.ranking import ClassRanking, TimeRanking
+from sparseauc.survival import SurvivalTimes, horizon_weights, kaplan_meier
+from sparseauc.utils.types import Array, Indices
+
+# Times at which rows at risk are counted.
+_MARKS = 6
+_THIRDS = ("lowest third", "middle third", "highest third")
+
+
+@dataclass(frozen=True, eq=False)
+class FreeOfEvent:
+    """A Kaplan–Meier curve: the share of rows free of the event from each time on, with its band.
+
+    ``at_risk`` counts rows that are followed until each mark.
+    """
+
+    name: str
+    time: Array = field(repr=False)
+    free: Array = field(repr=False)
+    low: Array = field(repr=False)
+    high: Array = field(repr=False)
+    at_risk: Indices = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """How a score ranks rows that are followed until an event.
+
+    Attributes
+    ----------
+    harrell : AUCInterval
+        Harrell's C, of all pairs that can be compared.
+    at : list of (float, AUCInterval)
+        AUC at quarters of the horizon and at it: of rows with the event by then against rows that
+        are followed longer, by inverse censoring weights.
+    marks : ndarray
+        Times at which rows at risk are counted.
+    thirds : list of FreeOfEvent
+        Of thirds of the score, the lowest first.
+    """
+
+    harrell: AUCInterval
+    at: list[tuple[float, AUCInterval]]
+    marks: Array = field(repr=False)
+    thirds: list[FreeOfEvent] = field(repr=False)
+
+
+def follow_scores(times: SurvivalTimes, horizon: float, scores: Array) -> Followed:
+    """Judge scores of rows by the times to their events."""
+    at = []
+    for time in (0.25 * horizon, 0.5 * horizon, 0.75 * horizon, horizon):
+        found = ranking_at(times, time).within(scores)
+        if found is not None:
+            at.append((time, found))
+    marks = _round_marks(float(times.time.max()))
+    edges = np.quantile(scores, [1 / 3, 2 / 3])
+    third = np.searchsorted(edges, scores, "left")
+    parts = [times.take(third == place) for place in range(3)]
+    thirds = [
+        _free_of_event(name, part, marks)
+        for name, part in zip(_THIRDS, parts, strict=True)
+        if len(part)
+    ]
+    return Followed(TimeRanking(times).interval(scores), at, marks, thirds)
+
+
+def ranking_at(times: SurvivalTimes, horizon: float, weight: Array | None = None) -> ClassRanking:
+    """Rows with the event until a time and rows without, with inverse censoring weights."""
+    event = times.event & (times.time <= horizon)
+    return ClassRanking(event, horizon_weights(times, horizon, weight))
+
+
+def _free_of_event(name: str, times: SurvivalTimes, marks: Array) -> FreeOfEvent:
+    """The curve with Greenwood's variance, its band on the scale of log(−log)."""
+    curve = kaplan_meier(times)
+    at_risk = np.array([np.count_nonzero(times.time >= at) for at in curve.x.tolist()])
+    events = np.array([np.count_nonzero(times.event & (times.time == at)) for at in curve.x])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.cumsum(events / (at_risk * (at_risk - events)))
+        width = 1.96 * np.sqrt(variance) / np.log(curve.y)
+        low, high = curve.y ** np.exp(-width), curve.y ** np.exp(width)
+    unknown = ~np.isfinite(low) | ~np.isfinite(high)
+    low, high = (np.where(unknown, curve.y, end) for end in (low, high))
+    counts = np.array([np.count_nonzero(times.time >= mark) for mark in marks.tolist()])
+    return FreeOfEvent(name, curve.x, curve.y, low, high, counts)
+
+
+def _round_marks(last: float) -> Array:
+    """At most so many round numbers from 0 to the last time."""
+    step = last / (_MARKS - 1)
+    power = 10.0 ** np.floor(np.log10(step))
+    step = next(times * power for times in (1, 2, 5, 10) if times * power >= step)
+    marks: Array = np.arange(0.0, last + 1e-9, step)
+    return marks

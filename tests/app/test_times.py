@@ -1,0 +1,256 @@
+"""Times to event in the command: fit, predict, show, validate, exports, and what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import sparseauc
+from sparseauc.survival import (
+    ComparablePairs,
+    SurvivalTimes,
+    censoring_distribution,
+    horizon_weights,
+    uno_concordance,
+    uno_weights,
+)
+from sparseauc_app.cli import app
+from sparseauc_app.model_files import read_card
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def make_patients(n=300, seed=0):
+    """Times in days, of which some are censored; three columns matter and three do not."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 5)), columns=["nodes", "grade", "a", "b", "c"])
+    X["arm"] = np.where(rng.random(n) < 0.5, "new", "old")
+    hazard = np.exp(0.9 * X["nodes"] - 0.6 * X["grade"] + 0.7 * (X["arm"] == "old"))
+    death, end = rng.exponential(900 / hazard), rng.uniform(100, 2000, n)
+    X["days"] = np.ceil(np.minimum(death, end))
+    X["status"] = np.where(death <= end, 2, 1)
+    return X
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("times")
+    make_patients().to_csv(folder / "table.csv", index=False)
+    make_patients(80, seed=1).to_csv(folder / "new.csv", index=False)
+    return folder
+
+
+WITH_TIMES = ("--time", "days", "--event", "status", "--text", "one-hot")
+
+
+@pytest.fixture(scope="module")
+def fitted(folder):
+    """A model, and what its fit says in JSON."""
+    model = folder / "model.skops"
+    said = run(
+        "fit", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--columns", "1-4", "--out",
+        model, "--json",
+    )  # fmt: skip
+    return model, json.loads(said.stdout)
+
+
+def test_fit_ranks_by_concordance(fitted, folder):
+    model, said = fitted
+    assert said["measure"] == "C"
+    assert said["follow_up"] == {"time": "days", "event": "2", "horizon": 365.0, "binary": False}
+    names = {one["column"] for one in said["chosen"]}
+    assert {"nodes", "grade"} < names
+    assert {"days", "status"}.isdisjoint({*said["distributions"], *said["left_out"]})
+    assert said["auc"]["low"] < said["auc"]["auc"] < said["auc"]["high"]
+    assert said["auc"]["auc"] < said["training_auc"]
+    table = pd.read_csv(folder / "table.csv")
+    y = np.column_stack([table["status"] == 2, table["days"]])
+    scores = sparseauc.load_model(model).predict(table)
+    area = uno_concordance(y, y, scores, horizon=365)
+    assert said["training_auc"] == pytest.approx(area, abs=1e-12)
+    for one in said["chosen"]:
+        assert one["hazard_ratio_per_sd"] == pytest.approx(np.exp(one["standardised"]))
+
+
+def test_terminal_says_what_the_score_is(fitted):
+    model, said = fitted
+    shown = run("show", model).output
+    card = read_card(model)
+    assert "Time to status = 2, in 'days'" in shown
+    assert f"Risk until 365: 1 - {card.calibration.baseline:.4f}^exp(score)" in shown
+    assert f"C until 365 {said['auc']['auc']:.3f}" in shown
+    assert "AUC" not in shown
+
+
+def test_model_file_comes_back_whole(fitted, folder):
+    model, _ = fitted
+    loaded, table = sparseauc.load_model(model), pd.read_csv(folder / "new.csv")
+    card, estimator = loaded.card, loaded.estimator
+    assert json.loads(run("show", model, "--json").stdout)["follow_up"]["horizon"] == 365
+    assert card.calibration.link == "cloglog"
+    X = table.assign(**{f"arm={level}": table["arm"] == level for level in ("new", "old")})
+    X = X[list(card.columns)].astype(float)
+    np.testing.assert_allclose(loaded.predict(table), estimator.predict(X), atol=1e-12)
+    np.testing.assert_allclose(loaded.predict_risk(table), estimator.predict_risk(X), atol=1e-12)
+    np.testing.assert_allclose(
+        loaded.predict_risk(table),
+        1 - card.calibration.baseline ** np.exp(loaded.predict(table)),
+        atol=1e-12,
+    )
+    with pytest.raises(AttributeError, match="no class probabilities"):
+        loaded.predict_proba(table)
+
+
+def test_predict_writes_score_and_risk(fitted, folder):
+    model, _ = fitted
+    said = run("predict", model, folder / "new.csv", "--out", folder / "scores.csv", "--force")
+    scores, table = pd.read_csv(folder / "scores.csv"), pd.read_csv(folder / "new.csv")
+    assert scores.columns.tolist() == ["row", "score", "risk"]
+    loaded = sparseauc.load_model(model)
+    np.testing.assert_allclose(scores["score"], loaded.predict(table), rtol=1e-12)
+    np.testing.assert_allclose(scores["risk"], loaded.predict_risk(table), rtol=1e-12)
+    y = np.column_stack([table["status"] == 2, table["days"]])
+    area = uno_concordance(y, y, scores["score"], horizon=365)
+    assert f"C {area:.3f}" in said.output
+    without = folder / "without.csv"
+    table.drop(columns=["days", "status"]).to_csv(without, index=False)
+    assert "C 0." not in run("predict", model, without).output
+    refused = run("predict", model, folder / "new.csv", "--risk", 0.1, code=2)
+    assert "has no labels" in " ".join(refused.output.replace("│", "").split())
+
+
+def test_validate_judges_concordance_and_risks_at_the_horizon(fitted, folder):
+    model, fit = fitted
+    said = json.loads(run("validate", model, folder / "new.csv", "--by", "arm", "--json").stdout)
+    table = pd.read_csv(folder / "new.csv")
+    times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
+    y = np.column_stack([times.event, times.time])
+    loaded = sparseauc.load_model(model)
+    area = uno_concordance(y, y, loaded.predict(table), horizon=365)
+    assert said["auc"]["auc"] == pytest.approx(area)
+    assert said["promised"]["auc"] == pytest.approx(fit["auc"]["auc"])
+    p, weights = loaded.predict_risk(table), horizon_weights(times, 365.0)
+    by_then = times.event & (times.time <= 365)
+    assert said["brier"] == pytest.approx(np.mean(weights * (by_then - p) ** 2))
+    assert said["calibration"]["observed"] == pytest.approx(np.average(by_then, weights=weights))
+    assert said["calibration"]["expected"] == pytest.approx(np.average(p, weights=weights))
+    assert [one["name"] for one in said["groups"]] == ["new", "old"]
+    part = (table["arm"] == "old").to_numpy()
+    ours = ComparablePairs.from_times(
+        times.take(part),
+        event_weight=uno_weights(times, censoring_distribution(times), 365.0)[part],
+    ).concordance(loaded.predict(table)[part])
+    assert said["groups"][1]["interval"]["auc"] == pytest.approx(ours)
+    assert said["operating_points"] == []
+    text = run("validate", model, folder / "new.csv").output
+    assert f"C {area:.3f}" in text
+    assert "Brier score" in text
+    assert "Thresholds" not in text
+
+
+def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
+    model = folder / "within.skops"
+    said = json.loads(
+        run(
+            "fit", folder / "table.csv", *WITH_TIMES, "--horizon", "within:365", "-k", 3, "--alpha",
+            1, "--transform", "log=none", "--transform", "clip=none", "--quick", "--out", model,
+            "--json",
+        ).stdout
+    )  # fmt: skip
+    table = pd.read_csv(folder / "table.csv")
+    times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
+    weights = horizon_weights(times, 365.0)
+    known = weights > 0
+    y = (times.event & (times.time <= 365))[known]
+    assert said["rows"] == known.sum() < len(table)
+    assert said["positives"] == y.sum()
+    assert said["positive"] == "2 within 365"
+    assert "inverse censoring weights" in " ".join(said["notes"])
+    X = table.assign(**{f"arm={level}": table["arm"] == level for level in ("new", "old")})
+    card = read_card(model)
+    X = X[list(card.columns)].astype(float)[known]
+    plain = sparseauc.SparseAUCClassifierCV(ks=[3], alphas=[1.0], clip=None, log=False)
+    plain.fit(X.to_numpy(), y, sample_weight=weights[known])
+    by_file = sparseauc.load_model(model).estimator
+    np.testing.assert_allclose(by_file.coef_, plain.coef_, rtol=1e-9)
+    found = json.loads(run("validate", model, folder / "new.csv", "--json").stdout)
+    assert found["measure"] == "AUC"
+    new = run("predict", model, folder / "new.csv").output
+    assert "row,score,risk,label" in new
+    assert "not 2 within 365" in new
+
+
+def set_at(name, row, value):
+    return lambda table: table.assign(**{name: table[name].where(table.index != row, value)})
+
+
+def as_it_is(table):
+    return table
+
+
+def with_three_values(table):
+    return table.assign(status=table.index % 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (set_at("days", 4, np.nan), (), "'days' is missing in 1 row, first in row 5: fill it in"),
+        (set_at("days", 7, -3), (), "'days' is negative in 1 row, first in row 8: give a number"),
+        (lambda t: t.assign(status=0), (), "no row has the event: 'status' is '0' in all rows"),
+        (lambda t: t.assign(days=9, status=2), (), "all times are equal, 9"),
+        (with_three_values, (), "'status' has 3 values: '0' (100 rows), '1' (100 rows), '2' (100"),
+        (with_three_values, (), "censored at their time, those with a competing event too"),
+        (as_it_is, ("--horizon", 99999), "horizon is 99999, and times go from"),
+        (as_it_is, ("--horizon", 0.5), "no event comes before the horizon 0.5"),
+        (as_it_is, ("--horizon", "soon"), "--horizon is a number above 0, or within:365"),
+        (as_it_is, ("--event-value", 7), "--event-value: 'status' has no class '7'"),
+        (as_it_is, ("--points", 5), "--points cannot be combined with --time"),
+        (as_it_is, ("--permutations", 5), "--permutations cannot be combined with --time"),
+        (lambda t: t.assign(days="soon"), (), "'days' must hold numbers"),
+    ],
+)
+def test_what_is_refused_is_named(change, options, message, folder, tmp_path):
+    code = 2 if "soon" in options else 3
+    change(pd.read_csv(folder / "table.csv")).to_csv(tmp_path / "bad.csv", index=False)
+    said = run("fit", tmp_path / "bad.csv", *WITH_TIMES, "--quick", *options, code=code).output
+    assert message in " ".join(said.replace("│", "").split()), said
+    assert "Traceback" not in said
+
+
+def test_time_and_event_go_together(folder):
+    table = folder / "table.csv"
+    alone = " ".join(run("fit", table, "--time", "days", code=3).output.split())
+    assert "which column says who had the event? Give --event, perhaps" in alone
+    assert "'status' (2 values)" in alone
+    beside = run("fit", table, "--target", "status", "--horizon", 365, "--quick", code=3).output
+    assert "--horizon is about times" in beside
+    unknown = run("fit", table, "--time", "dais", "--event", "status", code=3).output
+    assert "'days'" in unknown
+
+
+def test_three_values_are_fitted_once_the_event_is_named(folder, tmp_path):
+    table = pd.read_csv(folder / "table.csv")
+    table["status"] = np.where(
+        table["status"] == 2, "died", np.where(table.index % 2, "ok", "left")
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    said = run(
+        "fit", tmp_path / "table.csv", *WITH_TIMES, "--event-value", "died", "-k", 2, "--quick",
+        "--json",
+    )  # fmt: skip
+    assert json.loads(said.stdout)["follow_up"]["event"] == "died"
+
+
+def test_tables_without_censored_rows_are_fitted(folder, tmp_path):
+    table = pd.read_csv(folder / "table.csv").assign(status=1)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    said = json.loads(run("fit", tmp_path / "table.csv", *WITH_TIMES, "-k", 2, "--json").stdout)
+    assert said["positives"] == said["rows"] == 300
+    assert said["auc"]["auc"] > 0.6
