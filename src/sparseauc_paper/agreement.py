@@ -212,9 +212,9 @@ def _about_level(request: Request, outcomes: Outcomes) -> list[str]:
         f"{printed.SYNTHETIC.trials} draws there, whose level alone has a standard error of "
         f"{error:.3f}: that is {abs(difference) / error:.1f} standard errors, "
         + (
-            "which so few draws explain."
+            "which so few draws can explain."
             if explained
-            else "more than so few draws explain; what else differs was not found."
+            else "more than so few draws can explain; what else differs was not found."
         ).replace("-", "−")
     ]
 

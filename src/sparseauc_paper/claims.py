@@ -84,7 +84,7 @@ def claims_listing(claims: Sequence[Claim], anchors: Collection[str]) -> Listing
         "it does not where, against some rival, the interval is below 0 or does not reach the "
         "printed difference, with intervals widened for the number of rivals (Bonferroni); it "
         f"cannot be told otherwise, from fewer than {FEWEST} values, or without a rival. "
-        "About one verdict in twenty is wrong by chance.",
+        "An interval misses the truth once in twenty times: some verdicts are wrong by chance.",
         pd.DataFrame(
             {
                 "the paper": f"“{claim.quotation}”{f' ({claim.judged})' if claim.judged else ''}",

@@ -28,7 +28,7 @@ from .verdicts import (
 
 # Shares of related genes within this are called comparable: about half a gene of thirty.
 SHARE_COMPARABLE = 0.02
-# AUC gained from k = 100 on that is called saturated.
+# Change of AUC from k = 100 on that is called saturated.
 SATURATED = 0.01
 
 
@@ -109,7 +109,7 @@ def claims_of_gene_figures(request: Request, outcomes: Outcomes) -> Iterator[Cla
     )
     yield Claim(
         "the AUC scores are saturated after certain k",
-        f"leukemia: k = 500 adds less than {SATURATED:g} to k = 100",
+        f"leukemia: k = 500 and k = 100 are within {SATURATED:g}",
         third,
         _by_protocol(genes, lambda name, found: _saturated(name, found, "leukemia")),
     )

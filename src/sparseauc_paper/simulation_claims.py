@@ -294,13 +294,17 @@ def claim_of_times(request: Request, outcomes: Outcomes) -> Claim:
     verdict = MISSING
     if OURS in seconds and len(convex) == 2:
         times = {key: seconds[key] / seconds[OURS] for key in convex}
-        kind: Kind = "holds" if min(times.values()) >= 10 else "fails"
+        # Fits of one size tell nothing against what is said of large ones.
+        kind: Kind = "holds" if min(times.values()) >= 10 else "open"
         parts = [f"{METHODS[key].name} {times[key]:.1f} times as long" for key in convex]
-        verdict = Verdict(kind, f"{'; '.join(parts)} as SHT-AUC for a fit of the simulation")
+        size = f"{request.preset.n * 4 // 5} rows and {request.preset.d} columns"
+        verdict = Verdict(
+            kind, f"{', '.join(parts)} as SHT-AUC at {size}; larger problems were not timed"
+        )
     return Claim(
         "compared to the convex ℓ₁-norm based methods, hard thresholding algorithms are always "
         "orders of magnitude computationally more efficient for large-scale problems",
-        "cited there; one order or more is judged, at the paper's size",
+        "cited there; one order or more is judged",
         ("times", "times"),
         {"": verdict},
     )

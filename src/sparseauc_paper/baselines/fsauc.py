@@ -40,10 +40,9 @@ from .online import (
     RowState,
     aligned_zeros,
     column_at,
-    find_max_norm,
     read_row,
 )
-from .solam import SOLAMClassifier, clip, saddle_point_step
+from .solam import SOLAMClassifier, clip, run_in_ball, saddle_point_step
 
 # The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is used of it.
 _LOG = math.log(12 / 0.1)
@@ -318,11 +317,8 @@ def fsauc(
     -------
     SolverResult
     """
-    state = FSAUCState(
-        objective.n_features, objective.dtype, radius=radius, step_size=step_size,
-        max_norm=find_max_norm(max_norm, objective.table), start=start,
-    )  # fmt: skip
-    return state.run(objective, **epochs)
+    settings = {"radius": radius, "step_size": step_size, "start": start}
+    return run_in_ball(FSAUCState, objective, max_norm, settings, epochs)
 
 
 class FSAUCClassifier(SOLAMClassifier):

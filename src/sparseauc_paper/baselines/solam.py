@@ -25,7 +25,7 @@ The answer is dense.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -235,10 +235,20 @@ def solam(
     -------
     SolverResult
     """
-    state = SOLAMState(
-        objective.n_features, objective.dtype, radius=radius, step_size=step_size,
-        max_norm=find_max_norm(max_norm, objective.table), start=start,
-    )  # fmt: skip
+    settings = {"radius": radius, "step_size": step_size, "start": start}
+    return run_in_ball(SOLAMState, objective, max_norm, settings, epochs)
+
+
+def run_in_ball(
+    state_type: Callable[..., RowState],
+    objective: AUCObjective,
+    max_norm: float | Literal["auto"],
+    settings: Mapping[str, Any],
+    epochs: Mapping[str, Any],
+) -> SolverResult:
+    """Run SOLAM or FSAUC on an objective."""
+    norm = find_max_norm(max_norm, objective.table)
+    state = state_type(objective.n_features, objective.dtype, max_norm=norm, **settings)
     return state.run(objective, **epochs)
 
 
