@@ -11,7 +11,7 @@ import numpy as np
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.solvers import certificate, exchange_path
 from sparseauc.solvers.certificate import bound_all, certify
 from sparseauc.solvers.restrictions import Restrictions

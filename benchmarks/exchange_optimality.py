@@ -13,7 +13,7 @@ import numpy as np
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.solvers import exchange_path
 from sparseauc.solvers.exchange import escape, make_state, nothing_found, search
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.restrictions import Prices, Restrictions
 from sparseauc.solvers.working_set import exchange_path

@@ -341,11 +341,11 @@ def _propose(
     parts = GatheredMoments(
         reader, everyone, [Partition(part, n_types * n_folds)], products=False
     ).parts
-    weights = np.array([one.weights[0] for one in parts])
+    weights = np.array([positive.weight for positive, _ in parts])
     # About the mean of one part, so that a gene of one value has no differences.
-    means = np.array([one.means[0] for one in parts])
+    means = np.array([positive.mean for positive, _ in parts])
     means -= means[np.argmax(weights)]
-    squares = np.array([one.scatters[0] for one in parts])
+    squares = np.array([positive.scatter for positive, _ in parts])
     squares = squares / np.maximum(weights, 1.0)[:, None] + means**2
     number, of_fold = np.divmod(np.arange(n_types * n_folds), n_folds)
     targets, left_out = np.array(models).T[:, :, None]

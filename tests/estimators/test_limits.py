@@ -16,7 +16,7 @@ from sparseauc.estimators import RequiredColumnWarning
 from sparseauc.limits import budgets_to_try
 from sparseauc.metrics import auc_by_k
 from sparseauc.moments import chunked, class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.path.rules import best
 from sparseauc.plotting import AUCPathDisplay, CoefficientPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements

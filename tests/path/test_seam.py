@@ -10,8 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.datasets import make_regression
 from sklearn.model_selection import KFold
 
-from sparseauc.moments.base import Quadratic
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import Quadratic, StandardisedGram
 from sparseauc.path.cross_validation import CrossValidation
 from sparseauc.path.folds import SplitPlan, rows_by_number
 from sparseauc.path.path import path_of_moments

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.selection import near_equal, near_equal_lists
 from sparseauc.solvers.exchange import solve_on
 

@@ -16,7 +16,7 @@ from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import stratified_auc
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.selection import point_score
 from sparseauc.selection.points import write_points
 from sparseauc.solvers.points import points_range, whole_points

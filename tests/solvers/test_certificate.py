@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.solvers import certificate
 from sparseauc.solvers._perspective import enumerate_supports, prove
 from sparseauc.solvers.certificate import bound_all, certify

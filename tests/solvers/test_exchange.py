@@ -13,8 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.base import NotGathered
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import NotGathered, StandardisedGram
 from sparseauc.objective import minimise_on_support
 from sparseauc.solvers import h_cache, working_set
 from sparseauc.solvers.exchange import make_state, moves, sweeps

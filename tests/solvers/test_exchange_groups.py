@@ -8,7 +8,7 @@ import pytest
 from sparseauc import Limits, SparseAUCClassifier
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.solvers import exchange_groups as groups_module
 from sparseauc.solvers.exchange_groups import exchange_groups
 from sparseauc.solvers.restrictions import Restrictions

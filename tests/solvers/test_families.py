@@ -10,7 +10,7 @@ from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.selection import near_equal_lists, replacements
 from sparseauc.solvers import working_set
 from sparseauc.solvers.exchange import solve_on

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparseauc.moments import class_moments
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.path.path import path_of_moments
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.exchange import Solution

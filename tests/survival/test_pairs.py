@@ -12,7 +12,7 @@ from sksurv.metrics import brier_score, cumulative_dynamic_auc
 from sksurv.util import Surv
 
 from sparseauc.metrics import auc_confidence_interval
-from sparseauc.moments.gram import StandardisedGram
+from sparseauc.moments.base import StandardisedGram
 from sparseauc.moments.pairs import PairMoments
 from sparseauc.path.path import path_of_moments
 from sparseauc.selection.ranking import ClassRanking, TimeRanking

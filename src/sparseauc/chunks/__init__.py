@@ -22,7 +22,7 @@ from ._arrow import ArrowChunks
 from ._dask import DaskChunks
 from ._device import DeviceChunks
 from ._sparse import CSRChunks, CSRFiles
-from .base import CHUNK_BYTES, Chunks, Pass, SequentialChunks
+from .base import CHUNK_BYTES, ArrayInMemory, Chunks, Pass, SequentialChunks
 from .scores import score_chunks
 
 __all__ = [
@@ -196,7 +196,7 @@ def chunks_in_memory(X: Any) -> SequentialChunks:
     """View an array or a CSR matrix in memory as chunks."""
     if hasattr(X, "tocsr"):
         return CSRChunks(X.data, X.indices, X.indptr, X.shape[1])
-    return ArrayChunks(X)
+    return ArrayInMemory(X)
 
 
 def chunks_on_device(X: Any, device: str) -> DeviceChunks:

@@ -182,6 +182,43 @@ class SequentialChunks(Chunks):
         return state
 
 
+class ArrayInMemory(SequentialChunks):
+    """A dense array in memory, as work on rows takes it: slices, which are not copied.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n, d)
+        Of float32 or float64; other numbers are converted.
+    """
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self._array = array if array.dtype in FLOATS else array.astype(np.float64)
+        self.shape, self.dtype = array.shape, self._array.dtype
+        self._rows = max(1, CHUNK_BYTES // max(1, array.shape[1] * self.dtype.itemsize))
+
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Yield slices of rows."""
+        for start in range(0, self.shape[0], self._rows):
+            part = self._array[start : start + self._rows]
+            yield np.ascontiguousarray(part if columns is None else part[:, columns])
+
+    def run(
+        self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
+    ) -> State:
+        """Do ``work`` on all rows."""
+        state, start = None, 0
+        for part in self.read(columns):
+            stop = start + part.shape[0]
+            state = work.add(state, part, start, *(array[start:stop] for array in known))
+            start = stop
+        assert state is not None
+        return state
+
+    def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
+        """Some rows of some columns, in double precision."""
+        return self._array[rows[:, None], columns].astype(np.float64, copy=False)
+
+
 def add_chunk(
     work: Pass[State],
     state: State | None,

@@ -13,8 +13,7 @@ from sklearn.utils.parallel import Parallel
 
 from ..chunks import Chunks
 from ..limits import Limits
-from ..moments.base import NotGathered, Quadratic
-from ..moments.gram import StandardisedGram
+from ..moments.base import NotGathered, Quadratic, StandardisedGram
 from ..moments.pairs import PairMoments
 from ..moments.table import TableMoments
 from ..objective import Array, Indices, Mask

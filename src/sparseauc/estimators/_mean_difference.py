@@ -17,7 +17,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from ..moments import Moments, class_moments
-from ..moments.units import check_deviations
+from ..moments.base import check_deviations
 from ..objective import Array, SparseVector
 from ..projections import top_k
 from ._base import SparseLinearClassifier, names_columns

@@ -7,12 +7,11 @@ import numpy.typing as npt
 
 from ..chunks import as_chunks, labels_and_weights
 from ..strata import Strata, Weighting
-from .base import ClassMoments, ClassPart, Moments
+from .base import ColumnError
+from .cells import ClassMoments, ClassPart, Moments, StratifiedMoments
 from .chunked import ChunkedMoments, chunked_moments
-from .dense import DenseMoments
 from .sparse import SparseMoments
-from .stratified import StratifiedMoments
-from .units import ColumnError, scale_weights
+from .table import DenseMoments, scale_weights
 
 __all__ = [
     "ChunkedMoments",

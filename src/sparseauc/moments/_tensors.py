@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..utils.arrays import explain_out_of_memory, import_torch, to_host
 from ..utils.types import Array, Indices
-from .base import ClassPart
+from .cells import ClassPart
 
 # Numbers centred at a time: a tile of double precision takes eight times as many bytes.
 _TILE_NUMBERS = {"cuda": 2**28, "cpu": 2**21}

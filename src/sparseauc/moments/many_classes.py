@@ -4,9 +4,8 @@ import numpy as np
 
 from ..chunks import Chunks
 from ..utils.types import Array, Indices
-from .base import NotGathered
+from .base import NotGathered, check_deviations
 from .chunked import GatheredMoments, Partition
-from .units import check_deviations
 
 
 class ManyClasses:
@@ -42,19 +41,19 @@ class ManyClasses:
         first = label == 0
         by_class = Partition(label, n_classes, weight)
         parts = GatheredMoments(chunks, first, [by_class], products=False).parts
-        self.weights = np.array([sum(part.weights) for part in parts])
+        self.weights = np.array([sum(side.weight for side in sides) for sides in parts])
         # The first class against all others: deviations over all rows are the same.
         everyone = Partition(np.where(label >= 0, 0, -1), 1, weight)
         self._gathered = GatheredMoments(chunks, first, [everyone])
         self._moments = self._gathered.merged([0])
         scale, constant = check_deviations(self._moments)
         self._inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=~constant)
-        means = np.array([part.means[number > 0] for number, part in enumerate(parts)])
+        means = np.array([sides[number > 0].mean for number, sides in enumerate(parts)])
         # About the mean of the first class, so that a column of one value has no differences.
         self.means = (means - means[0]) * self._inverse
         others = self.means[1:]
         self._gaps = others - self.weights[1:] @ others / self.weights[1:].sum()
-        scatters = np.array([part.scatters[number > 0] for number, part in enumerate(parts)])
+        scatters = np.array([sides[number > 0].scatter for number, sides in enumerate(parts)])
         self.class_variances: Array = scatters * self._inverse**2 / self.weights[:, None]
         self.variances: Array = self.weights @ self.class_variances / self.weights.sum()
 

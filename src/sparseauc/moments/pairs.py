@@ -26,7 +26,7 @@ from ..survival import ComparablePairs
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from .base import Quadratic
-from .units import check_totals
+from .table import check_totals
 
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21

@@ -9,8 +9,7 @@ from ..rows import CSR, as_table, read_only
 from ..strata import Strata
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
-from .table import TableMoments
-from .units import check_totals, unit_of
+from .table import TableMoments, check_totals, unit_of
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
 _NEAR = 32.0
@@ -132,7 +131,7 @@ class SparseMoments(TableMoments):
         full = self._full[::2] & self._full[1::2]  # by stratum
         # A column with a gap also holds zeros: one stored value other than zero makes it vary.
         one_value = (spread == 0) & (full | (first == 0))
-        self._varies = ~one_value.all(axis=0)
+        self.varies = ~one_value.all(axis=0)
         # A column without gaps may lie far from zero: its entries are then taken less the first.
         # One with gaps deviates about as far as its values go, and its zeros stay free.
         widest = (spread + np.abs(first - first[0])).max(axis=0)
@@ -156,11 +155,12 @@ class SparseMoments(TableMoments):
             mean[same] = ((first[number // 2] - self._origin) / self._unit)[same]
 
     @cached_property
-    def _cell_means(self) -> Array:  # type: ignore[override]
+    def cell_means(self) -> Array:  # type: ignore[override]
+        """Means of the cells."""
         means: Array = self._near * self._unit + self._origin * (self._cells.sums > 0)[:, None]
         return means
 
-    @property
+    @cached_property
     def differences(self) -> Array:
         """δ_s of each stratum, without the rounding of the means, which is that of their offset."""
         self.check_both_classes()
@@ -168,7 +168,8 @@ class SparseMoments(TableMoments):
         return between
 
     @property
-    def _cell_variances(self) -> Array:
+    def cell_variances(self) -> Array:  # type: ignore[override]
+        """Variances within the cells."""
         return self._spreads * self._unit * self._unit
 
     @cached_property

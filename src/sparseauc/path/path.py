@@ -14,8 +14,7 @@ from threadpoolctl import ThreadpoolController
 from .._moved import moved_parameters
 from ..limits import MOVED, Limits
 from ..moments import class_moments
-from ..moments.base import NotGathered, Quadratic
-from ..moments.gram import StandardisedGram
+from ..moments.base import NotGathered, Quadratic, StandardisedGram
 from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
 from ..solvers.h_cache import HCache

@@ -11,7 +11,7 @@ from .._validation import check_each_class_weighs, check_weights
 from ..estimators import ConcordanceModel, ExchangeClassifier
 from ..metrics import fast_auc_within
 from ..moments import Moments, class_moments
-from ..moments.gram import StandardisedGram
+from ..moments.base import StandardisedGram
 from ..objective import Array, Indices, Mask
 from ..path.folds import Split, check_splits, make_splits
 from ..path.targets import ClassTarget, Target

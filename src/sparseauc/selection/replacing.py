@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_scalar
 
 from ..metrics import fast_auc_within, fold_standard_error
-from ..moments.gram import StandardisedGram
+from ..moments.base import StandardisedGram
 from ..path.folds import Split, SplitPlan, check_splits, make_splits
 from ..path.path import path_of_moments
 from ..solvers.signed import minimise_signed

@@ -49,7 +49,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import minimize_scalar
 
-from ..moments.gram import BATCH, StandardisedGram
+from ..moments.base import BATCH, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from ._perspective import EPS, Relaxed, ascend, cholesky, enumerate_supports, prove, relax
 from .exchange import Solution

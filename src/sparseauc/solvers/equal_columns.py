@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..moments.gram import StandardisedGram
+from ..moments.base import StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .h_cache import HCache
 from .restrictions import Restrictions

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..moments.base import NotGathered
-from ..moments.gram import StandardisedGram
+from ..moments.base import NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .exchange import (
     MIN_RELATIVE_GAIN,

@@ -9,7 +9,7 @@ by them, asked for more of H than 2 GiB hold; without them it takes 17 readings.
 
 import numpy as np
 
-from ..moments.gram import StandardisedGram
+from ..moments.base import StandardisedGram
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..moments.gram import StandardisedGram
+from ..moments.base import StandardisedGram
 from ..utils.jit import inlined_kernel, kernel
 from ..utils.types import Array, Indices, Mask
 from .exchange import dependence_tolerance, exchange_gains

@@ -19,8 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..moments.base import NotGathered
-from ..moments.gram import Gram, StandardisedGram
+from ..moments.base import Gram, NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .equal_columns import replace_by_first_of_equals
 from .exchange import (

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...moments.gram import Gram
+from ...moments.base import Gram
 from ...utils.jit import inlined_kernel
 from ...utils.types import Array, Indices, Mask
 from .limits import ExchangeLimits, no_limits
