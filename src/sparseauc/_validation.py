@@ -144,16 +144,26 @@ class NotFiniteError(ValueError):
         return f"Input X contains {kind}: first at row {self.row}, column {column}"
 
 
-def first_not_finite(X: Any) -> tuple[int, int, float] | None:
-    """Row, column and value of the first entry that is not finite; None if all are."""
+def check_finite(X: Any, start: int = 0) -> None:
+    """Refuse rows, of which ``start`` is the first, that are not all finite numbers."""
     sparse = sp.issparse(X)
     if not sparse and not isinstance(X, np.ndarray) and is_tensor(X):
-        return _first_not_finite_tensor(X)
-    values = X.data if sparse else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum proves all entries finite and costs no memory; sums may overflow.
-        if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
-            return None
+        bad = _first_not_finite_tensor(X)
+    else:
+        values = X.data if sparse else X
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A finite sum proves all entries finite and costs no memory; sums may overflow.
+            if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
+                return
+        bad = _first_not_finite(X)
+    if bad is not None:
+        row, column, value = bad
+        raise NotFiniteError(start + row, column, value)
+
+
+def _first_not_finite(X: Any) -> tuple[int, int, float] | None:
+    """Row, column and value of the first entry that is not finite; None if all are."""
+    sparse = sp.issparse(X)
     for row in range(X.shape[0]):
         entries = X.data[X.indptr[row] : X.indptr[row + 1]] if sparse else X[row]
         bad = np.flatnonzero(~np.isfinite(entries))
@@ -161,13 +171,6 @@ def first_not_finite(X: Any) -> tuple[int, int, float] | None:
             column = X.indices[X.indptr[row] + bad[0]] if sparse else bad[0]
             return row, int(column), float(entries[bad[0]])
     return None
-
-
-def check_finite(X: Any, start: int = 0) -> None:
-    """Refuse rows, of which ``start`` is the first, that are not all finite numbers."""
-    if (bad := first_not_finite(X)) is not None:
-        row, column, value = bad
-        raise NotFiniteError(start + row, column, value)
 
 
 def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from sparseauc.chunks import SequentialChunks, first_not_finite
+from sparseauc.chunks import NotFiniteError, SequentialChunks, check_finite
 from sparseauc.chunks.base import plain_chunk
 from sparseauc.utils.optional import import_optional
 from sparseauc.utils.text import quoted
@@ -45,12 +45,13 @@ class CellReader(SequentialChunks):
         """Give the chunks in turn."""
         for first in range(0, self._table.shape[0], self._step):
             chunk = plain_chunk(self._table[first : first + self._step])
-            if (bad := first_not_finite(chunk)) is not None:
-                row, column, value = bad
+            try:
+                check_finite(chunk, first)
+            except NotFiniteError as bad:
                 raise ValueError(
-                    f"gene {self._genes[column]!r} is {value} in cell "
-                    f"{self._cells[first + row]!r}: panels need finite numbers"
-                )
+                    f"gene {self._genes[bad.column]!r} is {bad.value} in cell "
+                    f"{self._cells[bad.row]!r}: panels need finite numbers"
+                ) from None
             yield chunk if columns is None else chunk[:, columns]
 
 

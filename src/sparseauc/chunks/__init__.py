@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
-from .._validation import NotFiniteError, first_not_finite
+from .._validation import NotFiniteError, check_finite
 from ..utils.arrays import find_device, is_tensor
 from ._arrays import ArrayChunks, KeptColumns, mapped_by
 from ._arrow import ArrowChunks
@@ -38,9 +38,9 @@ __all__ = [
     "Pass",
     "SequentialChunks",
     "as_chunks",
+    "check_finite",
     "chunks_in_memory",
     "chunks_on_device",
-    "first_not_finite",
     "labels_and_weights",
     "mapped_chunks",
     "open_table",

@@ -1,10 +1,9 @@
 """Bases of the models that choose columns by exchanges, from a quadratic."""
 
 import warnings
-from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +12,18 @@ from sklearn.utils.parallel import Parallel
 
 from ..chunks import Chunks
 from ..limits import Limits
+from ..moments import Moments
 from ..moments.base import NotGathered, Quadratic, StandardisedGram
 from ..moments.pairs import PairMoments
 from ..moments.table import TableMoments
 from ..objective import Array, Indices, Mask
 from ..path.path import SparseAUCPath, find_paths
 from ..solvers.certificate import certify
-from ..solvers.exchange import Solution, solve_on
+from ..solvers.exchange import solve_on
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ..utils.text import listed
 from ._base import SparseLinearClassifier, SparseLinearModel, frames_of_ours
-
-Found = TypeVar("Found")
 
 _NONE: Indices = np.empty(0, np.int64)
 
@@ -70,13 +68,19 @@ class ExchangeModel(SparseLinearModel):
         """Return the limits of the fitted list, as solvers take them."""
         budget = getattr(self, "budget_", getattr(self.limits, "budget", None))
         found = self._restrict(None if budget is None else np.atleast_1d(budget))
-        lost = getattr(self, "not_included_", _NONE)
-        return replace(found, fixed=np.setdiff1d(found.fixed, lost))
+        return found.without_fixed(getattr(self, "not_included_", _NONE))
+
+    def _most_columns(self, restrictions: Restrictions) -> int:
+        """Columns that a list can have at most."""
+        d = self.n_features_in_
+        if self.limits is None:
+            return d - restrictions.excluded.size
+        return restrictions.most_columns(d)
 
     def _longest_list(self, k: int, restrictions: Restrictions) -> int:
         """Return k, or the most columns that a list can have, with a warning, if that is less."""
         d = self.n_features_in_
-        most = restrictions.most_columns(d)
+        most = self._most_columns(restrictions)
         # That the budget ends a list before k does is its purpose.
         if k > most and restrictions.budgets is None:
             few = f"n_features={d}" if most == d else f"the {most} that the limits allow"
@@ -86,22 +90,6 @@ class ExchangeModel(SparseLinearModel):
                 stacklevel=frames_of_ours(),
             )
         return min(k, most)
-
-    def _search_required(
-        self, restrictions: Restrictions, search: Callable[[Restrictions], tuple[Found, Indices]]
-    ) -> tuple[Found, Restrictions]:
-        """Search, again without the required columns that have no coefficient in what is found.
-
-        ``search`` returns what it finds and the columns of the list. Required columns without a
-        coefficient, constant ones or those whose sign sets it to 0, then leave their places and
-        costs to others.
-        """
-        while True:
-            found, support = search(restrictions)
-            lost = np.setdiff1d(restrictions.fixed, support)
-            if lost.size == 0:
-                return found, restrictions
-            restrictions = replace(restrictions, fixed=np.setdiff1d(restrictions.fixed, lost))
 
     def _set_list(self, coef: npt.NDArray[Any], restrictions: Restrictions) -> None:
         """Set what the list costs, and which required columns are not on it."""
@@ -159,22 +147,22 @@ class ListOfK(ExchangeModel):
     ) -> Self:
         """Choose columns, and set what is fitted from a quadratic alone."""
         ks, alphas = np.array([k]), np.array([float(self.alpha)])
-
-        def search(within: Restrictions) -> tuple[SparseAUCPath, Indices]:
+        one_thread = not isinstance(quadratic, TableMoments | PairMoments)
+        lost: Indices | None = None
+        while lost is None or lost.size:
             (path,) = find_paths(
-                Parallel(), [quadratic], ks, alphas, within,
-                one_thread=not isinstance(quadratic, TableMoments | PairMoments),
-            )  # fmt: skip
-            return path, path.solutions[0][0].support
-
-        path, restrictions = self._search_required(restrictions, search)
+                Parallel(), [quadratic], ks, alphas, restrictions, one_thread=one_thread
+            )
+            lost = np.setdiff1d(restrictions.fixed, path.solutions[0][0].support)
+            if lost.size:
+                restrictions = restrictions.without_fixed(lost)
         return self._set_path(path, quadratic, restrictions, dtype)
 
     def _set_path(
         self, path: SparseAUCPath, quadratic: Quadratic, restrictions: Restrictions, dtype: Any
     ) -> Self:
         """Set what is fitted, from the one list of a path."""
-        coef = path.coef(int(path.ks[0]), float(self.alpha)).astype(dtype, copy=False)
+        coef = path.coef_of(path.solutions[0][0]).astype(dtype, copy=False)
         self._set_list(coef, restrictions)
         self._set_middle(coef, quadratic)
         self.objective_ = quadratic.loss(coef)
@@ -192,16 +180,17 @@ class ListOfK(ExchangeModel):
             k, restrictions = self._check_limits(missing)
         gram, alpha = StandardisedGram(quadratic), float(self.alpha)
         known = np.flatnonzero(self.coef_[0])
-
-        def prove(within: Restrictions) -> tuple[Any, Indices]:
-            start = _solution(gram, known, alpha)
-            proof = certify(gram, start, k, alpha, restrictions=within, time_limit=time_limit)
-            return proof, proof.solution.support
-
         lost = getattr(self, "not_included_", _NONE)
-        restrictions = replace(restrictions, fixed=np.setdiff1d(restrictions.fixed, lost))
         try:
-            proof, restrictions = self._search_required(restrictions, prove)
+            start = solve_on(gram.block(known, known), gram.delta[known], known, alpha)
+            while True:
+                restrictions = restrictions.without_fixed(lost)
+                proof = certify(
+                    gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit
+                )
+                lost = np.setdiff1d(restrictions.fixed, proof.solution.support)
+                if lost.size == 0:
+                    break
         except NotGathered:
             raise ValueError(
                 "certify needs all columns of H, which are too many to be kept for rows that are "
@@ -229,6 +218,12 @@ class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
         "device": [str, None],
     }
 
+    def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
+        """Set ``coef_`` and ``intercept_``, so that the threshold is midway between the classes."""
+        assert isinstance(quadratic, Moments)
+        positive, negative = (mean.astype(coef.dtype) for mean in quadratic.means)
+        return self._set_coef(coef, (coef @ positive + coef @ negative) / 2)
+
     def _check_strata(
         self, strata: Any, weighting: Weighting, X: Any, positive: Mask, weight: Any
     ) -> Strata | None:
@@ -244,11 +239,6 @@ class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
         found = Strata.from_labels(strata, positive, weight, weighting)
         self.n_strata_, self.stratum_weights_ = len(found), weighting
         return found
-
-
-def _solution(gram: StandardisedGram, support: Indices, alpha: float) -> Solution:
-    """Least loss with ridge on some columns."""
-    return solve_on(gram.block(support, support), gram.delta[support], support, alpha)
 
 
 def with_limits_of_0_2(state: dict[str, Any]) -> dict[str, Any]:

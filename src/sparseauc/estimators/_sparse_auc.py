@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,7 +10,6 @@ from .._moved import moved_parameters
 from ..chunks import Chunks
 from ..limits import MOVED, Limits
 from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
-from ..moments.base import Quadratic
 from ..moments.chunked import chunked_moments
 from ..objective import Array, Indices
 from ..strata import Strata, Weighting
@@ -277,10 +275,6 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         """
         check_is_fitted(self, "coef_")
         return self._prove(*self._moments_to_certify(X, y, sample_weight, strata), time_limit)
-
-    def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
-        assert isinstance(quadratic, Moments)
-        return self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in quadratic.means))
 
     def _moments_to_certify(
         self, X: Any, y: Any, sample_weight: Any, strata: Any

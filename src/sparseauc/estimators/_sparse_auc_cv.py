@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import StrOptions
 from .._moved import moved_parameters
 from ..chunks import Chunks
 from ..limits import MOVED, Limits
-from ..moments import Moments
 from ..objective import Array
 from ..path.cross_validation import CrossValidation
 from ..path.folds import SplitPlan
@@ -248,9 +247,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         if chunked:
             self.auc_error_ = found.score_error
             self.n_passes_ = X.n_passes
-        moments = found.moments
-        assert isinstance(moments, Moments)
-        self._set_fitted(coef, *(mean.astype(coef.dtype) for mean in moments.means))
+        self._set_middle(coef, found.moments)
         score_in_log_odds(self, rounds, positive, weight, stacklevel=5)
         n_positive, n_negative = (self.platt_[f"n_{side}"] for side in ("positive", "negative"))
         self._report_choice(

@@ -1,7 +1,6 @@
 """Base of the models whose number of columns and ridge are chosen by cross-validation."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -18,7 +17,6 @@ from ..path.folds import SplitPlan
 from ..path.path import (
     DEFAULT_ALPHAS,
     WIDE_ALPHAS,
-    SparseAUCPath,
     check_lengths,
     whole_numbers,
 )
@@ -45,16 +43,6 @@ class _Choice(NamedTuple):
     kind: str  # of its coefficients
     scores: Array  # validation score of each split
     attributes: dict[str, Any]  # fitted attributes that say so
-
-
-class _Search(NamedTuple):
-    """What cross-validation within some limits found, and the path on all rows."""
-
-    transforms: list[Transform] | None
-    found: CrossValidation
-    choice: _Choice
-    at_alpha: int  # index of the chosen ridge
-    path: SparseAUCPath
 
 
 class Candidates(NamedTuple):
@@ -123,23 +111,18 @@ class ValidatedList(ExchangeModel):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
         ks, restrictions = self._path_points(n if n_informative is None else n_informative, d)
 
-        def search(within: Restrictions) -> tuple[_Search, Indices]:
-            def validate(transforms: list[Transform] | None) -> tuple[CrossValidation, _Choice]:
-                found = CrossValidation(
-                    X, target, plan, ks, alphas, within, transforms=transforms,
-                    logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
-                )  # fmt: skip
-                return found, self._choose(ks, within.budgets, alphas, found, plan.n_repeats, few)
-
-            transforms, found, choice = self._settle_transforms(X, plan, validate)
+        while True:
+            transforms, found, choice = self._validate(
+                X, target, plan, ks, alphas, restrictions, logistic=logistic, few=few
+            )
             at_alpha = int(np.flatnonzero(alphas == choice.attributes["alpha_"])[0])
-            path = found.path_at(at_alpha)
-            support = path.solutions[0][choice.at].support
-            return _Search(transforms, found, choice, at_alpha, path), support
-
-        # Lists of the folds, too, are without required columns that can have no coefficient.
-        settled, restrictions = self._search_required(restrictions, search)
-        transforms, found, choice, at_alpha, self.path_ = settled
+            self.path_ = found.path_at(at_alpha)
+            solution = self.path_.solutions[0][choice.at]
+            lost = np.setdiff1d(restrictions.fixed, solution.support)
+            if lost.size == 0:
+                break
+            # Lists of the folds, too, are without required columns that can have no coefficient.
+            restrictions = restrictions.without_fixed(lost)
         self.clip_limits_ = self.log_offsets_ = None
         if transforms is not None:
             if transforms[-1].changed.size:
@@ -152,14 +135,11 @@ class ValidatedList(ExchangeModel):
         refitted = choice.kind == "logistic"
         rounds = found.out_of_fold(None if refitted else at_alpha, at)
         self.out_of_fold_scores_ = mean_over_rounds(rounds)
-        (solutions,) = self.path_.solutions
-        support = solutions[at].support
-        coef = np.zeros(d)
-        coef[support] = solutions[at].coef / self.path_.scale[support]
+        coef = self.path_.coef_of(solution)
         self.objective_ = found.moments.loss(coef)
         if refitted:
             ridge = self.cv_results_["param_logistic_ridge"][self.best_index_]
-            coef[support] = found.logistic_coef(support, ridge)
+            coef[solution.support] = found.logistic_coef(solution.support, ridge)
         if restrictions.budgets is not None:
             self.budget_ = float(restrictions.budgets[at])
             if np.unique(restrictions.budgets).size > 1:
@@ -195,9 +175,10 @@ class ValidatedList(ExchangeModel):
                 stacklevel=5,
             )
 
-    def _settle_transforms(
-        self, X: Any, plan: SplitPlan, search: Callable[[Any], tuple[CrossValidation, _Choice]]
-    ) -> tuple[list[Transform] | None, CrossValidation, _Choice]:
+    def _validate(
+        self, X: Any, target: Target, plan: SplitPlan, ks: Indices, alphas: Array,
+        restrictions: Restrictions, *, logistic: bool, few: bool,
+    ) -> tuple[list[Transform] | None, CrossValidation, _Choice]:  # fmt: skip
         """Search with columns as they are, then logged and then clipped, as far as is to be tried.
 
         Transforms are those of the training rows of each split, then that of all rows; None if all
@@ -213,29 +194,31 @@ class ValidatedList(ExchangeModel):
         n_tables = 1 + len(plan.training)
         small = dense and is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
         weights = [*map(plan.training_weights, range(n_tables - 1)), plan.weight]
-
-        def learn(clip: Any, log: bool) -> list[Transform] | None:
-            if clip is None and not log:
-                return None
-            return learn_transforms(X, weights, clip=clip, heavy_only=self.clip == "auto", log=log)
-
         clip, log = None if self.clip == "auto" else self.clip, self.log is True
-        transforms = learn(clip, log)
-        found, choice = search(transforms)
-        for name, least in _LEAST_GAINS.items():
-            if not small or getattr(self, name) != "auto":
+        best: tuple[list[Transform] | None, CrossValidation, _Choice] | None = None
+        for name, least in {"": 0.0, **_LEAST_GAINS}.items():
+            if name and not (small and getattr(self, name) == "auto"):
                 continue
-            clip_too, log_too = (clip, True) if name == "log" else (DEFAULT_CLIP, log)
-            others = learn(clip_too, log_too)
-            assert others is not None
-            if not any(one.logs if name == "log" else one.clips for one in others):
-                continue
-            rival_found, rival = search(others)
-            gain = rival.scores - choice.scores
-            if gain.mean() > least * fold_standard_error(gain, plan.n_repeats):
-                transforms, found, choice = others, rival_found, rival
-                clip, log = clip_too, log_too
-        return transforms, found, choice
+            tried = DEFAULT_CLIP if name == "clip" else clip, log or name == "log"
+            transforms = None
+            if tried != (None, False):
+                transforms = learn_transforms(
+                    X, weights, clip=tried[0], heavy_only=self.clip == "auto", log=tried[1]
+                )
+                if name and not any(one.logs if name == "log" else one.clips for one in transforms):
+                    continue
+            found = CrossValidation(
+                X, target, plan, ks, alphas, restrictions, transforms=transforms,
+                logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
+            )  # fmt: skip
+            choice = self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats, few)
+            if best is not None:
+                gain = choice.scores - best[2].scores
+                if gain.mean() <= least * fold_standard_error(gain, plan.n_repeats):
+                    continue
+            best, (clip, log) = (transforms, found, choice), tried
+        assert best is not None
+        return best
 
     def _path_points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
         """Values of k to try, and restrictions with a budget for each if there are any."""
@@ -253,7 +236,7 @@ class ValidatedList(ExchangeModel):
 
     def _sizes_to_try(self, n: int, d: int, restrictions: Restrictions) -> Indices:
         """Numbers of columns, ascending, without those there are too few columns for."""
-        n_fixed, available = restrictions.fixed.size, restrictions.most_columns(d)
+        n_fixed, available = restrictions.fixed.size, self._most_columns(restrictions)
         if self.ks is None:
             tried = _SIZES[max(n, _ROWS[0]) >= _ROWS]
             smallest = max(1, n_fixed)

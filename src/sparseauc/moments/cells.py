@@ -321,6 +321,11 @@ class ClassMoments(Moments):
     negative: ClassPart
     column_index: Indices = field(default_factory=lambda: np.empty(0, np.int64))
 
+    @cached_property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.positive.mean.size
+
     @property
     def weights(self) -> tuple[float, float]:  # type: ignore[override]
         """Total sample weight of each class."""

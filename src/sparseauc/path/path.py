@@ -65,7 +65,10 @@ class SparseAUCPath:
 
     def coef(self, k: int, alpha: float, budget: float | None = None) -> Array:
         """Coefficients of all columns on the original scale."""
-        solution = self._solution(k, alpha, budget)
+        return self.coef_of(self._solution(k, alpha, budget))
+
+    def coef_of(self, solution: Solution) -> Array:
+        """Coefficients of all columns on the original scale, of one of the solutions."""
         coef = np.zeros(self.scale.size)
         coef[solution.support] = solution.coef / self.scale[solution.support]
         return coef

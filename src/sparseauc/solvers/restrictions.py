@@ -1,7 +1,7 @@
 """What a list of columns must obey, beside its length."""
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -53,6 +53,10 @@ class Restrictions:
     prices: Prices | None = None
     # What a list may cost, for each point of a path. With prices only.
     budgets: Array | None = None
+
+    def without_fixed(self, lost: Indices) -> Self:
+        """The same, where some fixed columns leave their places and costs to others."""
+        return replace(self, fixed=np.setdiff1d(self.fixed, lost)) if lost.size else self
 
     def masks(self, d: int) -> Mask:
         """Which of d columns are fixed, and which are excluded, of shape (2, d)."""
