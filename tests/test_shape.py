@@ -23,7 +23,7 @@ def problem():
 
 @pytest.mark.parametrize(
     ("model", "functions", "files", "chain"),
-    [(SparseAUCClassifierCV(random_state=0), 198, 34, 25), (SparseAUCClassifier(k=5), 114, 25, 20)],
+    [(SparseAUCClassifierCV(random_state=0), 160, 30, 22), (SparseAUCClassifier(k=5), 95, 20, 17)],
     ids=["cv", "plain"],
 )
 def test_the_walk_of_a_fit_is_short(problem, model, functions, files, chain):

@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
-from sparseauc.chunks import chunks_in_memory
+from sparseauc.chunks import TableInMemory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.path import targets
@@ -370,7 +370,7 @@ def small_table(seed, n=90, d=12):
 def training_moments(X, positive, weight, splits):
     plan = SplitPlan.from_splits(splits, positive.size, weight)
     target = targets.ClassTarget(positive)
-    return target.training_sets(X, chunks_in_memory(X), plan).training
+    return target.training_sets(X, TableInMemory(X), plan).training
 
 
 def naive_training_moments(X, y, weight, splits, columns):

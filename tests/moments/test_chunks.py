@@ -21,15 +21,20 @@ from sparseauc.chunks import (
     CSRChunks,
     CSRFiles,
     NotFiniteError,
+    TableInMemory,
     as_chunks,
-    chunks_in_memory,
     mapped_chunks,
     open_table,
     score_chunks,
 )
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.base import NotGathered
-from sparseauc.moments.chunked import GatheredMoments, Partition, chunked_moments
+from sparseauc.moments.chunked import (
+    ChunkedMoments,
+    GatheredMoments,
+    Partition,
+    chunked_moments,
+)
 
 EPS = np.finfo(np.float64).eps
 
@@ -138,12 +143,12 @@ def test_parts_are_merged_as_if_read_alone(home, readings):
         ([4], np.arange(200) % 2 == 1, np.ones(200)),
     ]:
         alone = class_moments(X[rows], positive[rows], w[rows])
-        merged = gathered.merged(parts)
+        merged = ChunkedMoments(gathered, parts)
         assert_allclose(merged.means, alone.means, atol=1e-14)
         assert_allclose(merged.scatters, alone.scatters, atol=1e-12)
         assert_allclose(merged.columns(range(5)), alone.columns(range(5)), atol=1e-13)
         assert merged.varies[3] == (2 in parts or parts == [4])
-    assert gathered.merged([0, 1]).delta[3] == 0.0
+    assert ChunkedMoments(gathered, [0, 1]).delta[3] == 0.0
     assert chunks.n_passes == (1 if readings == "one reading" else 2)
 
 
@@ -166,9 +171,9 @@ def test_solvers_are_told_what_is_missing_of_h(monkeypatch, sparse):
     X, positive = rng.normal(size=(100, 30)), np.arange(100) % 3 == 0
     X[rng.random(X.shape) < 0.5] = 0.0
     parts = (np.arange(100) % 2).astype(np.int16)
-    chunks = chunks_in_memory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
+    chunks = TableInMemory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
     gathered = GatheredMoments(chunks, positive, [Partition(parts, 2)])
-    moments, expected = gathered.merged([0, 1], solver=True), class_moments(X, positive)
+    moments, expected = ChunkedMoments(gathered, [0, 1], solver=True), class_moments(X, positive)
     some, others = np.array([2, 7, 5]), np.array([5, 11])
     with pytest.raises(NotGathered) as asked:
         moments.block(some, others)
@@ -192,7 +197,7 @@ def test_loss_of_moments_is_that_of_rows(seed, d):
     X, positive = rng.normal(size=(40, d)), np.arange(40) % 3 == 0
     w = rng.normal(size=d) * (rng.random(d) < 0.6)
     objective = AUCObjective(X, positive)
-    for moments in (objective.moments, chunked_moments(chunks_in_memory(X), positive)):
+    for moments in (objective.moments, chunked_moments(TableInMemory(X), positive)):
         assert moments.loss(w) == pytest.approx(objective.value(w), rel=1e-12)
 
 

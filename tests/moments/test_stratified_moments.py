@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparseauc import StratifiedMoments, class_moments
-from sparseauc.chunks import chunks_in_memory
-from sparseauc.moments.chunked import GatheredMoments, Partition
+from sparseauc.chunks import TableInMemory
+from sparseauc.moments.chunked import ChunkedMoments, GatheredMoments, Partition
 from sparseauc.strata import Strata
 
 
@@ -55,7 +55,7 @@ def homes(X, positive, strata, weight):
         kind = Strata(every.code, every.names, weighting)
         for table in (X, np.asfortranarray(X), sp.csr_array(X)):
             yield weighting, class_moments(table, positive, weight, strata=kind)
-        yield weighting, class_moments(chunks_in_memory(X), positive, weight, strata=kind)
+        yield weighting, class_moments(TableInMemory(X), positive, weight, strata=kind)
         parts = []
         for stratum in np.unique(strata):
             rows = np.flatnonzero(strata == stratum)
@@ -111,13 +111,13 @@ def test_training_folds_merged_are_those_computed_alone(problem, n_folds):
     divided = Strata.from_labels(strata, positive, weight, weighting)
     fold = np.random.default_rng(1).integers(n_folds, size=len(X))
     partition = Partition(fold.astype(np.int16), n_folds, weight)
-    gathered = GatheredMoments(chunks_in_memory(X), positive, [partition], strata=divided)
+    gathered = GatheredMoments(TableInMemory(X), positive, [partition], strata=divided)
     for own in range(n_folds):
         inside = (fold != own).astype(float) * (1.0 if weight is None else weight)
         if not len(divided.with_both_classes(positive, inside)):
             continue
         alone = class_moments(X, positive, inside, strata=divided)
-        merged = gathered.merged([other for other in range(n_folds) if other != own])
+        merged = ChunkedMoments(gathered, [other for other in range(n_folds) if other != own])
         assert merged.shares == pytest.approx(alone.shares)
         H = alone.columns(range(X.shape[1]))
         np.testing.assert_allclose(merged.delta, alone.delta, atol=1e-9)
@@ -152,7 +152,7 @@ def test_a_column_constant_within_strata_is_never_worth_choosing():
         moments = class_moments(table, positive, strata=strata)
         assert moments.varies.tolist() == [True, False, False, False]
         assert moments.deviations[1:].tolist() == [0.0, 0.0, 0.0]
-    chunked = class_moments(chunks_in_memory(X), positive, strata=strata)
+    chunked = class_moments(TableInMemory(X), positive, strata=strata)
     assert chunked.varies.tolist() == [True, False, False, False]
 
 

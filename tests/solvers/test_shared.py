@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sparseauc.chunks import Chunks, chunks_in_memory
+from sparseauc.chunks import Chunks, TableInMemory
 from sparseauc.moments.many_classes import ManyClasses
 from sparseauc.solvers import shared
 from sparseauc.solvers.restrictions import Restrictions
@@ -51,7 +51,7 @@ def test_means_and_covariances_are_those_of_the_rows(seed, n_classes, weighted, 
     X, label, weight = problem(seed, n_classes=n_classes, weighted=weighted, offset=offset)
     shares, means, within, own = in_rows(X, label, weight)
     for kind in (np.asarray, sp.csr_matrix):
-        found = ManyClasses(chunks_in_memory(kind(X)), label, n_classes, weight)
+        found = ManyClasses(TableInMemory(kind(X)), label, n_classes, weight)
         found.gather(np.array([0, 5]))
         assert_allclose(found.weights / found.weights.sum(), shares)
         assert_allclose(found.means, means - means[0], atol=1e-7)
@@ -107,7 +107,7 @@ class Oracle:
 
 
 def found_list(X, label, weight, k, alpha, fixed=(), excluded=()):
-    classes = ManyClasses(chunks_in_memory(X), label, label.max() + 1, weight)
+    classes = ManyClasses(TableInMemory(X), label, label.max() + 1, weight)
     restrictions = Restrictions(np.array(fixed, np.int64), np.array(excluded, np.int64))
     return shared_list(classes, k, alpha, restrictions).tolist()
 
@@ -165,7 +165,7 @@ def test_columns_go_to_the_classes_that_are_hard_to_tell_apart():
     X = rng.normal(size=(300, 6))
     X[label == 0, :3] += 3.0  # three columns for the first class
     X[label == 1, 3] += 1.0  # one that tells the other two apart
-    classes = ManyClasses(chunks_in_memory(X), label, 3)
+    classes = ManyClasses(TableInMemory(X), label, 3)
     found = shared_list(classes, 2, 5.0, Restrictions())
     assert found[0] in {0, 1, 2}
     assert found[1] == 3
@@ -178,14 +178,14 @@ def test_a_difference_counts_by_the_variances_of_the_two_classes():
     X[label == 2] *= [8.0, 1.0]
     X -= np.array([X[label == c].mean(axis=0) for c in range(3)])[label]
     X[label == 2] += [4.0, 3.0]  # further apart in the first column, but for its wide spread
-    classes = ManyClasses(chunks_in_memory(X), label, 3)
+    classes = ManyClasses(TableInMemory(X), label, 3)
     assert shared_list(classes, 1, 0.1, Restrictions()).tolist() == [1]
 
 
 def test_copies_of_columns_are_not_taken_for_news_next_to_no_ridge():
     X, label, _ = problem(7)
     X = np.delete(X, CONSTANT, axis=1)
-    classes = ManyClasses(chunks_in_memory(np.hstack([X, X, 2 * X])), label, 4)
+    classes = ManyClasses(TableInMemory(np.hstack([X, X, 2 * X])), label, 4)
     found = shared_list(classes, 24, 1e-200, Restrictions())
     assert sorted(found % 8) == list(range(8))
 

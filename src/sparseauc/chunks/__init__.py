@@ -22,7 +22,7 @@ from ._arrow import ArrowChunks
 from ._dask import DaskChunks
 from ._device import DeviceChunks
 from ._sparse import CSRChunks, CSRFiles
-from .base import CHUNK_BYTES, ArrayInMemory, Chunks, Pass, SequentialChunks
+from .base import CHUNK_BYTES, Chunks, Pass, SequentialChunks, TableInMemory
 from .scores import score_chunks
 
 __all__ = [
@@ -37,9 +37,9 @@ __all__ = [
     "NotFiniteError",
     "Pass",
     "SequentialChunks",
+    "TableInMemory",
     "as_chunks",
     "check_finite",
-    "chunks_in_memory",
     "chunks_on_device",
     "labels_and_weights",
     "mapped_chunks",
@@ -190,13 +190,6 @@ def labels_and_weights(chunks: Chunks, y: Any, sample_weight: Any) -> tuple[Any,
     if isinstance(chunks, DaskChunks):
         sample_weight = chunks.sample_weight()
     return labels, sample_weight
-
-
-def chunks_in_memory(X: Any) -> SequentialChunks:
-    """View an array or a CSR matrix in memory as chunks."""
-    if hasattr(X, "tocsr"):
-        return CSRChunks(X.data, X.indices, X.indptr, X.shape[1])
-    return ArrayInMemory(X)
 
 
 def chunks_on_device(X: Any, device: str) -> DeviceChunks:

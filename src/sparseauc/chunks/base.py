@@ -182,41 +182,51 @@ class SequentialChunks(Chunks):
         return state
 
 
-class ArrayInMemory(SequentialChunks):
-    """A dense array in memory, as work on rows takes it: slices, which are not copied.
+class TableInMemory(SequentialChunks):
+    """An array or a CSR matrix in memory, as work on rows takes it: slices of rows.
 
     Parameters
     ----------
-    array : ndarray of shape (n, d)
+    table : ndarray, CSR matrix or CSR array of shape (n, d)
         Of float32 or float64; other numbers are converted.
     """
 
-    def __init__(self, array: npt.NDArray[Any]) -> None:
-        self._array = array if array.dtype in FLOATS else array.astype(np.float64)
-        self.shape, self.dtype = array.shape, self._array.dtype
-        self._rows = max(1, CHUNK_BYTES // max(1, array.shape[1] * self.dtype.itemsize))
+    def __init__(self, table: Any) -> None:
+        plain = isinstance(table, np.ndarray) and table.dtype in FLOATS
+        self._table = table if plain else plain_chunk(table)
+        self.shape, self.dtype = table.shape, self._table.dtype
+        row_bytes = self.shape[1] * self.dtype.itemsize
+        if not isinstance(self._table, np.ndarray):  # of entries and their indices
+            row_bytes = 2 * self._table.data.nbytes // max(1, self.shape[0])
+        self._rows = max(1, CHUNK_BYTES // max(1, row_bytes))
 
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
         """Yield slices of rows."""
         for start in range(0, self.shape[0], self._rows):
-            part = self._array[start : start + self._rows]
-            yield np.ascontiguousarray(part if columns is None else part[:, columns])
+            part = self._table[start : start + self._rows]
+            part = part if columns is None else part[:, columns]
+            yield np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part
 
     def run(
         self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
     ) -> State:
         """Do ``work`` on all rows."""
+        self.n_passes += 1
         state, start = None, 0
         for part in self.read(columns):
             stop = start + part.shape[0]
             state = work.add(state, part, start, *(array[start:stop] for array in known))
             start = stop
-        assert state is not None
+        if state is None:
+            raise ValueError("the table holds no rows")
         return state
 
     def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
-        """Some rows of some columns, in double precision."""
-        return self._array[rows[:, None], columns].astype(np.float64, copy=False)
+        """Some rows of some columns, as a dense array in double precision."""
+        if isinstance(self._table, np.ndarray):
+            return self._table[rows[:, None], columns].astype(np.float64, copy=False)
+        taken: npt.NDArray[np.float64] = self._table[rows][:, columns].toarray()
+        return taken.astype(np.float64, copy=False)
 
 
 def add_chunk(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._moved import moved_parameters
 from .._validation import check_classes, check_each_class_weighs, check_weights
-from ..chunks import Chunks, chunks_in_memory
+from ..chunks import Chunks, TableInMemory
 from ..limits import MOVED, Limits
 from ..moments.many_classes import ManyClasses
 from ..objective import Array, Floats, Indices, Mask
@@ -107,7 +107,7 @@ class SharedListClassifier(SparseLinearClassifier):
         """
         X, numbers, weight = self._check_training_data(X, y, sample_weight)
         label = np.asarray(numbers, np.int64)
-        chunks = X if isinstance(X, Chunks) else chunks_in_memory(X)
+        chunks = X if isinstance(X, Chunks) else TableInMemory(X)
         d = self.n_features_in_
         limits = Limits() if self.limits is None else self.limits
         limits.check_only("always_include", "exclude", by="SharedListClassifier")

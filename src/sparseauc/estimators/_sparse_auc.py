@@ -3,13 +3,14 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from .._moved import moved_parameters
 from ..chunks import Chunks
 from ..limits import MOVED, Limits
-from ..moments import ClassMoments, Moments, StratifiedMoments, class_moments
+from ..moments import ClassMoments, DenseMoments, Moments, SparseMoments, StratifiedMoments
 from ..moments.chunked import chunked_moments
 from ..objective import Array, Indices
 from ..strata import Strata, Weighting
@@ -301,7 +302,8 @@ def _moments(X: Any, positive: Any, weight: Array | None, strata: Strata | None)
     """Class moments of rows in memory or in chunks."""
     if isinstance(X, Chunks):
         return chunked_moments(X, positive, weight, strata, solver=True)
-    return class_moments(X, positive, weight, strata=strata)
+    kind = SparseMoments if sp.issparse(X) else DenseMoments
+    return kind(X, positive, weight, strata)
 
 
 def _missing(moments: ClassMoments | StratifiedMoments) -> Indices:

@@ -13,7 +13,7 @@ from ..objective import Array
 from ..path.cross_validation import CrossValidation
 from ..path.folds import SplitPlan
 from ..path.rules import Rule
-from ..path.targets import ClassTarget
+from ..path.validation import ClassTarget
 from ..strata import Weighting
 from ..transforms import is_small
 from ._base import names_columns

@@ -26,9 +26,6 @@ __all__ = [
     "scale_weights",
 ]
 
-# Means by cell of a table in memory, at most; several such arrays are kept.
-_MOST_MEANS = 2**27
-
 
 def class_moments(
     X: Any,
@@ -90,11 +87,6 @@ def class_moments(
     moments: Moments
     if chunks is not None:
         moments = chunked_moments(chunks, positive, weight, strata)
-    elif strata is not None and 2 * len(strata) * X.shape[1] > _MOST_MEANS:
-        raise ValueError(
-            f"the means of {len(strata)} strata in {X.shape[1]} columns would fill the memory: "
-            "give coarser strata, or choose among fewer columns"
-        )
     elif hasattr(X, "tocsr"):
         moments = SparseMoments(X.tocsr(), positive, weight, strata)
     else:

@@ -131,7 +131,7 @@ class Moments(Quadratic):
 
         With strata it is that within them.
         """
-        r = self.ratio
+        r = self.weights[0] / (self.weights[0] + self.weights[1])
         positive, negative = self.variances
         between = self.shares @ self.differences**2
         return np.sqrt(r * positive + (1 - r) * negative + r * (1 - r) * between)

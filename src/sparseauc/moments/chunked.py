@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -96,13 +96,9 @@ class GatheredMoments:
         # Products of some columns with all, and of some columns among themselves.
         self._rows = _GatheredRows()
         self._rows.add(held, [[side.cross for side in sides] for sides in found])
-        self._block = _GatheredBlock(len(found))
+        self._block = _GatheredBlock(np.empty((len(found), 2, 0, 0)))
         nothing = np.empty((0, self.n_features))
         self.parts = [[replace(side, cross=nothing) for side in sides] for sides in found]
-
-    def merged(self, parts: Sequence[int], *, solver: bool = False) -> Moments:
-        """Moments of several parts together; those for a solver raise ``NotGathered``."""
-        return ChunkedMoments(self, parts, solver)
 
     def gather(self, missing: NotGathered, *, single: bool = False) -> None:
         """Read the rows once for what is missing of H.
@@ -187,16 +183,17 @@ class _Members(NamedTuple):
     cells: Indices
 
 
+@dataclass
 class _GatheredRows:
     """Products of some columns with all, in each class (positive, negative) of every part.
 
     Those of tensors stay on their device: only sums are copied from it.
     """
 
-    def __init__(self) -> None:
-        self.place: dict[int, tuple[int, int]] = {}  # of each column, its pass and number there
-        self.double = True  # whether all are of double precision
-        self._passes: list[Any] = []
+    # Of each column, its pass and number there.
+    place: dict[int, tuple[int, int]] = field(default_factory=dict)
+    double: bool = True  # whether all are of double precision
+    _passes: list[Any] = field(default_factory=list)
 
     def add(self, columns: Indices, products: Any) -> None:
         """Add what a pass has gathered, ``products[part][class]`` of shape (columns, d)."""
@@ -211,7 +208,7 @@ class _GatheredRows:
         for at in np.unique(places[:, 0]).tolist():
             chosen = places[:, 0] == at
             index, found = places[chosen, 1], self._passes[at]
-            if is_tensor(found):
+            if not isinstance(found, list | np.ndarray):  # a tensor
                 summed[chosen] = _tensors.sum_products(
                     found, members.numbers, factors, index, others
                 )
@@ -221,13 +218,13 @@ class _GatheredRows:
         return summed
 
 
+@dataclass
 class _GatheredBlock:
     """Products of some columns among themselves, in each class of every part."""
 
-    def __init__(self, n_parts: int) -> None:
-        self.columns = np.empty(0, np.int64)
-        self.place: dict[int, int] = {}
-        self._products = np.empty((n_parts, 2, 0, 0))
+    _products: Array  # (n_parts, 2, columns, columns)
+    columns: Indices = field(default_factory=lambda: np.empty(0, np.int64))
+    place: dict[int, int] = field(default_factory=dict)
 
     def add(self, columns: Indices, products: Array) -> None:
         """Add columns, given their products with those there and themselves."""
@@ -269,9 +266,13 @@ class ChunkedMoments(Moments):
     What was not gathered before takes another pass; for a solver it raises ``NotGathered``.
     """
 
-    def __init__(self, gathered: GatheredMoments, parts: Sequence[int], solver: bool) -> None:
+    def __init__(
+        self, gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
+    ) -> None:
         self._gathered, self._solver = gathered, solver
         strata = gathered.strata
+        # Many strata are brought together once for all.
+        self._keeps_all = strata is not None and gathered.whole
         size, none = 1 if strata is None else len(strata), np.empty(0, np.int64)
         # Classes of parts, by cell. They are merged, and none is subtracted: a column that varies
         # elsewhere only has no variance here.
@@ -329,11 +330,6 @@ class ChunkedMoments(Moments):
             return self._all_within[np.ix_(columns, others)]
         return self._sums((1.0, 1.0), columns, others)
 
-    @property
-    def _keeps_all(self) -> bool:
-        """Whether many strata are brought together once for all."""
-        return self.shares.size > 1 and self._gathered.whole
-
     @cached_property
     def _all_within(self) -> Array:
         """S₊ + S₋ of all columns."""
@@ -385,4 +381,4 @@ def chunked_moments(
     """Moments of all rows of a table that is read in chunks; see ``GatheredMoments``."""
     everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
     gathered = GatheredMoments(chunks, positive, [everything], products=products, strata=strata)
-    return gathered.merged([0], solver=solver)
+    return ChunkedMoments(gathered, [0], solver=solver)

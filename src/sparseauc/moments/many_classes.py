@@ -5,7 +5,7 @@ import numpy as np
 from ..chunks import Chunks
 from ..utils.types import Array, Indices
 from .base import NotGathered, check_deviations
-from .chunked import GatheredMoments, Partition
+from .chunked import ChunkedMoments, GatheredMoments, Partition
 
 
 class ManyClasses:
@@ -45,7 +45,7 @@ class ManyClasses:
         # The first class against all others: deviations over all rows are the same.
         everyone = Partition(np.where(label >= 0, 0, -1), 1, weight)
         self._gathered = GatheredMoments(chunks, first, [everyone])
-        self._moments = self._gathered.merged([0])
+        self._moments = ChunkedMoments(self._gathered, [0])
         scale, constant = check_deviations(self._moments)
         self._inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=~constant)
         means = np.array([sides[number > 0].mean for number, sides in enumerate(parts)])

@@ -155,10 +155,10 @@ class Products(Pass[list[Any]]):
 
 def _moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassPart:
     """Moments of some rows of a chunk, in double precision whatever that of X."""
-    if is_tensor(X):
-        return _tensors.moments_of(X, rows, weight, columns)
     if sp.issparse(X):
         return _sparse_moments(X, rows, weight, columns)
+    if not isinstance(X, np.ndarray):
+        return _tensors.moments_of(X, rows, weight, columns)
     table, d = read_only(X), X.shape[1]
     # Sums are taken about the first row: a column of one value has exactly that value as its mean.
     origin = X[rows[0]].astype(np.float64)

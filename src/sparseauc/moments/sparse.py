@@ -121,7 +121,7 @@ class SparseMoments(TableMoments):
     ) -> None:
         table = as_table(X)
         assert isinstance(table, CSR)
-        super().__init__(positive, sample_weight, strata)
+        super().__init__(X.shape, positive, sample_weight, strata)
         (n, d), cells = X.shape, self._cells
         counts = np.zeros((cells.sums.size, d), np.int32 if n < 2**31 else np.int64)
         first, reach, spread = _look(table, cells.cell, cells.share, d, counts)

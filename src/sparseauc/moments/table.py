@@ -31,6 +31,8 @@ from .cells import Moments
 _ORDINARY_WEIGHTS = 200
 # Exponents of units whose inverses are numbers.
 _LARGEST = 1000
+# Means by cell of a table in memory, at most; several such arrays are kept.
+_MOST_MEANS = 2**27
 # Rows whose sums are added up among themselves first: rounding grows with the number of terms in a
 # row of additions, and n rows are then n/1024 + 1024 of them. Not so in very many cells, which have
 # few rows each.
@@ -116,7 +118,15 @@ class TableMoments(Moments):
     # Units of the columns.
     _unit: Array
 
-    def __init__(self, positive: Mask, sample_weight: Array | None, strata: Strata | None) -> None:
+    def __init__(
+        self, shape: tuple[int, int], positive: Mask, sample_weight: Array | None,
+        strata: Strata | None,
+    ) -> None:  # fmt: skip
+        if strata is not None and 2 * len(strata) * shape[1] > _MOST_MEANS:
+            raise ValueError(
+                f"the means of {len(strata)} strata in {shape[1]} columns would fill the memory: "
+                "give coarser strata, or choose among fewer columns"
+            )
         self.positive = read_only(positive)
         self.row_weight = read_only(np.empty(0) if sample_weight is None else sample_weight)
         self._cells = Cells.from_rows(positive, sample_weight, strata)
@@ -307,7 +317,7 @@ class DenseMoments(TableMoments):
         sample_weight: Array | None = None,
         strata: Strata | None = None,
     ) -> None:
-        super().__init__(positive, sample_weight, strata)
+        super().__init__(X.shape, positive, sample_weight, strata)
         self._X, cells = read_only(X), self._cells
         totals, reach = np.zeros((cells.sums.size, X.shape[1])), np.zeros(X.shape[1])
         sweep = _totals_by_row if X.flags.c_contiguous else _totals_by_column

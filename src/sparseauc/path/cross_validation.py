@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
-from ..moments.base import Quadratic
+from ..chunks import Chunks, KeptColumns, SequentialChunks, TableInMemory
 from ..solvers.logistic import logistic_regressions
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata
@@ -24,8 +23,8 @@ from ..utils.types import Array, Indices, Mask
 from .fold_tables import FoldTables
 from .folds import SplitPlan
 from .path import SparseAUCPath, blas_threads, find_paths
-from .targets import ClassTarget, Target, TrainingSets
-from .validation import Models, OutOfFold, narrow
+from .targets import Target, TrainingSets
+from .validation import ClassTarget, Models, OutOfFold, narrow
 
 # Ridges of logistic coefficients: enough for a list that is long for the rows, to next to none.
 _LOGISTIC_RIDGES = (0.5, 0.05, 0.005, 0.0005, 0.00005)
@@ -67,8 +66,14 @@ class CrossValidation:
         self._table = table
         self._tables = None if transforms is None else FoldTables(table, plan, transforms)
         judged = table if self._tables is None else self._tables.judged
-        chunks: Chunks = table if isinstance(table, Chunks) else chunks_in_memory(judged)
-        self._sets = sets = self._training_sets(chunks)
+        chunks: Chunks = table if isinstance(table, Chunks) else TableInMemory(judged)
+        if self._tables is None:
+            sets = target.training_sets(table, chunks, plan)
+        else:
+            sets = _transformed_sets(self._tables, target, plan)
+        self._sets = sets
+        # The quadratic of all rows.
+        self.moments = sets.everything
         training, read_again = sets.training, sets.read_again
         # Where H takes passes over the rows, those for the final fit are made along.
         fitted = [*training, sets.everything] if read_again else training
@@ -90,9 +95,11 @@ class CrossValidation:
             # Rows that lie elsewhere are judged there.
             self._n_threads = run.n_jobs if isinstance(chunks, SequentialChunks) else 1
             self._models = [
-                self._judged(split, Models.from_path(paths[split], sets.centres[split]))
+                Models.from_path(paths[split], sets.centres[split])
                 for split in range(len(training))
             ]
+            if self._tables is not None:
+                self._models = self._tables.moved(self._models)
             found, self.score_error = target.validate(chunks, plan, self._models, self._n_threads)
             # Of shape (n_splits, n_alphas, n_ks).
             self.scores = np.reshape(found, (len(training), alphas.size, ks.size))
@@ -103,29 +110,10 @@ class CrossValidation:
             # AUCs of logistic coefficients on the lists of each k, (n_splits, n_ks), and ridges.
             self.logistic_aucs: Array | None = None
             self.logistic_ridges: Array | None = None
+            # How many of the ``ks`` are tried to the end.
+            self.n_ks = ks.size
             if logistic:
                 self._try_logistic(paths)
-
-    @property
-    def n_ks(self) -> int:
-        """How many of the ``ks`` were tried to the end."""
-        return self.scores.shape[2]
-
-    def _training_sets(self, chunks: Chunks) -> TrainingSets:
-        """Quadratics of the training rows of each split, as it takes them, and of all rows."""
-        if self._tables is None:
-            return self._target.training_sets(self._table, chunks, self._plan)
-        sets = []
-        for split in [*range(len(self._plan.training)), -1]:
-            table, alone = self._tables.training(split), self._plan.training_alone(split)
-            sets.append(self._target.training_sets(table, chunks_in_memory(table), alone))
-        *training, everything = (one.everything for one in sets)
-        centres = [one.centres[-1] for one in sets]
-        return TrainingSets(training, everything, centres, all(one.gathered for one in sets))
-
-    def _judged(self, split: int, models: Models) -> Models:
-        """Models of a split, of the table that validation rows are taken from."""
-        return models if self._tables is None else models.moved(self._tables.places(split))
 
     def _try_logistic(self, paths: Sequence[SparseAUCPath]) -> None:
         """Fit and judge logistic coefficients on the lists of each k at its best ridge.
@@ -139,7 +127,8 @@ class CrossValidation:
             for path in paths[:n_splits]
         ]
         used = np.unique(np.concatenate([columns for some in lists for columns in some]))
-        shared = self._columns(None, used) if self._tables is None else None
+        every = np.arange(self._chunks.shape[0])
+        shared = self._chunks.take(every, used) if self._tables is None else None
         self._logistic_models: list[list[Models]] = []
         found = np.empty((n_splits, len(_LOGISTIC_RIDGES), 0))
         for first in range(0, n_ks, _LENGTHS_AT_A_TIME):
@@ -148,6 +137,8 @@ class CrossValidation:
                 delayed(self._refit)(split, used, lists[split][part], shared)
                 for split in range(n_splits)
             )
+            if self._tables is not None:
+                refitted = self._tables.moved(refitted)
             scores = self._target.validate(self._chunks, self._plan, refitted, self._n_threads)[0]
             by_ridge = np.reshape(scores, (n_splits, len(_LOGISTIC_RIDGES), -1))
             found = np.concatenate([found, by_ridge], axis=2)
@@ -156,6 +147,7 @@ class CrossValidation:
             n_ks = _end_of_path(np.maximum(means[0][: found.shape[2]], means[1]))
             if n_ks < found.shape[2]:
                 break
+        self.n_ks = n_ks
         self.scores, found = self.scores[:, :, :n_ks], found[:, :, :n_ks]
         self.best_alphas = self.best_alphas[:n_ks]
         self._best_ridges = np.argmax(found.mean(axis=0), axis=0)
@@ -167,24 +159,14 @@ class CrossValidation:
     ) -> Models:
         """Models of the training rows of a split, with logistic coefficients."""
         assert isinstance(self._target, ClassTarget)
-        values = self._columns(split, used) if shared is None else shared
-        models = _with_logistic_coefficients(
+        values = shared
+        if values is None:
+            assert self._tables is not None
+            values = self._tables.training(split)[:, used]
+        return _with_logistic_coefficients(
             values, used, self._target.positive, self._plan.training_weights(split),
             self._plan.strata, lists, self._sets.centres[split], self._restrictions,
         )  # fmt: skip
-        return self._judged(split, models)
-
-    def _columns(self, split: int | None, columns: Indices) -> Array:
-        """Some columns of all rows, as a split takes them; −1 for the fit to all rows."""
-        if self._tables is None or split is None:
-            return self._chunks.take(np.arange(self._chunks.shape[0]), columns)
-        values: Array = self._tables.training(split)[:, columns]
-        return values
-
-    @property
-    def moments(self) -> Quadratic:
-        """The quadratic of all rows."""
-        return self._sets.everything
 
     @property
     def centre(self) -> Array:
@@ -225,12 +207,27 @@ class CrossValidation:
     def logistic_coef(self, columns: Indices, ridge: float) -> Array:
         """Logistic coefficients on some columns, with a ridge, fitted to all rows."""
         assert isinstance(self._target, ClassTarget)
-        plan = self._plan
-        weight = np.ones(self._target.positive.size) if plan.weight is None else plan.weight
+        plan, n = self._plan, self._target.positive.size
+        weight = np.ones(n) if plan.weight is None else plan.weight
+        if self._tables is None:
+            values = self._chunks.take(np.arange(n), columns)
+        else:
+            values = self._tables.training(-1)[:, columns]
         return _with_logistic_coefficients(
-            self._columns(-1, columns), columns, self._target.positive, weight, plan.strata,
+            values, columns, self._target.positive, weight, plan.strata,
             [columns], self.centre, self._restrictions, [ridge],
         ).values  # fmt: skip
+
+
+def _transformed_sets(tables: FoldTables, target: Target, plan: SplitPlan) -> TrainingSets:
+    """Quadratics of the training rows of each split, as it takes them, and of all rows."""
+    sets = []
+    for split in [*range(len(plan.training)), -1]:
+        table, alone = tables.training(split), plan.training_alone(split)
+        sets.append(target.training_sets(table, TableInMemory(table), alone))
+    *training, everything = (one.everything for one in sets)
+    centres = [one.centres[-1] for one in sets]
+    return TrainingSets(training, everything, centres, all(one.gathered for one in sets))
 
 
 def _end_of_path(means: Array) -> int:
@@ -257,7 +254,11 @@ def _with_logistic_coefficients(
 
     By ridge first, then in the order of the lists.
     """
-    rows, counts, code = _compared(positive, weight, strata)
+    if strata is None:
+        rows, code = np.flatnonzero(weight), None
+        counts = weight[rows]
+    else:
+        rows, counts, code = _compared(positive, weight, strata)
     coefs, _ = logistic_regressions(
         values[rows], positive[rows], counts, [np.searchsorted(used, one) for one in lists], ridges,
         signs=restrictions.signs_of(used), strata=code,
@@ -267,12 +268,9 @@ def _with_logistic_coefficients(
 
 
 def _compared(
-    positive: Mask, weight: Array, strata: Strata | None
-) -> tuple[npt.NDArray[np.intp], Array, Indices | None]:
+    positive: Mask, weight: Array, strata: Strata
+) -> tuple[npt.NDArray[np.intp], Array, Indices]:
     """Rows that are compared with any other, what they count, and their strata."""
-    if strata is None:
-        rows = np.flatnonzero(weight)
-        return rows, weight[rows], None
     both = strata.with_both_classes(positive, weight)
     rows = np.flatnonzero((both.code >= 0) & (weight > 0))
     code, counts = both.code[rows], weight[rows]

@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 
 from ..transforms import Transform
-from ..utils.types import Indices
 from .folds import SplitPlan, rows_by_number
+from .validation import Models
 
 
 class FoldTables:
     """A table as each split takes it: limits and logarithms are those of its training rows.
 
     ``judged`` has all columns as they are and then, for each round of splits, those that change:
-    every row as the split that validates it takes it. ``places`` says where the columns of a split
-    are in it. So one table serves all models.
+    every row as the split that validates it takes it. So one table serves all models.
     """
 
     def __init__(self, X: Any, plan: SplitPlan, transforms: Sequence[Transform]) -> None:
@@ -37,7 +36,6 @@ class FoldTables:
         """All rows as a split takes them; −1 for the fit to all rows."""
         return self._transforms[split].apply(self._X)
 
-    def places(self, split: int) -> Indices:
-        """Where the columns of a split are in ``judged``."""
-        places: Indices = self._places[split]
-        return places
+    def moved(self, models: Sequence[Models]) -> list[Models]:
+        """Models of all splits, with columns as they are in ``judged``."""
+        return [model.moved(places) for model, places in zip(models, self._places, strict=True)]

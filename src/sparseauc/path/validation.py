@@ -1,4 +1,4 @@
-"""Validation AUCs of many models at once, in one pass over the rows, wherever they are.
+"""Labels of two classes: moments to choose columns with, and validation AUCs of many models.
 
 The rows of the rarer class are fetched first, a few columns of them, and scored by every model;
 then one pass counts, for every other row, how many of those scores lie below its own. So AUCs are
@@ -17,12 +17,19 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..chunks import Chunks, Pass
 from ..chunks.base import Gather
-from ..strata import stratum_shares
+from ..metrics import fast_auc_within
+from ..moments import Moments, class_moments
+from ..moments.chunked import ChunkedMoments, GatheredMoments, fits_whole
+from ..strata import Strata, stratum_shares
 from ..utils.jit import inlined_kernel, kernel
 from ..utils.types import Array, Indices, Mask
-from .folds import SplitPlan, rows_by_number
+from .folds import Split, SplitPlan, check_splits, make_splits, rows_by_number
 from .path import SparseAUCPath
+from .targets import TrainingSets
 
+# Tables in memory with more columns than this are wide: H of every fold would fill the memory. So
+# are those with fewer rows than columns, which are smaller than H.
+_WIDE = 1500
 # Rows of a fold that divide the scores of a model where the rarer class is too large to be kept.
 _DIVIDERS = 512
 # Numbers scored at a time.
@@ -94,57 +101,107 @@ def narrow(models: Sequence[Models]) -> tuple[Indices, list[Models]]:
     ]
 
 
-def validate(
-    chunks: Chunks,
-    positive: Mask,
-    plan: SplitPlan,
-    models: Sequence[Models],
-    n_threads: int = 1,
-) -> tuple[list[Array], float]:
-    """AUC of all models of each split, and how far it may be off.
+@dataclass(frozen=True)
+class ClassTarget:
+    """Labels of two classes: the squared loss over pairs, and the AUC."""
 
-    With strata it is the mean of the AUCs within strata, each judged like a split of its own.
-    Splits are judged in several threads.
-    """
-    weight = plan.weight
-    rounds, splits = plan.judged(positive)
-    used, narrowed = narrow(models)
-    narrowed = [narrowed[split] for split in splits]
-    few_are_positive = bool(2 * np.count_nonzero(positive) <= positive.size)
-    rarer = positive if few_are_positive else ~positive
-    validating = [rows for validated in rounds for _, rows in rows_by_number(validated)]
-    kept = [rows[rarer[rows]] for rows in validating]
-    exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, narrowed, strict=True))
-    exactly = (exact if weight is None else 2 * exact) <= chunks.max_payload_bytes
-    if not exactly:
-        kept = [
-            _dividing_rows(few, rows[~rarer[rows]])
-            for few, rows in zip(kept, validating, strict=True)
-        ]
-    dividers, before = _score_dividers(chunks, kept, used, narrowed, weight if exactly else None)
-    compared = few_are_positive if exactly else None
-    work = _Count(narrowed, dividers, before, compared, weight is not None, n_threads)
-    known = [positive, *([] if weight is None else [weight]), *rounds]
-    counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
-    aucs, totals, errors = [], [], [0.0]
-    for counted, rows in zip(counts, validating, strict=True):
-        sides = (rows[positive[rows]], rows[~positive[rows]])
-        totals.append([side.size if weight is None else weight[side].sum() for side in sides])
-        if exactly:
-            below = counted / (2.0 * totals[-1][0] * totals[-1][1])
-            aucs.append(1.0 - below if few_are_positive else below)
+    positive: Mask
+
+    def moments(self, table: Any, weight: Array | None, strata: Strata | None = None) -> Moments:
+        """Class moments."""
+        return class_moments(table, self.positive, weight, strata=strata)
+
+    def score(self, scores: Array, rows: Indices, strata: Strata | None = None) -> float:
+        """AUC, within strata where there are any."""
+        positive = self.positive[rows]
+        if strata is not None:
+            strata = replace(strata, code=strata.code[rows]).with_both_classes(positive)
+        return fast_auc_within(scores, positive, strata)
+
+    def splits(
+        self, cv: Any, X: Any, groups: Any, weight: Array | None, strata: Strata | None, seed: Any
+    ) -> list[Split]:
+        """Splits with rows of both classes on either side."""
+        splits = make_splits(cv, X, self.positive, groups, strata, seed)
+        check_splits(splits, self.positive, weight, strata)
+        return splits
+
+    def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
+        """Class moments of the training rows of each split, and of all rows.
+
+        Training folds are merged, and the validation fold is not subtracted from the whole: a
+        column that varies in that fold only would be left with a rounding error for its difference,
+        and no variance, as if it told the classes apart.
+        """
+        strata = plan.strata
+        n, d = chunks.shape
+        wide = d > _WIDE or d >= n
+        if strata is not None:
+            n_parts = sum(partition.n_parts for partition in plan.partitions)
+            wide |= not fits_whole(d, n_parts * len(strata))
+        sets: list[Moments]
+        if table is not chunks and wide:
+            weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
+            sets = [self.moments(table, weight, strata) for weight in weights]
+            gathered = None
         else:
-            auc, error = _auc_of_cells(counted)
-            aucs.append(auc)
-            errors.append(error)
-    if plan.strata is None:
-        return aucs, max(errors)
-    within, sizes = np.array(aucs), np.array(totals).T
-    means = []
-    for split in range(len(models)):
-        strata = splits == split
-        means.append(stratum_shares(sizes[:, strata], plan.strata.weighting) @ within[strata])
-    return means, max(errors)
+            gathered = GatheredMoments(chunks, self.positive, plan.partitions, strata=strata)
+            parts = [*plan.training, plan.everything]
+            sets = [ChunkedMoments(gathered, some, solver=True) for some in parts]
+        return TrainingSets(
+            sets[:-1], sets[-1], [np.mean(moments.means, axis=0) for moments in sets],
+            gathered is not None, gathered is not None and not gathered.whole,
+        )  # fmt: skip
+
+    def validate(
+        self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
+    ) -> tuple[list[Array], float]:
+        """AUC of all models of each split, and how far it may be off.
+
+        With strata it is the mean of the AUCs within strata, each judged like a split of its own.
+        Splits are judged in several threads.
+        """
+        weight, positive = plan.weight, self.positive
+        rounds, splits = plan.judged(positive)
+        used, narrowed = narrow(models)
+        narrowed = [narrowed[split] for split in splits]
+        few_are_positive = bool(2 * np.count_nonzero(positive) <= positive.size)
+        rarer = positive if few_are_positive else ~positive
+        validating = [rows for validated in rounds for _, rows in rows_by_number(validated)]
+        kept = [rows[rarer[rows]] for rows in validating]
+        exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, narrowed, strict=True))
+        exactly = (exact if weight is None else 2 * exact) <= chunks.max_payload_bytes
+        if not exactly:
+            kept = [
+                _dividing_rows(few, rows[~rarer[rows]])
+                for few, rows in zip(kept, validating, strict=True)
+            ]
+        dividers, before = _score_dividers(
+            chunks, kept, used, narrowed, weight if exactly else None
+        )
+        compared = few_are_positive if exactly else None
+        work = _Count(narrowed, dividers, before, compared, weight is not None, n_threads)
+        known = [positive, *([] if weight is None else [weight]), *rounds]
+        counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
+        aucs, totals, errors = [], [], [0.0]
+        for counted, rows in zip(counts, validating, strict=True):
+            sides = (rows[positive[rows]], rows[~positive[rows]])
+            totals.append([side.size if weight is None else weight[side].sum() for side in sides])
+            if exactly:
+                below = counted / (2.0 * totals[-1][0] * totals[-1][1])
+                aucs.append(1.0 - below if few_are_positive else below)
+            else:
+                auc, error = _auc_of_cells(counted)
+                aucs.append(auc)
+                errors.append(error)
+        if plan.strata is None:
+            return aucs, max(errors)
+        within, sizes = np.array(aucs), np.array(totals).T
+        means = []
+        for split in range(len(models)):
+            strata = splits == split
+            means.append(stratum_shares(sizes[:, strata], plan.strata.weighting) @ within[strata])
+        return means, max(errors)
 
 
 def _score_dividers(

@@ -14,7 +14,8 @@ from ..moments import Moments, class_moments
 from ..moments.base import StandardisedGram
 from ..objective import Array, Indices, Mask
 from ..path.folds import Split, check_splits, make_splits
-from ..path.targets import ClassTarget, Target
+from ..path.targets import Target
+from ..path.validation import ClassTarget
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting

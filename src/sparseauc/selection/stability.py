@@ -18,7 +18,8 @@ from ..limits import MOVED, Limits
 from ..objective import Array, Indices, Mask
 from ..path.folds import rows_by_number
 from ..path.path import check_lengths, path_of_moments
-from ..path.targets import ClassTarget, Target
+from ..path.targets import Target
+from ..path.validation import ClassTarget
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ..survival import is_times
