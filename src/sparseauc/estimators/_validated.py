@@ -185,12 +185,8 @@ class ValidatedList(ExchangeModel):
         columns are taken as they are.
         """
         dense = isinstance(X, np.ndarray)
-        for name, given in (("clip", self.clip), ("log", self.log)):
-            if not dense and given not in ("auto", None, False):
-                raise ValueError(
-                    f"{name}={given} needs quantiles of whole columns: give X as an array or a "
-                    f"data frame, or transform it beforehand and leave {name} out"
-                )
+        if not dense:
+            self._refuse_transforms()
         n_tables = 1 + len(plan.training)
         small = dense and is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
         weights = [*map(plan.training_weights, range(n_tables - 1)), plan.weight]
@@ -219,6 +215,15 @@ class ValidatedList(ExchangeModel):
             best, (clip, log) = (transforms, found, choice), tried
         assert best is not None
         return best
+
+    def _refuse_transforms(self) -> None:
+        """Refuse transforms that are asked for; tables other than arrays take none."""
+        for name, given in (("clip", self.clip), ("log", self.log)):
+            if given not in ("auto", None, False):
+                raise ValueError(
+                    f"{name}={given} needs quantiles of whole columns: give X as an array or a "
+                    f"data frame, or transform it beforehand and leave {name} out"
+                )
 
     def _path_points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
         """Values of k to try, and restrictions with a budget for each if there are any."""
