@@ -5,11 +5,15 @@ import os
 import numpy as np
 import pytest
 import torch
+from tiny import TINY
 
 from sparseauc.datasets import make_outbreak
+from sparseauc_paper import runner
 from sparseauc_paper.methods import METHODS
+from sparseauc_paper.plan import Request, table_tasks
 from sparseauc_paper.presets import points
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
+from sparseauc_paper.store import Store
 from sparseauc_paper.training import Training
 from sparseauc_paper.tuning import scale_rows
 
@@ -71,3 +75,24 @@ def test_a_diverged_fit_is_nan():
     (W,) = METHODS["spam-l1"].fit([training], [{"xi": xi, "l1": 0.0} for xi in (1e200, 0.1)])
     assert np.isnan(W[:, 0]).all()
     assert np.isfinite(W[:, 1]).all()
+
+
+def test_cores_and_the_device_share_the_tasks_of_a_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "_ON_DEVICE", 1)
+    methods = ("mean-difference", "sto-iht", "l1-logistic")
+    request = Request(TINY, "corrected", methods, seed=0)
+    tasks = [task for key, task in table_tasks(request, "corrected").items() if key[2:] == (0, 0)]
+    with Store(tmp_path / "store.sqlite") as store:
+        progressed = runner.run_tasks(tasks, store, jobs=1, device=DEVICE)
+        assert (progressed.done, progressed.failed, progressed.left) == (len(tasks), 0, 0)
+        outcomes = store.get(tasks)
+        (run,) = store.runs()
+    assert DEVICE == "cpu" or "NVIDIA" in run.machine
+    for task, outcome in outcomes.items():
+        if task.settings["method"] != "sto-iht":
+            assert outcome.device is None
+        expected = runner.compute(task)[1].result
+        assert outcome.result["auc"] == pytest.approx(expected["auc"], abs=1e-12)
+        assert outcome.result["chosen"] == expected["chosen"]
+    # The first task of a method that it can tune is the device's.
+    assert any(outcome.device for outcome in outcomes.values())
