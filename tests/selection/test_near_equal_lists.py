@@ -12,7 +12,8 @@ from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
-from sparseauc.selection import near_equal, near_equal_lists
+from sparseauc.selection import near_equal_lists
+from sparseauc.solvers import certificate
 from sparseauc.solvers.exchange import solve_on
 
 pytestmark = pytest.mark.slow
@@ -49,7 +50,10 @@ def test_all_lists_as_by_brute_force(seed, d, data):
     model = SparseAUCClassifier(
         k, alpha, limits=Limits(always_include=fixed, exclude=excluded)
     ).fit(X, y)
-    found = near_equal_lists(model, X, y, within=within)
+    with pytest.MonkeyPatch.context() as patch:
+        if data.draw(st.booleans()):  # parts are divided down to single lists
+            patch.setattr(certificate, "_ENUMERABLE", 0)
+        found = near_equal_lists(model, X, y, within=within)
     expected = naive_lists(X, y, k, alpha, within, fixed, excluded)
     assert found.complete
     assert dict(zip(found.lists, found.objectives, strict=True)) == pytest.approx(expected)
@@ -60,13 +64,45 @@ def test_all_lists_as_by_brute_force(seed, d, data):
     assert found.in_none == [j for j in range(d) if shares[j] == 0]
 
 
-def test_exchanges_find_most_of_them(monkeypatch):
-    monkeypatch.setattr(near_equal, "_MOST_COLUMNS", 0)
+@pytest.mark.parametrize("seed", range(8))
+def test_all_lists_within_families_budgets_and_signs(seed):
+    X, y = problem(seed, 9)
+    rng = np.random.default_rng(seed)
+    families = dict(enumerate("aaabbbccc"))
+    costs = dict(enumerate(rng.integers(1, 4, 9).astype(float)))
+    limits = [
+        Limits(families=families, max_per_family=1),
+        Limits(costs=costs, budget=5.0),
+        Limits(signs=dict.fromkeys(range(9), "+")),
+    ][seed % 3]
+    model = SparseAUCClassifier(k=3, limits=limits).fit(X, y)
+    k = np.count_nonzero(model.coef_)
+    found = near_equal_lists(model, X, y, within=0.2)
+    every = naive_lists(X, y, k, 1.0, np.inf)
+    gram = StandardisedGram(class_moments(X, y))
+
+    def allowed(columns):
+        support = np.array(columns)
+        solved = solve_on(gram.block(support, support), gram.delta[support], support, 1.0)
+        return (
+            len({families[j] for j in columns}) == k,
+            sum(costs[j] for j in columns) <= 5.0,
+            bool((solved.coef >= 0).all()),
+        )[seed % 3]
+
+    feasible = {columns: value for columns, value in every.items() if allowed(columns)}
+    best = min(feasible.values())
+    expected = {columns for columns, value in feasible.items() if value <= 1.2 * best}
+    assert found.complete
+    assert set(found.lists) == expected
+
+
+def test_exchanges_find_most_of_them():
     hit = total = 0
     for seed in range(20):
         X, y = problem(seed, 12)
         model = SparseAUCClassifier(k=3).fit(X, y)
-        found = near_equal_lists(model, X, y, within=0.03)
+        found = near_equal_lists(model, X, y, within=0.03, operations=0)
         expected = naive_lists(X, y, 3, 1.0, 0.03)
         assert not found.complete
         assert set(found.lists) <= set(expected)

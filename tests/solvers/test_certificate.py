@@ -200,10 +200,22 @@ def test_any_point_and_any_diagonal_prove_a_bound(seed, m, k, length):
             assert bound + descending[k - 1] - terms[j] <= values[has].min() + 1e-12
         elif k < m:
             assert bound + terms[j] - descending[k] <= values[~has].min() + 1e-12
-    gain, best, definite = enumerate_supports(Q + np.diag(D), delta, k)
-    assert definite
+    best, nothing = np.zeros((1, k), np.int64), np.zeros(m)
+    _, gain, complete = enumerate_supports(Q + np.diag(D), delta, nothing, -1.0, best, True)
+    assert complete
     assert 1 - gain == pytest.approx(values.min(), rel=1e-9, abs=1e-9)
-    assert minimum(best) == pytest.approx(values.min(), rel=1e-9, abs=1e-9)
+    assert minimum(best[0]) == pytest.approx(values.min(), rel=1e-9, abs=1e-9)
+    # The better half of the supports.
+    cutoff = np.mean(np.sort(np.append(values, 1.0))[len(supports) // 2 :][:2])
+    wanted = {support for support, value in zip(supports, values, strict=True) if value < cutoff}
+    found = np.empty((len(supports), k), np.int64)
+    count, _, _ = enumerate_supports(Q + np.diag(D), delta, nothing, 1 - cutoff, found, False)
+    assert set(map(tuple, found[:count].tolist())) == wanted
+    if wanted:  # no more than there is room for
+        fewer = enumerate_supports(
+            Q + np.diag(D), delta, nothing, 1 - cutoff, found[: len(wanted) - 1], False
+        )
+        assert fewer[0] == len(wanted)
 
 
 # ------------------------------------------------------------------------------------- behaviour

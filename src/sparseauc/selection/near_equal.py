@@ -1,17 +1,7 @@
-"""Other lists that are as good: all of them where that can be settled, else as many as are found.
-
-Lists are enumerated depth first. Let some columns be chosen, B and v what they leave of H + alpha I
-and δ on the m columns that may follow, and u = −B⁻¹v. Whatever r of these follow, the objective
-falls by at most
-
-    −v·u − λ Σ u_j²   over all but the r largest u_j²,   λ the least eigenvalue of H + alpha I,
-
-for wᵀ(B − λI)w ≥ 2uᵀ(B − λI)w − uᵀ(B − λI)u, and what is left separates by columns. Where that is
-not enough to come near the best list, none of the lists in question is looked at.
-"""
+"""Other lists that are as good: all of them where that can be settled, else those found."""
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,13 +10,10 @@ import numpy.typing as npt
 from sklearn.utils import check_scalar
 
 from ..objective import Array, Indices, Mask
-from ..solvers.exchange import dependence_tolerance
 from ..solvers.h_cache import HCache
-from ..utils.jit import inlined_kernel, kernel
+from ..solvers.near_optimal import supports_below
 from .fitted_list import FittedList, exchange_table
 
-# Columns among which all lists are enumerated at most.
-_MOST_COLUMNS = 300
 # Objectives, which are 1 without columns, are known this well.
 _ROUNDING = 1e-10
 
@@ -84,9 +71,9 @@ def near_equal_lists(
 ) -> NearEqualLists:
     """Find lists of the same length whose objective is within a share of the best.
 
-    Up to some dozens of columns all lists are settled, by enumeration with bounds. Otherwise, and
-    where there are more than ``most``, lists are found by exchanges of one column at a time, the
-    best first.
+    Up to some hundred columns all lists are settled, by the search that proves certificates.
+    Otherwise, and where there are more than ``most``, lists are found by exchanges of one column at
+    a time, the best first.
 
     Parameters
     ----------
@@ -161,124 +148,15 @@ def _all_lists(
     fitted: FittedList, cutoff: float, most: int, operations: float
 ) -> list[Indices] | None:
     """All lists that reach a cutoff, None where that takes too long or there are more."""
-    gram, k = fitted.gram, fitted.support.size
-    usable = gram.diagonal > 0
-    usable[fitted.restrictions.excluded] = False
     # Fixed columns that the model could not use are no part of its list.
     fixed = np.intersect1d(fitted.restrictions.fixed, fitted.support)
-    usable[fixed] = False
-    free = np.flatnonzero(usable)
-    if fixed.size + free.size > _MOST_COLUMNS:
+    supports = supports_below(
+        fitted.gram, fitted.support.size, fitted.alpha, replace(fitted.restrictions, fixed=fixed),
+        cutoff + _ROUNDING, most=most, operations=float(operations),
+    )  # fmt: skip
+    if supports is None:
         return None
-    worth = gram.delta[free] ** 2 / (gram.diagonal[free] + fitted.alpha)
-    columns = np.concatenate([fixed, free[np.argsort(-worth, kind="stable")]])
-    P = gram.block(columns, columns) + fitted.alpha * np.eye(columns.size)
-    least = max(float(np.linalg.eigvalsh(P)[0]) - _ROUNDING * columns.size, 0.0)
-    floor = dependence_tolerance(gram.precision) * P.diagonal()
-    blocks, vectors = np.empty((k + 1, *P.shape)), np.empty((k + 1, columns.size))
-    blocks[0], vectors[0] = P, gram.delta[columns]
-    found = np.empty((most + 1, k), np.int64)
-    count = _enumerate(
-        blocks, vectors, floor, fixed.size, cutoff + _ROUNDING, least, found, float(operations)
-    )
-    if not 0 <= count <= most:
-        return None
-    supports = [np.sort(columns[row]) for row in found[:count]]
     return [support for support in supports if fitted.allows(support)]
-
-
-@kernel
-def _enumerate(blocks, vectors, floor, n_fixed, cutoff, least, found, operations):  # type: ignore[no-untyped-def]
-    """Write all lists of k columns, the first ``n_fixed`` among them, that reach a cutoff.
-
-    ``blocks`` and ``vectors`` have room for H + alpha I and δ, which come first, and for what each
-    number of chosen columns leaves of them. Returns the number of lists, which ends at that of the
-    rows of ``found``; −1 if it takes too long.
-    """
-    k, m = found.shape[1], floor.size
-    objective = np.ones(k + 1)
-    chosen = np.full(k + 1, -1, np.int64)
-    rest, u = np.empty((m, m)), np.empty(m)
-    depth = 0
-    count = 0
-    while depth >= 0:
-        chosen[depth] += 1
-        j = chosen[depth]
-        if j > m - k + depth or (depth < n_fixed and j > depth):
-            depth -= 1
-            continue
-        B, v = blocks[depth], vectors[depth]
-        if depth >= n_fixed:
-            # What the columns from j on can do at most; later ones can do no more.
-            operations -= (m - j) ** 3 / 3.0 + 1000.0
-            if operations < 0:
-                return -1
-            definite = j < m
-            for i in range(j, m):
-                definite &= B[i, i] > floor[i]
-                u[i] = v[i]
-                for h in range(j, i + 1):
-                    rest[i, h] = B[i, h]
-            if definite:
-                low = _largest_gain(rest, u, j, k - depth, least)
-                if objective[depth] - low > cutoff:
-                    depth -= 1
-                    continue
-        if B[j, j] <= floor[j]:
-            continue
-        now = objective[depth] - v[j] * v[j] / B[j, j]
-        if depth == k - 1:
-            if now <= cutoff:
-                for i in range(k):
-                    found[count, i] = chosen[i]
-                count += 1
-                if count == found.shape[0]:
-                    return count
-            continue
-        for i in range(j + 1, m):
-            share = B[i, j] / B[j, j]
-            vectors[depth + 1, i] = v[i] - share * v[j]
-            for h in range(j + 1, m):
-                blocks[depth + 1, i, h] = B[i, h] - share * B[j, h]
-        objective[depth + 1] = now
-        chosen[depth + 1] = j
-        depth += 1
-    return count
-
-
-@inlined_kernel
-def _largest_gain(B, u, first, r, least):  # type: ignore[no-untyped-def]
-    """Most by which r columns from the first on can lower the objective; B and u are used up.
-
-    Infinity where B, of which the lower half is read, is not definite.
-    """
-    m = u.size
-    # B = LDLᵀ, in place, and u = −B⁻¹v along with it.
-    gain = 0.0
-    for i in range(first, m):
-        if B[i, i] <= 0.0:
-            gain = np.inf
-            break
-        for j in range(i + 1, m):
-            share = B[j, i] / B[i, i]
-            u[j] -= share * u[i]
-            for h in range(j, m):
-                B[h, j] -= share * B[h, i]
-        gain += u[i] * u[i] / B[i, i]
-        u[i] = -u[i] / B[i, i]
-    if gain < np.inf:
-        for i in range(m - 1, first - 1, -1):
-            for j in range(i + 1, m):
-                u[i] -= B[j, i] / B[i, i] * u[j]
-        for _ in range(min(r, m - first)):
-            largest = first
-            for i in range(first, m):
-                if abs(u[i]) > abs(u[largest]):
-                    largest = i
-            u[largest] = 0.0
-        for i in range(first, m):
-            gain -= least * u[i] * u[i]
-    return gain
 
 
 def _lists_by_exchanges(

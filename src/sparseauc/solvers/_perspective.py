@@ -196,20 +196,38 @@ def ascend(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
-    """Find the k columns that lower 2 w·δ + wᵀPw most, by trying all; with how much they do.
+def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore[no-untyped-def]
+    """Write all supports that lower 2 w·δ + wᵀPw by more than ``gain``, or only the best of them.
 
     Depth first, columns ascending: each choice is eliminated from those after it, and the last one
-    needs only the diagonal of what is left. Supports on which P is not positive definite are left
-    out; whether there are any is the third answer.
+    needs only the diagonal of what is left.
+
+    Parameters
+    ----------
+    P, delta : ndarrays of shape (m, m) and (m,)
+    floor : ndarray of shape (m,)
+        Supports with a column of which those before it leave no more than this are left out.
+    gain : float
+    found : int64 ndarray of shape (most, k)
+        Takes the supports; the first row alone where the best is wanted.
+    best_only : bool
+
+    Returns
+    -------
+    count : int
+        Supports found; one more than there is room for ends the enumeration.
+    gain : float
+        That of the best support, or as given.
+    complete : bool
+        Whether no support was left out.
     """
-    m = delta.size
+    m, k = delta.size, found.shape[1]
     blocks, vectors, gains = np.empty((k, m, m)), np.empty((k, m)), np.zeros(k)
     blocks[0] = P
     vectors[0] = delta
-    chosen, winner = np.zeros(k, np.int64), np.zeros(k, np.int64)
-    best = -1.0
-    all_definite = True
+    chosen = np.zeros(k, np.int64)
+    count = 0
+    complete = True
     depth = 0
     chosen[0] = -1
     while depth >= 0:
@@ -220,28 +238,12 @@ def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
             continue
         block, vector = blocks[depth], vectors[depth]
         pivot = block[j, j]
-        if pivot <= 0.0:
-            all_definite = False
+        if pivot <= floor[j]:
+            complete = False
             continue
         factor = vector[j] / pivot
-        gain = gains[depth] + vector[j] * factor
-        if depth == k - 1:  # k = 1
-            if gain > best:
-                best = gain
-                winner[:] = chosen
-        elif depth == k - 2:
-            row = block[j]
-            for i in range(j + 1, m):
-                left = vector[i] - row[i] * factor
-                # gain + left²/q > best, without dividing
-                q = block[i, i] - row[i] * row[i] / pivot
-                if q <= 0.0:
-                    all_definite = False
-                elif left * left > (best - gain) * q:
-                    best = gain + left * left / q
-                    winner[:] = chosen
-                    winner[k - 1] = i
-        else:
+        before = gains[depth] + vector[j] * factor
+        if depth < k - 2:
             below, row = blocks[depth + 1], block[j]
             for i in range(j + 1, m):
                 share = row[i] / pivot
@@ -249,9 +251,27 @@ def enumerate_supports(P, delta, k):  # type: ignore[no-untyped-def]
                 for h in range(i, m):
                     below[i, h] = block[i, h] - share * row[h]
             depth += 1
-            gains[depth] = gain
+            gains[depth] = before
             chosen[depth] = j
-    return best, winner, all_definite
+            continue
+        row, alone = block[j], depth == k - 1  # alone: k = 1
+        for i in range(j if alone else j + 1, j + 1 if alone else m):
+            left, q = vector[i], pivot
+            if not alone:
+                left -= row[i] * factor
+                q = block[i, i] - row[i] * row[i] / pivot
+            base = 0.0 if alone else before
+            if q <= floor[i]:
+                complete = False
+            elif left * left > (gain - base) * q:  # base + left²/q > gain, without dividing
+                if best_only:
+                    gain, count = base + left * left / q, 0
+                if count == found.shape[0]:
+                    return count + 1, gain, complete
+                found[count] = chosen
+                found[count, k - 1] = i
+                count += 1
+    return count, gain, complete
 
 
 def prove(

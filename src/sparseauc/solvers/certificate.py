@@ -43,6 +43,7 @@ negative.
 import heapq
 import math
 import time
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -101,7 +102,7 @@ class Certificate(NamedTuple):
     nodes: int
 
 
-class _Node(NamedTuple):
+class Node(NamedTuple):
     """The supports that have all columns ``included`` and others from ``free`` only.
 
     Columns are positions in the problem; ``relaxed`` speaks of the free ones. A node without free
@@ -143,7 +144,7 @@ class _Candidate(NamedTuple):
     high: float
 
 
-class _Problem:
+class Problem:
     """H + ridge on the columns in question, less what rounding may have done to it."""
 
     def __init__(
@@ -158,7 +159,7 @@ class _Problem:
         self.rounding = _Rounding(gram, alpha, columns, columns.size)
         reserve = self.rounding.reserve
         # For H, for δ, and for both again when columns are eliminated.
-        self.P = _shifted(self.H, self.rounding.ridge - 4 * reserve)
+        self.P = shifted(self.H, self.rounding.ridge - 4 * reserve)
         self.constant = 1.0 - 3 * self.rounding.unit
         # For an elimination, and a Cholesky factorisation after it.
         self.margin = 2 * reserve
@@ -170,14 +171,14 @@ class _Problem:
             self.diagonal = reserve
             self.definite = self.is_definite(np.arange(columns.size))
             lift = reserve
-            while cholesky(_shifted(self.lifted, -3 * reserve)) is None:
+            while cholesky(shifted(self.lifted, -3 * reserve)) is None:
                 lift = 10 * lift
-                self.lifted = _shifted(self.P, lift)
+                self.lifted = shifted(self.P, lift)
 
     def is_definite(self, columns: Indices) -> bool:
         """Whether P on some columns is proved to be positive definite, with room to spare."""
         block = self.P[np.ix_(columns, columns)]
-        return cholesky(_shifted(block, -3 * self.rounding.reserve[columns])) is not None
+        return cholesky(shifted(block, -3 * self.rounding.reserve[columns])) is not None
 
     def eliminate(self, P: Array, included: Indices, free: Indices) -> tuple[Array, Array, float]:
         """P, δ and the constant of the problem on the free columns; −∞ if P is not definite."""
@@ -203,7 +204,7 @@ class _Problem:
 
     def tighten(
         self, included: Indices, free: Indices, start: Array | None, D: Array, cutoff: float
-    ) -> _Node:
+    ) -> Node:
         """Bound a part of the problem, and shrink it to what can be below ``cutoff``.
 
         Where P is not definite on the columns of the part, a relaxation with more ridge shows where
@@ -217,7 +218,7 @@ class _Problem:
         while True:
             chosen = self.columns[included]
             if not self.restrictions.allows(chosen):
-                return _Node(np.inf, included, free[:0], None)
+                return Node(np.inf, included, free[:0], None)
             fits = self.restrictions.joins(chosen, self.columns[free])
             free, D = free[fits], D[fits]
             start = None if start is None else start[fits]
@@ -225,7 +226,7 @@ class _Problem:
             k = min(self.k - included.size, most)
             if k == 0 or free.size <= k:
                 support = np.concatenate([included, free if k else free[:0]])
-                return _Node(max(bound, self.minimum(support)), support, free[:0], None)
+                return Node(max(bound, self.settle(support)), support, free[:0], None)
             P, delta, constant = self.eliminate(self.P if definite else self.lifted, included, free)
             relaxed = relax(
                 P, delta, constant, k, start=_minimiser(P, delta) if start is None else start,
@@ -238,27 +239,42 @@ class _Problem:
                 bound = max(bound, relaxed.bound + max(saved - EPS * free.size, 0.0))
             supports = math.comb(free.size, k - 1) * free.size * k
             if bound < cutoff and supports <= _ENUMERABLE and self.restrictions.none_bind:
-                return self.enumerate(included, free, k, bound)
+                least, support = self.enumerate(included, free, k)
+                return Node(max(bound, least), support, free[:0], None)
             if not definite:
-                return _Node(bound, included, free, relaxed)
+                return Node(bound, included, free, relaxed)
             join, stay = _screen(relaxed.bound, relaxed.terms, k, cutoff)
             if bound >= cutoff or (stay.all() and not join.any()):
-                return _Node(bound, included, free, relaxed)
+                return Node(bound, included, free, relaxed)
             before = free.size
             included = np.concatenate([included, free[join]])
             free, start, D = free[stay], relaxed.point[stay], relaxed.diagonal[stay]
             if before - free.size < _RESCREEN * before and included.size < self.k < free.size:
-                return _Node(bound, included, free, _restrict(relaxed, stay))
+                return Node(bound, included, free, _restrict(relaxed, stay))
 
-    def enumerate(self, included: Indices, free: Indices, k: int, bound: float) -> _Node:
-        """Try all supports of a part; one on which P is not definite leaves the bound as it was."""
+    def settle(self, support: Indices) -> float:
+        """Bound a part of one support."""
+        return self.minimum(support)
+
+    def enumerate(self, included: Indices, free: Indices, k: int) -> tuple[float, Indices]:
+        """Try all supports of a part: a bound, 0 where P is not definite on one, and the best."""
         P, delta, constant = self.eliminate(self.P, included, free)
-        gain, best, definite = enumerate_supports(P, delta, k)
-        if constant == -np.inf or gain < 0:
-            best = np.arange(k)
-        elif definite:
-            bound = max(bound, constant - gain)
-        return _Node(bound, np.concatenate([included, free[best]]), free[:0], None)
+        best = np.arange(k)[None]
+        _, gain, definite = enumerate_supports(P, delta, np.zeros(free.size), -1.0, best, True)
+        return constant - gain if definite else 0.0, np.concatenate([included, free[best[0]]])
+
+    def split(self, node: Node, cutoff: float) -> list[Node]:
+        """Divide a part on the column that its relaxation decides least, and bound both parts."""
+        included, free, relaxed = node.included, node.free, node.relaxed
+        assert relaxed is not None
+        column = int(np.argmax(relaxed.shares * (1.0 - relaxed.shares)))
+        rest = np.arange(free.size) != column
+        start, D = relaxed.point[rest], relaxed.diagonal[rest]
+        parts = [
+            self.tighten(part, free[rest], start, D, cutoff)
+            for part in (np.append(included, free[column]), included)
+        ]
+        return [part._replace(bound=max(part.bound, node.bound)) for part in parts]
 
     def minimum(self, support: Indices) -> float:
         """What the objective is at least on a support, with coefficients of the right signs."""
@@ -273,14 +289,14 @@ class _Problem:
         """Minimise on a support; None if it does not obey."""
         signs = self.restrictions.signs_of(self.columns[support])
         if signs.any():
-            block = _shifted(self.H[np.ix_(support, support)], self.alpha)
+            block = shifted(self.H[np.ix_(support, support)], self.alpha)
             coef = minimise_signed(block, self.delta[support], signs, np.zeros(support.size))[0]
             support = support[coef != 0.0]
         if not self.restrictions.allows(self.columns[support]):
             return None
         block, delta = self.H[np.ix_(support, support)], self.delta[support]
         coef = np.zeros(support.size)
-        for matrix in (_shifted(block, self.alpha), self.lifted[np.ix_(support, support)]):
+        for matrix in (shifted(block, self.alpha), self.lifted[np.ix_(support, support)]):
             if support.size and cholesky(matrix.copy()) is not None:
                 coef = _minimiser(matrix, delta)
                 break
@@ -358,15 +374,9 @@ def certify(
             continue
         largest = np.argsort(-relaxed.shares, kind="stable")[: k - included.size]
         best = better(problem.solve(np.concatenate([included, free[largest]])))
-        split = int(np.argmax(relaxed.shares * (1.0 - relaxed.shares)))
-        rest = np.arange(free.size) != split
-        for part in (np.append(included, free[split]), included):
-            child = problem.tighten(
-                part, free[rest], relaxed.point[rest], relaxed.diagonal[rest], cutoff()
-            )
+        for child in problem.split(node, cutoff()):
             nodes += 1
             if child.bound < cutoff():
-                child = child._replace(bound=max(child.bound, bound))
                 heapq.heappush(heap, (child.bound, nodes, child))
     # All that was left out reached the cutoff of its time, and cutoffs only fall.
     open_bound = heap[0][0] if heap else np.inf
@@ -375,8 +385,9 @@ def certify(
 
 
 def bound_all(
-    gram: StandardisedGram, k: int, alpha: float, restrictions: Restrictions, cutoff: float
-) -> tuple[_Problem | None, _Node]:
+    gram: StandardisedGram, k: int, alpha: float, restrictions: Restrictions, cutoff: float,
+    make: Callable[..., Problem] = Problem,
+) -> tuple[Problem | None, Node]:  # fmt: skip
     """Bound the whole problem: no support of k columns that is below ``cutoff`` has less.
 
     Up to 3000 columns H is formed whole. Beyond, the bound comes from the rows of H on the columns
@@ -398,7 +409,7 @@ def bound_all(
     unknown = gram.quadratic.varies & ~usable
     unknown[barred] = False
     if unknown.any():
-        return None, _Node(0.0, included[:0], included[:0], None)
+        return None, Node(0.0, included[:0], included[:0], None)
     included = included[usable[included]]
     usable[included] = usable[barred] = False
     free = np.flatnonzero(usable)
@@ -408,8 +419,8 @@ def bound_all(
     columns = np.concatenate([included, free])
     first, others = np.split(np.arange(columns.size), [included.size])
     if columns.size > _WHOLE or bound >= cutoff:
-        return None, _Node(bound, first, others, None)
-    problem = _Problem(gram, columns, k, alpha, restrictions)
+        return None, Node(bound, first, others, None)
+    problem = make(gram, columns, k, alpha, restrictions)
     node = problem.tighten(first, others, None, problem.diagonal[others], cutoff)
     return problem, node._replace(bound=max(node.bound, bound))
 
@@ -433,7 +444,7 @@ def _screen_wide(
     if included.size:
         kept = (rounding.ridge - 4 * rounding.reserve)[: included.size]
         halves = _halves(
-            _shifted(_rows(gram, included, included), kept),
+            shifted(_rows(gram, included, included), kept),
             _rows(gram, included, free),
             gram.delta[included],
         )
@@ -531,7 +542,7 @@ def _candidate(gram: StandardisedGram, solution: Solution, alpha: float) -> _Can
     return _Candidate(solution, value - error, value + error)
 
 
-def _shifted(matrix: Array, shift: Array | float) -> Array:
+def shifted(matrix: Array, shift: Array | float) -> Array:
     """Copy of a matrix with ``shift`` added to its diagonal."""
     copy = matrix.copy()
     copy.flat[:: matrix.shape[0] + 1] += shift
