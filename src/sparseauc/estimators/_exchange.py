@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.parallel import Parallel
 
 from ..chunks import Chunks
 from ..limits import Limits

@@ -181,13 +181,15 @@ class ValidatedList(ExchangeModel):
     ) -> tuple[list[Transform] | None, CrossValidation, _Choice]:  # fmt: skip
         """Search with columns as they are, then logged and then clipped, as far as is to be tried.
 
+        Where folds are repeated, what does not raise the mean score of the first ones ends there.
+
         Transforms are those of the training rows of each split, then that of all rows; None if all
         columns are taken as they are.
         """
         dense = isinstance(X, np.ndarray)
         if not dense:
             self._refuse_transforms()
-        n_tables = 1 + len(plan.training)
+        n_tables, first = 1 + len(plan.training), plan.first_round()
         small = dense and is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
         weights = [*map(plan.training_weights, range(n_tables - 1)), plan.weight]
         clip, log = None if self.clip == "auto" else self.clip, self.log is True
@@ -203,16 +205,21 @@ class ValidatedList(ExchangeModel):
                 )
                 if name and not any(one.logs if name == "log" else one.clips for one in transforms):
                     continue
-            found = CrossValidation(
-                X, target, plan, ks, alphas, restrictions, transforms=transforms,
-                logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
-            )  # fmt: skip
-            choice = self._choose(ks, restrictions.budgets, alphas, found, plan.n_repeats, few)
-            if best is not None:
-                gain = choice.scores - best[2].scores
-                if gain.mean() <= least * fold_standard_error(gain, plan.n_repeats):
-                    continue
-            best, (clip, log) = (transforms, found, choice), tried
+            for part in (plan,) if best is None or first is plan else (first, plan):
+                size = len(part.training)
+                found = CrossValidation(
+                    X, target, part, ks, alphas, restrictions,
+                    transforms=transforms and [*transforms[:size], transforms[-1]],
+                    logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
+                )  # fmt: skip
+                choice = self._choose(ks, restrictions.budgets, alphas, found, part.n_repeats, few)
+                if best is not None:
+                    gain = choice.scores - best[2].scores[:size]
+                    needed = least if part is plan else 0.0
+                    if gain.mean() <= needed * fold_standard_error(gain, part.n_repeats):
+                        break
+            else:
+                best, (clip, log) = (transforms, found, choice), tried
         assert best is not None
         return best
 

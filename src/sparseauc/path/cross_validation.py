@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.parallel import Parallel, delayed
+from joblib import Parallel, delayed
 
 from ..chunks import Chunks, KeptColumns, SequentialChunks, TableInMemory
 from ..solvers.logistic import logistic_regressions
@@ -263,8 +263,7 @@ def _with_logistic_coefficients(
         values[rows], positive[rows], counts, [np.searchsorted(used, one) for one in lists], ridges,
         signs=restrictions.signs_of(used), strata=code,
     )  # fmt: skip
-    every = [coef for of_ridge in coefs for coef in of_ridge]
-    return Models.from_lists([*lists] * len(ridges), every, centre)
+    return Models.from_lists([*lists] * len(ridges), coefs.ravel(), centre)
 
 
 def _compared(

@@ -77,6 +77,16 @@ class SplitPlan:
             weight=weight,
         )  # fmt: skip
 
+    def first_round(self) -> Self:
+        """The plan of the splits that validate all rows for the first time; all, if none do so."""
+        n_splits = int(self.rounds[0].max()) + 1
+        if n_splits == len(self.training) or self.rounds[0].min() < 0:
+            return self
+        return replace(
+            self, partitions=self.partitions[:1], training=self.training[:n_splits],
+            rounds=self.rounds[:1],
+        )  # fmt: skip
+
     @property
     def n_repeats(self) -> float:
         """How often a row is validated on average, and 1 at least."""

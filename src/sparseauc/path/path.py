@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.parallel import Parallel, delayed
+from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from .._moved import moved_parameters

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.parallel import Parallel, delayed
+from joblib import Parallel, delayed
 
 from ..chunks import Chunks, Pass
 from ..chunks.base import Gather
@@ -55,18 +55,17 @@ class Models:
         """All models of a path, by ridge and then by k, whose scores are 0 at the centre."""
         solutions = [solution for row in path.solutions for solution in row]
         lists = [solution.support for solution in solutions]
-        coefs = [solution.coef / path.scale[solution.support] for solution in solutions]
+        scale = path.scale[np.concatenate(lists)]
+        coefs = np.concatenate([solution.coef for solution in solutions]) / scale
         return cls.from_lists(lists, coefs, centre)
 
     @classmethod
-    def from_lists(cls, lists: Sequence[Indices], coefs: Sequence[Array], centre: Array) -> Self:
-        """Models of given columns and coefficients."""
-        return cls(
-            np.cumsum([0, *(len(columns) for columns in lists)]),
-            np.concatenate(lists),
-            np.concatenate(coefs),
-            np.array([centre[c] @ coef for c, coef in zip(lists, coefs, strict=True)]),
-        )
+    def from_lists(cls, lists: Sequence[Indices], values: Array, centre: Array) -> Self:
+        """Models of given columns and their coefficients, one below the other."""
+        sizes, columns = [len(one) for one in lists], np.concatenate(lists)
+        model = np.repeat(np.arange(len(sizes)), sizes)
+        middle = np.bincount(model, centre[columns] * values, len(sizes))
+        return cls(np.cumsum([0, *sizes]), columns, values, middle)
 
     def __len__(self) -> int:
         return self.middle.size

@@ -13,7 +13,7 @@ from .signed import minimise_signed
 
 _MOST_STEPS = 200
 # What may be left of Newton's decrement, relative to the loss without columns.
-_TOLERANCE = 1e-20
+_TOLERANCE = 1e-15
 # The curvature is computed again where a step lowers the decrement to no less than this share.
 _STALE = 0.001
 # A full step is taken without a look at the loss if the slope at its end is no steeper uphill than
@@ -67,10 +67,10 @@ def logistic_regression(
         The mean over rows, where strata have their own.
     """
     every = np.arange(X.shape[1])
-    ((coef,),), ((intercept,),) = logistic_regressions(
+    coefs, intercepts = logistic_regressions(
         X, target, weight, [every], [ridge], signs=signs, strata=strata
     )
-    return coef, intercept
+    return coefs[0], float(intercepts[0, 0])
 
 
 def logistic_regressions(
@@ -82,7 +82,7 @@ def logistic_regressions(
     *,
     signs: npt.NDArray[np.int64] | None = None,
     strata: npt.NDArray[np.int64] | None = None,
-) -> tuple[list[list[Array]], list[list[float]]]:
+) -> tuple[Array, Array]:
     """Fit :func:`logistic_regression` on several lists of columns, with several ridges.
 
     Each search starts from the coefficients of the list before it: lists that differ little from
@@ -98,9 +98,9 @@ def logistic_regressions(
 
     Returns
     -------
-    coefs : list of lists of ndarray
-        By ridge and list.
-    intercepts : list of lists of float
+    coefs : ndarray of shape (n_ridges, n)
+        Those of all lists, one after the other.
+    intercepts : ndarray of shape (n_ridges, n_lists)
     """
     n, d = X.shape
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
@@ -124,19 +124,17 @@ def logistic_regressions(
     bounds = np.zeros(d, np.int64) if signs is None else signs
     starts = np.cumsum([0, *(len(chosen) for chosen in lists)])
     places = np.concatenate([np.empty(0, np.int64), *lists]).astype(np.int64)
-    coefs, intercepts = [], []
-    for ridge in ridges:
-        found, heights = np.zeros(places.size), np.empty((len(lists), weights.size))
+    coefs = np.zeros((len(ridges), places.size))
+    heights = np.empty((len(ridges), len(lists), weights.size))
+    for ridge, found, reached in zip(ridges, coefs, heights, strict=True):
         _fit_lists(
             columns, aim, share, code, starts, places, bounds, bool(bounds.any()), float(ridge),
-            alone, found, heights,
+            alone, found, reached,
         )  # fmt: skip
-        found /= deviation[places]
-        moved = np.add.reduceat(np.append(found * mean[places], 0.0), starts[:-1])
-        moved[np.diff(starts) == 0] = 0.0
-        coefs.append(np.split(found / size[places], starts[1:-1]))
-        intercepts.append((heights @ weights - moved).tolist())
-    return coefs, intercepts
+    coefs /= deviation[places]
+    moved = np.add.reduceat(np.pad(coefs * mean[places], ((0, 0), (0, 1))), starts[:-1], axis=1)
+    moved[:, np.diff(starts) == 0] = 0.0
+    return coefs / size[places], heights @ weights - moved
 
 
 # --------------------------------------------------------------------------------------- kernels
