@@ -19,7 +19,10 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, load_model, save_model
 from sparseauc.datasets import make_outbreak
+from sparseauc.estimators import _validated
 from sparseauc.metrics import fast_auc
+from sparseauc.path.cross_validation import CrossValidation
+from sparseauc.path.folds import SplitPlan
 from sparseauc.selection import column_table, near_equal_lists, point_score, replacements
 from sparseauc.solvers.logistic import logistic_regression
 from sparseauc.transforms import Transform, learn_transforms, transform_columns
@@ -32,6 +35,12 @@ def spoiled(seed=0, n=500, d=6, share=0.004, factor=300.0):
     X, y = make_outbreak(n=n, d=d, k=3, mu=1.0, r=0.3, random_state=seed)
     wrong = np.random.default_rng(seed).random(X.shape) < share
     return np.where(wrong, factor * X, X), y
+
+
+def heavy_tails():
+    """Columns without any effect."""
+    rng = np.random.default_rng(1)
+    return rng.standard_t(3, size=(150, 5)), rng.random(150) < 0.4
 
 
 def naive_limits(values, share, weight):
@@ -270,9 +279,7 @@ def test_wrong_units_are_clipped_and_normal_columns_are_not():
 
 
 def test_a_choice_that_is_within_noise_keeps_values_as_they_are():
-    rng = np.random.default_rng(0)
-    X = rng.standard_t(3, size=(150, 5))  # heavy tails without any effect
-    y = rng.random(150) < 0.4
+    X, y = heavy_tails()
     model = SparseAUCClassifierCV([1, 2]).fit(X, y)
     alone = SparseAUCClassifierCV([1, 2], clip=None).fit(X, y)
     assert model.clip_limits_ is None
@@ -280,6 +287,38 @@ def test_a_choice_that_is_within_noise_keeps_values_as_they_are():
     np.testing.assert_array_equal(
         model.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
     )
+
+
+@pytest.mark.parametrize(("table", "gains"), [(spoiled, True), (heavy_tails, False)])
+def test_what_gains_nothing_on_the_first_folds_is_not_tried_on_others(table, gains, monkeypatch):
+    X, y = table()
+    tried = []
+
+    def search(X, target, plan, *others, transforms, **settings):
+        tried.append((transforms is not None, len(plan.training)))
+        return CrossValidation(X, target, plan, *others, transforms=transforms, **settings)
+
+    monkeypatch.setattr(_validated, "CrossValidation", search)
+    model = SparseAUCClassifierCV([1, 2, 3], log=False).fit(X, y)
+    assert model.n_splits_ > 5
+    every = [(False, model.n_splits_), (True, 5), (True, model.n_splits_)]
+    assert tried == every[: 3 if gains else 2]
+
+
+def test_first_round_is_the_plan_of_its_splits():
+    y = np.arange(40) % 3 == 0
+    splits = list(RepeatedStratifiedKFold(n_splits=4, n_repeats=3, random_state=0).split(y, y))
+    weight = np.arange(40.0)
+    every, expected = (SplitPlan.from_splits(some, 40, weight) for some in (splits, splits[:4]))
+    first = every.first_round()
+    assert first.training == expected.training
+    assert first.everything == expected.everything
+    np.testing.assert_array_equal(first.rounds, expected.rounds)
+    for one, other in zip(first.partitions, expected.partitions, strict=True):
+        np.testing.assert_array_equal(one.part, other.part)
+    assert expected.first_round() is expected
+    alone = SplitPlan.from_splits(splits[:1] * 2, 40, weight)  # most rows are never validated
+    assert alone.first_round() is alone
 
 
 @pytest.mark.parametrize("table", [spoiled, skewed])

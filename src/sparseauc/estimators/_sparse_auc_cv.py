@@ -71,7 +71,8 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         Where some are 0, a tenth of the median of the others is added first. Numbers below the
         smallest of the training rows count as that. "auto": if that raises the mean validation
         AUC by more than half a standard error; it is tried where clipping is. Quantiles and
-        logarithms of every fold are learned from its training rows.
+        logarithms of every fold are learned from its training rows. Where folds are repeated, a
+        transform is tried on the first ones, and on the others if the mean AUC of these rises.
     limits : Limits, optional
         Limits on the list, as for :class:`SparseAUCClassifier`; signs hold for logistic
         coefficients too. Among several budgets, or among up to 20 up to a single one,

@@ -13,7 +13,7 @@ from .signed import minimise_signed
 
 _MOST_STEPS = 200
 # What may be left of Newton's decrement, relative to the loss without columns.
-_TOLERANCE = 1e-15
+_TOLERANCE = 1e-20
 # The curvature is computed again where a step lowers the decrement to no less than this share.
 _STALE = 0.001
 # A full step is taken without a look at the loss if the slope at its end is no steeper uphill than
