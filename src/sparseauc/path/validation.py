@@ -64,7 +64,7 @@ class Models:
         """Models of given columns and their coefficients, one below the other."""
         sizes, columns = [len(one) for one in lists], np.concatenate(lists)
         model = np.repeat(np.arange(len(sizes)), sizes)
-        middle = np.bincount(model, centre[columns] * values, len(sizes))
+        middle = np.bincount(model, centre[columns] * values, len(sizes)).astype(np.float64)
         return cls(np.cumsum([0, *sizes]), columns, values, middle)
 
     def __len__(self) -> int:
