@@ -1,8 +1,14 @@
 """Times to event in the command: fit, predict, show, validate, exports, and what is refused."""
 
 import json
+import re
+import shutil
+import subprocess
 
+import duckdb
 import numpy as np
+import onnxruntime
+import openpyxl
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -254,3 +260,82 @@ def test_tables_without_censored_rows_are_fitted(folder, tmp_path):
     said = json.loads(run("fit", tmp_path / "table.csv", *WITH_TIMES, "-k", 2, "--json").stdout)
     assert said["positives"] == said["rows"] == 300
     assert said["auc"]["auc"] > 0.6
+
+
+def test_every_road_gives_the_same_score_and_risk(fitted, folder):
+    """Command, Python, the words of the JSON card, SQL and ONNX."""
+    model, _ = fitted
+    table = pd.read_csv(folder / "new.csv")
+    loaded = sparseauc.load_model(model)
+    score, risk = loaded.predict(table), loaded.predict_risk(table)
+    card = json.loads(run("export", model, "--to", "json").stdout)
+    by_card = np.full(len(table), card["intercept"])
+    for term in card["terms"]:
+        value = table[term["column"]]
+        if term["level"] is not None:
+            value = (value == term["level"]).astype(float)
+        if term["low"] is not None or term["high"] is not None:
+            value = value.clip(term["low"], term["high"])
+        if term["log"] is not None:
+            value = np.log(value + term["log"])
+        by_card += term["coefficient"] * value
+    np.testing.assert_allclose(by_card, score, atol=1e-12)
+    assert card["follow_up"] == {"time": "days", "event": "2", "horizon": 365.0, "binary": False}
+    slope = card["calibration"]["slope"]
+    np.testing.assert_allclose(1 - card["baseline"] ** np.exp(slope * by_card), risk, atol=1e-12)
+
+    text = run("export", model, "--to", "sql").stdout
+    formula = re.search(r"-- Risk until 365: (.*)", text)[1]
+    with duckdb.connect() as connection:
+        connection.register("t", table)
+        query = f"SELECT score, {formula} FROM (SELECT {text} AS score FROM t)"
+        by_sql = np.array(connection.execute(query).fetchall())
+    np.testing.assert_allclose(by_sql, np.column_stack([score, risk]), atol=1e-12)
+    assert "labelled" not in text
+
+    run("export", model, "--to", "onnx", "--out", folder / "model.onnx", "--force")
+    session = onnxruntime.InferenceSession(
+        folder / "model.onnx", providers=["CPUExecutionProvider"]
+    )
+    feed = {
+        one.name: table[[one.name]].to_numpy(object if "string" in one.type else float)
+        for one in session.get_inputs()
+    }
+    names = [one.name for one in session.get_outputs()]
+    assert names == ["score", "risk"]
+    found = session.run(names, feed)
+    np.testing.assert_allclose(found[0][:, 0], score, atol=1e-12)
+    np.testing.assert_allclose(found[1][:, 0], risk, atol=1e-12)
+
+
+def test_calculators_have_the_risk_until_the_horizon(fitted, folder):
+    model, _ = fitted
+    how = read_card(model).calibration
+    code = run("export", model, "--to", "r").stdout
+    assert f"risk = -expm1(-exp(1.0 * score + ({how.intercept!r})))" in code
+    assert "label =" not in code
+    page = run("export", model, "--to", "html").stdout
+    assert "Risk of status = 2 until 365" in page
+    assert '"link":"cloglog"' in page
+    assert '"labels":false' in page
+    run("export", model, "--to", "xlsx", "--out", folder / "model.xlsx", "--force")
+    book = openpyxl.load_workbook(folder / "model.xlsx")
+    cells = {row[0].value: row[1].value for row in book["Calculator"].iter_rows() if row[0].value}
+    assert "1-EXP(-EXP(" in cells["Risk until 365"]
+    assert "Label" not in cells
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_the_page_computes_the_risk_of_predict(fitted, folder):
+    model, _ = fitted
+    page = run("export", model, "--to", "html").stdout
+    content = re.search(r'<script type="application/json" id="model">(.*?)</script>', page, re.S)[1]
+    script = re.findall(r"<script>(.*?)</script>", page, re.S)[-1].split("const short")[0]
+    script = script.replace('JSON.parse(document.getElementById("model").textContent)', content)
+    script = script.replace("const byId = (id) => document.getElementById(id);", "")
+    table = pd.read_csv(folder / "new.csv")
+    rows = json.dumps(table.to_dict("records"))
+    script += f"console.log(JSON.stringify({rows}.map((row) => riskOf(scoreOf(row)))));"
+    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
+    expected = sparseauc.load_model(model).predict_risk(table)
+    np.testing.assert_allclose(json.loads(done.stdout), expected, atol=1e-12)

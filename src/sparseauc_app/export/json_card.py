@@ -20,7 +20,12 @@ _HOW = (
     "a score above threshold are labelled positive, others negative. If calibration is not null, "
     "the risk of the positive class is 1 / (1 + exp(-(slope * score + intercept))), with its slope "
     "and intercept: 1 and 0 if the score is in log odds; n_positive and n_negative out-of-fold "
-    "scores were used to fit it. If total is true, the score is the total of points * value / unit."
+    "scores were used to fit it. If total is true, the score is the total of points * value / "
+    "unit. If follow_up is not null, the model was fitted to times to event: the target column is "
+    "its event in rows that had the event at their time, and others are censored. Unless follow_up is "
+    "binary, there are no labels, and the risk until its horizon is "
+    "1 - exp(-exp(slope * score + intercept)), that is 1 - baseline ^ exp(slope * score), where "
+    "baseline is the probability of score 0 to be free of the event then."
 )
 
 
@@ -56,10 +61,15 @@ def to_json(card: ScoreCard) -> str:
             for of in [card.type_of(term)]
         },
         "calibration": None if card.calibration is None else asdict(card.calibration),
+        "follow_up": None if card.follow_up is None else asdict(card.follow_up),
+        "baseline": None
+        if card.times is None or card.calibration is None
+        else card.calibration.baseline,
         "threshold": card.threshold,
         "total": card.total,
         "points": card.summary.get("points"),
         "how": _HOW,
+        "measure": card.measure,
         "auc": card.summary.get("auc"),
         "version": card.version,
     }

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logit
 
+from ..formatting import capitalised
 from ..scorecard import ScoreCard, Term
 from .fields import Field, fields_of
 
@@ -89,10 +89,10 @@ def _risk_axis(card: ScoreCard, base: float, unit: float, largest: float) -> Axi
     risks = []
     if (how := card.calibration) is not None and how.slope > 0:
         for risk in _RISKS:
-            place = ((float(logit(risk)) - how.intercept) / how.slope - base) / unit / largest
+            place = (how.score_of(risk) - base) / unit / largest
             if 0 <= place <= 1:
                 risks.append((100 * place, f"{100 * risk:g} %"))
-    return Axis("Risk", tuple(risks))
+    return Axis(capitalised(card.risk_text), tuple(risks))
 
 
 def _places(one: Field, terms: Sequence[Term], card: ScoreCard) -> list[Place] | None:

@@ -27,7 +27,8 @@ def to_onnx(card: ScoreCard) -> bytes:
         where missing, or string, empty where missing, for columns of text. Outputs are ``score``
         (n, 1), or ``total`` of points, NaN where a value is missing that is not filled in or
         infinite, and ``label`` (n, 1), the class at the card's threshold, empty where there is no
-        score; and where the model is calibrated ``risk`` (n, 1) of the positive class. Should a
+        score; and where the model is calibrated ``risk`` (n, 1) of the positive class. A model of
+        times to event has no label, and its risk is that until its horizon. Should a
         column be called so, an output's name ends with an underscore.
 
     Raises
@@ -48,7 +49,7 @@ def to_onnx(card: ScoreCard) -> bytes:
     if "" in inputs:
         raise ValueError("a column has no name, and ONNX needs one")
     graph = _Graph(onnx, inputs)
-    score, label = graph.free(card.score_name), graph.free("label")
+    score = graph.free(card.score_name)
     empty = {term.column for term in card.terms if term.level == ""}  # where it is a level
     values = [graph.value(term, term.column in empty) for term in term_values(card)]
     coefficients = np.array([[term.coefficient] for term in card.terms], np.float64)
@@ -56,15 +57,18 @@ def to_onnx(card: ScoreCard) -> bytes:
         "MatMul", graph.add("Concat", *values, axis=1), graph.constant(coefficients)
     )
     graph.add("Add", product, graph.constant(np.array([[card.intercept]])), output=score)
-    above = graph.add("Greater", score, graph.constant([[card.threshold]]))
-    named = graph.add("Where", above, graph.text(card.positive), graph.text(card.negative))
-    graph.add("Where", graph.add("IsNaN", score), graph.text(""), named, output=label)
-    outputs = {score: TensorProto.DOUBLE, label: TensorProto.STRING}
+    outputs = {score: TensorProto.DOUBLE}
+    if card.times is None:
+        label = graph.free("label")
+        above = graph.add("Greater", score, graph.constant([[card.threshold]]))
+        named = graph.add("Where", above, graph.text(card.positive), graph.text(card.negative))
+        graph.add("Where", graph.add("IsNaN", score), graph.text(""), named, output=label)
+        outputs[label] = TensorProto.STRING
     if card.calibration is not None:
         risk = graph.free("risk")
         scaled = graph.add("Mul", score, graph.constant([[card.calibration.slope]]))
         shifted = graph.add("Add", scaled, graph.constant([[card.calibration.intercept]]))
-        graph.add("Sigmoid", shifted, output=risk)
+        graph.risk(shifted, card.calibration.link, risk)
         outputs[risk] = TensorProto.DOUBLE
 
     def shaped(kinds: dict[str, int]) -> list[Any]:
@@ -85,7 +89,12 @@ def to_onnx(card: ScoreCard) -> bytes:
         ir_version=9,
         producer_name="sparseauc",
         producer_version=card.version,
-        doc_string=f"Score of {card.positive!r} against {card.negative!r} in {card.target!r}",
+        doc_string=f"Score of {card.event}"
+        + (
+            ""
+            if card.times is None
+            else f"; risk until {card.times.horizon:g} of {card.times.time}"
+        ),
     )
     onnx.checker.check_model(model)
     content: bytes = model.SerializeToString()
@@ -128,6 +137,14 @@ class _Graph:
         kind, content = self._onnx.TensorProto.STRING, [text.encode()]
         self.constants.append(self._onnx.helper.make_tensor(name, kind, [1, 1], content))
         return name
+
+    def risk(self, linear: str, link: str, output: str) -> None:
+        """Add what turns log odds, or logarithms of cumulative hazards, into a risk."""
+        if link == "logit":
+            self.add("Sigmoid", linear, output=output)
+            return
+        free = self.add("Exp", self.add("Neg", self.add("Exp", linear)))
+        self.add("Sub", self.constant([[1.0]]), free, output=output)
 
     def value(self, term: TermValue, empty_is_level: bool) -> str:
         """Add what computes the value of a term, and return its name."""

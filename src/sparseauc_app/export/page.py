@@ -49,7 +49,7 @@ def to_html(card: ScoreCard) -> str:
         .render(
             card=card,
             fields=fields,
-            event=card.event,
+            event=_event_of(card),
             auc=None if auc is None else auc_text(auc, long=True),
             prevalence=_prevalence(card),
             picture=None if nomogram is None else _Picture(nomogram),
@@ -62,8 +62,15 @@ def to_html(card: ScoreCard) -> str:
     return page
 
 
+def _event_of(card: ScoreCard) -> str:
+    """What the risk is of: "sepsis = yes", or "death until 365"."""
+    return card.event if card.times is None else f"{card.event} until {card.times.horizon:g}"
+
+
 def _prevalence(card: ScoreCard) -> str | None:
     rows, positives = card.summary.get("rows"), card.summary.get("positives")
+    if card.follow_up is not None:
+        return None  # the share of rows is not that of events until the horizon
     return None if not rows or positives is None else percent(positives / rows)
 
 
@@ -95,7 +102,8 @@ def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
         ],
         "positive": card.positive,
         "negative": card.negative,
-        "event": card.event,
+        "event": _event_of(card),
+        "labels": card.times is None,
         "points": None
         if not points
         else {

@@ -102,7 +102,10 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
       )
     }
     """
-    about = f"Score of {card.event} against {card.negative}, fitted by sparseauc {card.version}."
+    against = f"against {card.negative}"
+    if card.times is not None:
+        against = f"and risk until {card.times.horizon:g} (column {card.times.time})"
+    about = f"Score of {card.event} {against}, fitted by sparseauc {card.version}."
     lines = [
         f"# {_comment(about)}",
         f"# Usage: {name}(data), where data is a data frame with the columns",
@@ -113,13 +116,15 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     for term in term_values(card):
         lines += _write_term(term)
     lines += ["  data.frame(", f"    {card.score_name} = score,"]
-    lines.append(
-        f"    label = ifelse(score > {_number(card.threshold)}, {_text(card.positive)}, "
-        f"{_text(card.negative)}),"
-    )
+    if card.times is None:
+        lines.append(
+            f"    label = ifelse(score > {_number(card.threshold)}, {_text(card.positive)}, "
+            f"{_text(card.negative)}),"
+        )
     if (how := card.calibration) is not None:
-        slope, intercept = _number(how.slope), _number(how.intercept)
-        lines.append(f"    risk = plogis({slope} * score + {intercept}),")
+        linear = f"{_number(how.slope)} * score + {_number(how.intercept)}"
+        risk = f"plogis({linear})" if how.link == "logit" else f"-expm1(-exp({linear}))"
+        lines.append(f"    risk = {risk},")
     lines += ["    stringsAsFactors = FALSE", "  )", "}"]
     return "\n".join(lines) + "\n"
 

@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+from ..formatting import capitalised
 from ..scorecard import ScoreCard
 from .terms import Clip, IsAbove, IsLevel, Log, TermValue, Writers, term_values, write_steps
 
@@ -55,13 +56,15 @@ def to_sql(card: ScoreCard) -> str:
         _literal(card.intercept),
         *(f"+ {_sql_term(term)}" for term in term_values(card)),
     ]
-    notes = [
-        f"{card.score_name.capitalize()}. Above {card.threshold!r} is labelled positive. NULL: a "
-        "value is missing and not filled in."
-    ]
+    label = "" if card.times else f" Above {card.threshold!r} is labelled positive."
+    notes = [f"{card.score_name.capitalize()}.{label} NULL: a value is missing and not filled in."]
     if card.calibration is not None:
         slope, intercept = _literal(card.calibration.slope), _literal(card.calibration.intercept)
-        notes.append(f"Risk: 1 / (1 + EXP(-({slope} * {card.score_name} + ({intercept}))))")
+        linear = f"{slope} * {card.score_name} + ({intercept})"
+        risk = f"1 / (1 + EXP(-({linear})))"
+        if card.calibration.link == "cloglog":
+            risk = f"1 - EXP(-EXP({linear}))"
+        notes.append(f"{capitalised(card.risk_text)}: {risk}")
     return "\n".join([*(f"-- {note}" for note in notes), "(", *(f"  {x}" for x in lines), ")"])
 
 

@@ -9,11 +9,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..formatting import capitalised
 from ..scorecard import ScoreCard
 from .fields import Field, fields_of
 from .terms import Clip, IsAbove, IsLevel, Log, TermValue, term_values, write_steps
 
 _MODEL = ("Term", "Coefficient", "If missing", "Low", "High", "Above", "Level", "Add before LN")
+# What risks are a function of.
+_LINEAR = {"logit": "log odds", "cloglog": "log cumulative hazard"}
 _ROWS = 200
 # Characters of a text in a formula.
 _LONGEST = 255
@@ -81,8 +84,8 @@ def _write_model(sheet: Any, card: ScoreCard, values: list[TermValue]) -> None:
     after = [("Intercept", card.intercept)]
     if how is not None:
         after += [
-            ("Slope of the log odds", how.slope),
-            ("Intercept of the log odds", how.intercept),
+            (f"Slope of the {_LINEAR[how.link]}", how.slope),
+            (f"Intercept of the {_LINEAR[how.link]}", how.intercept),
         ]
     for name, number in after:
         sheet.append([name, number])
@@ -169,14 +172,18 @@ def _results(card: ScoreCard, n_terms: int, parts: str) -> dict[str, str]:
     """Formulas of the score and what follows from it, given the range of the contributions."""
     intercept = f"Model!$B${n_terms + 2}"
     score = f'=IF(COUNT({parts})<{n_terms},"",{intercept}+SUM({parts}))'
-    found = {
-        "Score": score,
-        "Label": f'=IF({{score}}="","",IF({{score}}>{card.threshold!r},{_text(card.positive)},'
-        f"{_text(card.negative)}))",
-    }
+    found = {"Score": score}
+    if card.times is None:
+        found["Label"] = (
+            f'=IF({{score}}="","",IF({{score}}>{card.threshold!r},{_text(card.positive)},'
+            f"{_text(card.negative)}))"
+        )
     if card.calibration is not None:
-        slope, add = f"Model!$B${n_terms + 3}", f"Model!$B${n_terms + 4}"
-        found["Risk"] = f'=IF({{score}}="","",1/(1+EXP(-({slope}*{{score}}+{add}))))'
+        linear = f"Model!$B${n_terms + 3}*{{score}}+Model!$B${n_terms + 4}"
+        risk = f"1/(1+EXP(-({linear})))"
+        if card.calibration.link == "cloglog":
+            risk = f"1-EXP(-EXP({linear}))"
+        found[capitalised(card.risk_text)] = f'=IF({{score}}="","",{risk})'
     return found
 
 
@@ -214,7 +221,7 @@ def _write_calculator(
     for name, formula in _results(card, len(values), parts).items():
         sheet.cell(row, 1).value = name
         sheet.cell(row, 2).value = formula.replace("{score}", score)
-        sheet.cell(row, 2).number_format = "0.0%" if name == "Risk" else "General"
+        sheet.cell(row, 2).number_format = "0.0%" if name.startswith("Risk") else "General"
         _embolden(sheet, row)
         row += 1
     _widen(sheet, [42, 18, 14, 22, 18, 28])

@@ -15,7 +15,7 @@ from ..cautions import as_sentence, missing_share
 from ..evaluation.baselines import Baselines
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
-from ..formatting import HEADINGS, auc_text, capitalised, percent
+from ..formatting import HEADINGS, auc_text, capitalised, heading_of, percent
 from ..summary import FitSummary
 from .alternatives import show_alternatives
 from .elements import Code, Element, Listing, Note, Report, Section
@@ -183,10 +183,11 @@ def _list_columns(summary: FitSummary) -> Listing:
     positive, negative = class_names(summary)
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     formats = {"Missing, %": ".1f"}
-    for key, (heading, form) in HEADINGS.items():
+    for key, (_, form) in HEADINGS.items():
         # Points and units say what the coefficient does.
         if key not in columns or (key in ("coefficient", "odds_ratio") and "points" in columns):
             continue
+        heading = heading_of(key, table.outcome.measure)
         name, values = capitalised(heading), columns[key].to_numpy()
         if form == "%":
             name, values = f"{name}, %", np.round(100 * values).astype(int)

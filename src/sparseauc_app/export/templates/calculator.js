@@ -50,7 +50,9 @@ function scoreOf(row) {
 
 function riskOf(score) {
   const how = MODEL.calibration;
-  return how === null || score === null ? null : 1 / (1 + Math.exp(-(how.slope * score + how.intercept)));
+  if (how === null || score === null) return null;
+  const linear = how.slope * score + how.intercept;
+  return how.link === "cloglog" ? -Math.expm1(-Math.exp(linear)) : 1 / (1 + Math.exp(-linear));
 }
 
 const short = (x) => String(Number(x.toPrecision(4))).replace("-", "\u2212");
@@ -154,7 +156,7 @@ function update() {
     meaning.textContent = risk === null
       ? MODEL.name + " " + short(score) + "; above " + short(MODEL.threshold) + " is labelled " + MODEL.positive + "."
       : "Of 1000 cases with these values, about " + Math.round(1000 * risk) + " have " + MODEL.event +
-        ". " + MODEL.name + " " + short(score) + ", labelled " + predicted + ".";
+        ". " + MODEL.name + " " + short(score) + (MODEL.labels ? ", labelled " + predicted : "") + ".";
     if (told.imputed.length) remarks.push("Filled in: " + told.imputed.join(", ") + ".");
     if (told.outside.length) remarks.push("Outside the training range: " + told.outside.join(", ") + ".");
   }
