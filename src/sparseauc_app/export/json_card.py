@@ -22,8 +22,8 @@ _HOW = (
     "and intercept: 1 and 0 if the score is in log odds; n_positive and n_negative out-of-fold "
     "scores were used to fit it. If total is true, the score is the total of points * value / "
     "unit. If follow_up is not null, the model was fitted to times to event: the target column is "
-    "its event in rows that had the event at their time, and others are censored. Unless follow_up is "
-    "binary, there are no labels, and the risk until its horizon is "
+    "its event in rows that had the event at their time, and others are censored. Unless "
+    "follow_up is binary, there are no labels, and the risk until its horizon is "
     "1 - exp(-exp(slope * score + intercept)), that is 1 - baseline ^ exp(slope * score), where "
     "baseline is the probability of score 0 to be free of the event then."
 )
