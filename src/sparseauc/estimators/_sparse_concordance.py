@@ -10,11 +10,13 @@ import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_weights
+from ..chunks import Chunks
 from ..limits import Limits
 from ..moments.base import Quadratic
+from ..moments.chunked_pairs import GatheredPairs
 from ..moments.pairs import PairMoments
 from ..objective import Array, Floats, Indices
 from ..path.concordance import TimeTarget
@@ -29,7 +31,8 @@ from ._validated import ValidatedList
 PairWeights = Literal["equal", "uno"]
 
 _NONE: Indices = np.empty(0, np.int64)
-# Tables read in chunks are brought into memory up to this size.
+# Tables read in chunks are brought into memory up to this size, and beyond it some columns at a
+# time.
 _MOST_BYTES = 2**31
 
 
@@ -122,20 +125,21 @@ class ConcordanceModel(ExchangeModel):
         """Check X, times and weights."""
         self._forget_fit()
         chunks = self._as_chunks(X)
-        if chunks is not None:
+        if chunks is None:
+            (X,) = self._check_table(X)
+        else:
+            X, chunks.n_passes = chunks, 0
             n, d = chunks.shape
-            if 8 * n * d > _MOST_BYTES:
-                raise ValueError(
-                    f"{type(self).__name__} needs its table in memory, and {n} rows of {d} columns "
-                    "are too many: choose among fewer columns"
-                )
-            X = chunks.take(np.arange(n), np.arange(d))
-            names = chunks.feature_names
-        (X,) = self._check_table(X)
-        if chunks is not None and names is not None:
-            self.feature_names_in_ = names
+            if 8 * n * d <= _MOST_BYTES:
+                (X,) = self._check_table(chunks.take(np.arange(n), np.arange(d)))
+            self.n_features_in_ = d
+            if chunks.feature_names is not None:
+                self.feature_names_in_ = chunks.feature_names
         times = SurvivalTimes.from_target(y, needs_events=False)
-        check_consistent_length(X, times.time)
+        if X.shape[0] != len(times):
+            raise ValueError(
+                f"X and y have inconsistent numbers of samples: {X.shape[0]} and {len(times)}"
+            )
         weight = None
         if sample_weight is not None:
             weight = check_weights(sample_weight, len(times.time))
@@ -168,7 +172,7 @@ class ConcordanceModel(ExchangeModel):
         return TimeTarget(times, self.horizon_ if self.pair_weights == "uno" else None)
 
     def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
-        assert isinstance(quadratic, PairMoments)
+        assert isinstance(quadratic, PairMoments | GatheredPairs)
         return self._set_coef(coef, coef @ quadratic.centre.astype(coef.dtype))
 
     def __sklearn_tags__(self) -> Any:
@@ -482,7 +486,9 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         X, times, weight = self._check_times(X, y, sample_weight)
         target = self._target(times)
         divided = self._check_strata(strata, stratum_weights, target, weight)
-        splits = target.splits(self.cv, X, groups, weight, divided, self.random_state)
+        # Splitters of rows that are read in chunks see times and groups only.
+        seen = times.time if isinstance(X, Chunks) else X
+        splits = target.splits(self.cv, seen, groups, weight, divided, self.random_state)
         plan = SplitPlan.from_splits(splits, len(times), weight, divided)
         found, coef, _ = self._choose_by_validation(
             X, target, plan, n_informative=int(times.event.sum()) // 2

@@ -41,6 +41,11 @@ class PairMoments(Quadratic):
         Neither copied nor sorted.
     pairs : ComparablePairs
         Of the rows of X; at least one.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (n_strata, d)
+        Mean of each stratum with pairs, from which columns are measured.
     """
 
     def __init__(self, X: Any, pairs: ComparablePairs) -> None:
@@ -56,12 +61,12 @@ class PairMoments(Quadratic):
         # About the first row of the stratum: a column of one value has exactly that as its mean.
         origin = _dense(X[pairs.rows[starts]])
         totals, reach = np.zeros_like(origin), np.zeros(X.shape[1])
-        self._origin = origin
+        self.origin = origin
         for rows, part in self._tiles(np.arange(X.shape[1])):
             _add(part, self._stratum[rows], pairs.second[rows], totals, reach)
         check_totals(X, totals)
         self._weights = np.bincount(self._stratum, pairs.second, strata.size)
-        self._origin = origin + totals / self._weights[:, None]
+        self.origin = origin + totals / self._weights[:, None]
         # What rounding leaves of the sums about the means, which are nothing in exact arithmetic.
         self._rest = np.zeros_like(origin)
         for rows, part in self._tiles(np.arange(X.shape[1])):
@@ -81,13 +86,13 @@ class PairMoments(Quadratic):
     @property
     def centre(self) -> Array:
         """The mean of all rows."""
-        centre: Array = self._weights @ self._origin / self._weights.sum()
+        centre: Array = self._weights @ self.origin / self._weights.sum()
         return centre
 
     @property
     def magnitudes(self) -> Array:
         """The largest mean of any stratum, without its sign."""
-        magnitudes: Array = np.abs(self._origin).max(axis=0)
+        magnitudes: Array = np.abs(self.origin).max(axis=0)
         return magnitudes
 
     @property
@@ -153,6 +158,12 @@ class PairMoments(Quadratic):
         total /= self._pairs.total
         return total if few is columns else total.T
 
+    def scatter(self, z: Array, stratum: Indices) -> None:
+        """Set z of all columns, (n, d), and the stratum of each row, in the order of the rows."""
+        for rows, _, values in self._scanned(np.arange(self.n_features)):
+            z[self._pairs.rows[rows]] = values
+        stratum[self._pairs.rows] = self._stratum
+
     def _scanned(
         self, columns: Indices, of: Indices | None = None
     ) -> Iterator[tuple[slice, Array, Array]]:
@@ -178,14 +189,14 @@ class PairMoments(Quadratic):
         size = max(64, _TILE_NUMBERS // max(1, columns.size))
         every = _is_range(columns, self._X.shape[1])
         low, n = 0, pairs.rows.size
-        origin = self._origin[:, columns]
+        origin = self.origin[:, columns]
         while low < n:
             high = min(low + size, n)
             high = int(np.searchsorted(pairs.group, pairs.group[high - 1], side="right"))
             rows = slice(low, high)
             part = self._X[pairs.rows[rows]]
             part = _dense(part if every else part[:, columns])
-            _subtract(part, self._stratum[rows], origin)
+            subtract(part, self._stratum[rows], origin)
             yield rows, part
             low = high
 
@@ -202,7 +213,7 @@ def _dense(rows: Any) -> Array:
 
 
 @kernel
-def _subtract(part, stratum, origin):  # type: ignore[no-untyped-def]
+def subtract(part, stratum, origin):  # type: ignore[no-untyped-def]
     """Take the origin of its stratum from each row."""
     for i in range(part.shape[0]):
         about = origin[stratum[i]]

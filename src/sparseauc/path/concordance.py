@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..chunks import Chunks
+from ..moments.chunked_pairs import GatheredPairs, gather_pairs
 from ..moments.pairs import PairMoments
 from ..strata import Strata, Weighting
 from ..survival import (
@@ -42,16 +43,22 @@ class TimeTarget:
 
     def moments(
         self, table: Any, weight: Array | None, strata: Strata | None = None
-    ) -> PairMoments:
+    ) -> PairMoments | GatheredPairs:
         """Moments of the rows of weight above 0."""
-        return PairMoments(table, self._pairs(weight, strata, self.horizon))
+        pairs = self._pairs(weight, strata, self.horizon)
+        if isinstance(table, Chunks):
+            return gather_pairs(table, [pairs])[0]
+        return PairMoments(table, pairs)
 
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
         """Moments of the training rows of each split, and of all rows."""
-        del chunks
         weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-        sets = [self.moments(table, weight, plan.strata) for weight in weights]
-        return TrainingSets(sets[:-1], sets[-1], [moments.centre for moments in sets])
+        every = [self._pairs(weight, plan.strata, self.horizon) for weight in weights]
+        gathered = table is chunks
+        sets: Sequence[PairMoments | GatheredPairs] = (
+            gather_pairs(chunks, every) if gathered else [PairMoments(table, one) for one in every]
+        )
+        return TrainingSets(sets[:-1], sets[-1], [one.centre for one in sets], gathered)
 
     def validate(
         self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1

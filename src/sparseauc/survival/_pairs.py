@@ -82,7 +82,7 @@ class ComparablePairs:
             first *= event_weight[rows]
         pairs = cls(rows, group, stratum, first, second)
         if weighting == "equal":
-            total = np.bincount(stratum, pairs.first * pairs.after)
+            total = np.bincount(stratum, pairs.first * pairs.after).astype(np.float64)
             inverse = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
             pairs = cls(rows, group, stratum, first * inverse[stratum], second)
         return pairs
