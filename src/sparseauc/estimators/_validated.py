@@ -1,6 +1,7 @@
 """Base of the models whose number of columns and ridge are chosen by cross-validation."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -72,6 +73,8 @@ class ValidatedList(ExchangeModel):
 
     # What models are chosen by.
     _score_name: ClassVar[str] = "AUC"
+    # Ridges of tables with fewer columns than rows, and of others.
+    _default_alphas: ClassVar[tuple[Sequence[float], Sequence[float]]] = DEFAULT_ALPHAS, WIDE_ALPHAS
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ExchangeModel._parameter_constraints,
@@ -105,7 +108,7 @@ class ValidatedList(ExchangeModel):
         n, d = X.shape
         given = self.alphas
         if given is None:
-            given = DEFAULT_ALPHAS if d < n else WIDE_ALPHAS
+            given = self._default_alphas[d >= n]
         alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
             raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
