@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import NotFiniteError, first_not_finite
+from .._validation import NotFiniteError, check_finite
 from ..chunks import Chunks, Pass
 from ..survival import ComparablePairs
 from ..utils.types import Array, Indices, Mask
@@ -124,9 +124,10 @@ def gather_pairs(chunks: Chunks, sets: Sequence[ComparablePairs]) -> list[Gather
 def _held(chunks: Chunks, columns: Indices) -> Array:
     """Some columns of all rows."""
     table = chunks.take(np.arange(chunks.shape[0]), columns)
-    if (bad := first_not_finite(table)) is not None:
-        row, column, value = bad
-        raise NotFiniteError(row, int(columns[column]), value)
+    try:
+        check_finite(table)
+    except NotFiniteError as error:
+        raise NotFiniteError(error.row, int(columns[error.column]), error.value) from None
     return table
 
 
