@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from test_pairs import problems
 
 from sparseauc import SparseConcordance, SparseConcordanceCV
-from sparseauc.chunks import chunks_in_memory, open_table
+from sparseauc.chunks import TableInMemory, open_table
 from sparseauc.moments.chunked_pairs import gather_pairs
 from sparseauc.moments.pairs import PairMoments
 from sparseauc.survival import ComparablePairs, SurvivalTimes
@@ -31,15 +31,15 @@ def test_gathered_pairs_are_those_in_memory(problem, held, kind):
     if kind == "dask":
         table = open_table(da.from_array(X, chunks=(7, d)))
     elif kind == "sparse":
-        table = chunks_in_memory(sp.csr_array(X))
+        table = TableInMemory(sp.csr_array(X))
     else:
-        table = chunks_in_memory(X)
+        table = TableInMemory(X)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparseauc.moments.chunked_pairs._HELD_BYTES", 8 * n * 3 * held)
         gathered = gather_pairs(table, sets)
     groups = -(-d // held)
-    # Columns of an array in memory are taken without a pass.
-    assert table.n_passes == (3 * groups - 2 if kind != "rows" else groups - 1)
+    # Columns of a table in memory are taken without a pass.
+    assert table.n_passes == (3 * groups - 2 if kind == "dask" else groups - 1)
     every = np.arange(d)
     for pairs, found in zip(sets, gathered, strict=True):
         expected = PairMoments(X, pairs)
@@ -99,7 +99,7 @@ def test_chunks_that_cannot_be_fitted_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="row 17, column 5"):
         SparseConcordance(k=2).fit(da.from_array(X, chunks=(70, 12)), y)
     X[17, 5] = 0.0
-    table = chunks_in_memory(X)
+    table = TableInMemory(X)
     with pytest.raises(ValueError, match="inconsistent numbers of samples: 300 and 299"):
         SparseConcordance(k=2).fit(table, y[:-1])
     monkeypatch.setattr("sparseauc.moments.chunked_pairs._MOST_BYTES", 8 * 12 * 12 - 1)
@@ -111,7 +111,7 @@ def test_certificates_of_chunks():
     X, y = make_table()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparseauc.estimators._sparse_concordance._MOST_BYTES", 0)
-        model = SparseConcordance(k=2).fit(chunks_in_memory(X), y).certify(chunks_in_memory(X), y)
+        model = SparseConcordance(k=2).fit(TableInMemory(X), y).certify(TableInMemory(X), y)
     expected = SparseConcordance(k=2).fit(X, y).certify(X, y)
     assert model.certificate_status_ == expected.certificate_status_ == "optimal"
     assert_allclose(model.lower_bound_, expected.lower_bound_, rtol=1e-9)
@@ -120,4 +120,4 @@ def test_certificates_of_chunks():
 def test_gathered_pairs_need_pairs():
     times = SurvivalTimes(np.ones(3), np.zeros(3, np.bool_))
     with pytest.raises(ValueError, match="no pair of rows"):
-        gather_pairs(chunks_in_memory(np.ones((3, 2))), [ComparablePairs.from_times(times)])
+        gather_pairs(TableInMemory(np.ones((3, 2))), [ComparablePairs.from_times(times)])

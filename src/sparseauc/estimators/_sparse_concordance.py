@@ -351,8 +351,8 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         Values of k to try. By default 1 … 50 and some up to 100, if there are 10 events for each
         column (5 up to 24 columns).
     alphas : array-like of float, optional
-        Ridges to try, on the standardised scale: by default 0.01, 0.1, 1, 10 and 100, without 0.01
-        where there are as many columns as rows.
+        Ridges to try, on the standardised scale: by default 0.01, 0.1, 1, 10 and 100, of these the
+        last three where there are as many columns as rows.
     cv : int, splitter or iterable, optional
         Five folds with the same share of events by default, repeated up to five times where there
         are fewer than 200 events.
@@ -415,8 +415,9 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
     """
 
     _score_name: ClassVar[str] = "concordance"
-    # Events are few for the rows: one step more between ridges raises the concordance.
-    _default_alphas = (0.01, 0.1, 1.0, 10.0, 100.0), (0.1, 1.0, 10.0, 100.0)
+    # Events are few for the rows: ridges closer to each other, and larger ones in wide tables, raise
+    # the concordance.
+    _default_alphas = (0.01, 0.1, 1.0, 10.0, 100.0), (1.0, 10.0, 100.0)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ValidatedList._parameter_constraints,
