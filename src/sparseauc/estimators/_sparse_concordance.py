@@ -415,8 +415,8 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
     """
 
     _score_name: ClassVar[str] = "concordance"
-    # Events are few for the rows: ridges closer to each other, and larger ones in wide tables, raise
-    # the concordance.
+    # Events are few for the rows: ridges closer to each other, and larger ones in wide tables,
+    # raise the concordance.
     _default_alphas = (0.01, 0.1, 1.0, 10.0, 100.0), (1.0, 10.0, 100.0)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
