@@ -106,6 +106,8 @@ html_sidebars = {
 html_theme_options = {
     "logo": {"text": "sparseauc"},
     "header_links_before_dropdown": 8,
+    # An icon: with its field the header has two lines on most screens.
+    "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": {

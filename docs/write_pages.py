@@ -380,7 +380,18 @@ def reference_pages() -> dict[str, str]:
         )
     parts = []
     for section, members in SECTIONS.items():
-        listing = "\n".join(f"generated/api/{name}" for name in members if name in modules)
-        parts.append(f"```{{toctree}}\n:caption: {section}\n:maxdepth: 1\n\n{listing}\n```\n")
+        shown = [name for name in members if name in modules]
+        listing = "\n".join(f"generated/api/{name}" for name in shown)
+        parts.append(f"## {section}\n\n```{{toctree}}\n:hidden:\n\n{listing}\n```\n")
+        for name in shown:
+            rows = ((f"{{py:obj}}`~{name}.{one}`", _first_line(name, one)) for one in modules[name])
+            title = f"[{MODULES[name]}](generated/api/{name}.rst)"
+            parts.append(f"### {title}\n\n" + table((f"`{name}`", ""), rows))
     pages["parts/api.md"] = "\n".join(parts)
     return pages
+
+
+def _first_line(module: str, name: str) -> str:
+    """First sentence of a docstring, as Markdown."""
+    text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
+    return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", text.partition("\n\n")[0]).replace("``", "`")

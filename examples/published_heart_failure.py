@@ -31,7 +31,8 @@ died = patients.pop("DEATH_EVENT") == 1
 # Other pairs are nearly as good: no list of two is *the* list of this disease.
 
 pair = SparseAUCClassifierCV(ks=[2], random_state=0).fit(patients, died)
-print(near_equal_lists(pair, patients, died, within=0.1))
+for names in near_equal_lists(pair, patients, died, within=0.1).lists:
+    print(" and ".join(names))
 column_table(pair, patients, died).round(3)
 
 # %%
@@ -40,7 +41,7 @@ column_table(pair, patients, died).round(3)
 
 model = SparseAUCClassifierCV(random_state=0).fit(patients, died)
 one = nested_scores(model, patients, died, cv=5, random_state=0).interval
-print(f"AUC {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f}) by nested cross-validation")
+print(f"AUC {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f}), nested")
 AUCPathDisplay.from_estimator(model)
 plt.show()
 

@@ -63,6 +63,14 @@ class MethodResult:
     seconds: float = 0.0
     difference_error: float | None = None
 
+    @property
+    def lead(self) -> tuple[float, float, float] | None:
+        """AUC of the first method minus this one's, with its 95 % CI, if its error is known."""
+        if self.difference is None or self.difference_error is None:
+            return None
+        reach = 1.96 * self.difference_error
+        return -self.difference, -self.difference - reach, -self.difference + reach
+
     def as_dict(self) -> dict[str, Any]:
         """All but the scores."""
         return {key: value for key, value in vars(self).items() if key != "scores"}

@@ -64,6 +64,11 @@ class OtherScore:
     pvalue: float
     risks: Risks | None = field(repr=False)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """95 % CI of the difference."""
+        return self.difference - 1.96 * self.error, self.difference + 1.96 * self.error
+
     def as_dict(self) -> dict[str, Any]:
         """What JSON can hold."""
         return {

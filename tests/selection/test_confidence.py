@@ -34,8 +34,6 @@ from sparseauc.selection.confidence import (
 from sparseauc.selection.ranking import ClassRanking
 from sparseauc.strata import Strata
 
-pytestmark = pytest.mark.slow
-
 MODEL = SparseAUCClassifier(k=2)
 
 
@@ -283,6 +281,7 @@ def test_permutation_within_strata_equals_a_naive_loop(noise, chooses):
     assert result.null == pytest.approx(null[1:])
 
 
+@pytest.mark.slow
 def test_permutation_pvalues_of_noise_are_uniform_with_choices():
     """The score chosen by is too high, for shuffled labels as much."""
     rng = np.random.default_rng(0)
@@ -307,6 +306,7 @@ def test_permutation_tells_signal(signal):
     assert result.null.mean() == pytest.approx(0.5, abs=4 * error)
 
 
+@pytest.mark.slow
 def test_permutation_pvalues_of_noise_are_uniform():
     rng = np.random.default_rng(0)
     y = np.arange(60) < 20
@@ -492,6 +492,7 @@ def test_interval_of_classes_that_are_told_apart(turned):
     assert wider.low < same.low < 0.5 < same.high < wider.high
 
 
+@pytest.mark.slow
 def test_interval_on_noise_lies_above_one_half_in_few_tables():
     rng = np.random.default_rng(1)
     above, covered = 0, 0

@@ -16,8 +16,6 @@ from sparseauc.selection import near_equal_lists
 from sparseauc.solvers import certificate
 from sparseauc.solvers.exchange import solve_on
 
-pytestmark = pytest.mark.slow
-
 
 def naive_lists(X, y, k, alpha, within, fixed=(), excluded=()):
     """Every list within the share of the best, with its objective."""

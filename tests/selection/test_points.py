@@ -22,8 +22,6 @@ from sparseauc.selection.points import write_points
 from sparseauc.solvers.points import points_range, whole_points
 from sparseauc.strata import Strata
 
-pytestmark = pytest.mark.slow
-
 
 def explained(P, delta, points):
     square = points @ P @ points
@@ -57,6 +55,7 @@ def test_the_best_points_of_all_in_nearly_all_cases(k, largest):
     assert optimal >= 0.97 * 60
 
 
+@pytest.mark.slow
 def test_never_worse_than_rounding():
     for seed in range(100):
         P, delta = random_problem(seed, 8)

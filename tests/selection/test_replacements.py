@@ -16,8 +16,6 @@ from sparseauc.metrics import delong_test, fold_standard_error
 from sparseauc.selection import near_equal_lists, replacements
 from sparseauc.selection.replacing import PairedAUCs
 
-pytestmark = pytest.mark.slow
-
 
 def naive_fit(X, y, columns, alpha):
     """Coefficients of standardised columns and the least loss with ridge, from the definition."""
@@ -81,6 +79,7 @@ def naive_exchanges(X, y, k, alpha, n_best):
     return chosen, variants
 
 
+@pytest.mark.slow
 def test_changes_of_auc_are_shrunk_by_what_holds_on_rows_left_out(outbreak):
     X, y = outbreak
     model = SparseAUCClassifier(k=3).fit(X, y)

@@ -16,8 +16,6 @@ from sparseauc.selection.stability import (
     stability_selection,
 )
 
-pytestmark = pytest.mark.slow
-
 
 def best_columns(X, positive, k, alpha):
     """The best k columns by trying all of them."""

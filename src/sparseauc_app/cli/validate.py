@@ -111,7 +111,7 @@ def _print_validation(found: Validation) -> None:
         lines.append(f"Calibration: {calibration_text(found.risks.check)}")
         lines.append(f"Brier score: {found.risks.brier:.3f}")
     for one in found.others:
-        low, high = one.difference - 1.96 * one.error, one.difference + 1.96 * one.error
+        low, high = one.ends
         lines.append(
             f"{one.name}: AUC {auc_text(one.interval)} on {one.rows} rows; model minus {one.name} "
             f"{one.difference:+.3f} (95 % CI {low:+.3f} to {high:+.3f}), p = {one.pvalue:.2g}"

@@ -144,7 +144,7 @@ def _write_claim(found: Baselines | None) -> str | None:
         return None
     return SAY(
         "claim", ours=found.results[0].columns, theirs=found.l1.columns,
-        difference=-found.l1.difference, error=found.l1.difference_error,
+        difference=-found.l1.difference, lead=found.l1.lead,
     )  # fmt: skip
 
 
@@ -351,10 +351,10 @@ def _list_baselines(found: Baselines, summary: FitSummary) -> Listing:
             row["Difference"] = round(-one.difference, 3) + 0.0
         if not strata:
             row |= {"Difference from": None, "Difference to": None, "p": one.pvalue}
-            if one.difference is not None and one.difference_error is not None:
-                reach = 1.96 * one.difference_error
-                row["Difference from"] = round(-one.difference - reach, 3) + 0.0
-                row["Difference to"] = round(-one.difference + reach, 3) + 0.0
+            if one.lead is not None:
+                row["Difference from"], row["Difference to"] = (
+                    round(end, 3) + 0.0 for end in one.lead[1:]
+                )
         rows.append(row)
     caption = SAY("baselines", strata=strata, left_out=list(found.left_out))
     frame = pd.DataFrame(rows)

@@ -16,8 +16,6 @@ from sparseauc.datasets import make_patients
 from sparseauc_app.cli import app, fit
 from sparseauc_app.model_files import load_model, read_card
 
-pytestmark = pytest.mark.slow
-
 RNG = np.random.default_rng(0)
 N = 120
 Y = np.arange(N) % 3 == 0
@@ -56,6 +54,7 @@ def test_a_short_list_a_model_and_exit_code_0(table, tmp_path):
     assert loaded.card.summary["source"] == "table.csv"
 
 
+@pytest.mark.slow
 def test_clipping(table, tmp_path):
     """A few values in the wrong unit change neither the list nor its AUC."""
     wrong = FRAME.drop(columns="patient")

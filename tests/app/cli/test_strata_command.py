@@ -1,13 +1,16 @@
 """``--strata``: a column of sites goes from the command to the model file, reports and new rows."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from sparseauc import SparseAUCClassifier
 from sparseauc.metrics import stratified_auc
+from sparseauc.selection import point_score
 from sparseauc_app.cli import app
 
 
@@ -125,6 +128,14 @@ def test_points_and_permutations_within_sites(folder, tmp_path):
     with pytest.warns(UserWarning, match="one class only"):
         within = stratified_auc(old["ill"], predicted["totals"], old["site"])
     assert content["training_auc"] == pytest.approx(within.auc)
+    X, ill, site = old[[f"m{j}" for j in range(10)]], old["ill"] == "yes", old["site"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SparseAUCClassifier(k=3, alpha=1.0).fit(X, ill, strata=site)
+        again = point_score(model, X, ill, largest=3, random_state=0, strata=site)
+    told = {one["column"]: one["points"] for one in content["points"]["columns"]}
+    assert told == dict(zip(again.columns["column"], again.columns["points"], strict=True))
+    assert content["points"]["auc"] == pytest.approx(again.auc)
 
 
 def test_methods_are_compared_within_sites(folder):

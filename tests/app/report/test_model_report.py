@@ -21,6 +21,7 @@ from sparseauc.curves import (
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc_confidence_interval, fold_standard_error
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
+from sparseauc.selection import replacements
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import percent
@@ -384,12 +385,20 @@ def test_replacements_and_other_lists(fixed, fixed_report):
     X, names = table.X, table.columns.tolist()
     shown = element(fixed_report, "replacements").frame
     assert len(shown) == 9
-    # tests/selection/test_replacements.py has the naive version of these numbers.
-    found = fixed.alternatives.replacements.set_index(["column", "replacement"])
+    # On the rows of the table and the outer folds; tests/selection/test_replacements.py has the
+    # naive version of these numbers.
+    model = SparseAUCClassifier(k=3, alpha=1.0).fit(X, table.y)
+    assert {names[j] for j in model.get_support(indices=True)} == set(fixed.columns["column"])
+    splits = [(np.flatnonzero(fixed.nested.folds != j), np.flatnonzero(fixed.nested.folds == j))
+              for j in range(5)]  # fmt: skip
+    found = replacements(model, X, table.y, n_best=3, cv=splits)
+    for name in ("column", "replacement"):
+        found[name] = [names[j] for j in found[name]]
+    found = found.set_index(["column", "replacement"])
     for row in shown.to_dict("records"):
         told = found.loc[(row["Column"], row["Replacement"])]
         shown_ = [row["AUC"], row["Change"], row["± SE"]]
-        assert shown_ == told[["auc", "auc_change", "standard_error"]].tolist()
+        assert shown_ == pytest.approx(told[["auc", "auc_change", "standard_error"]].tolist())
 
     def loss(columns):
         Z = X[:, columns]
