@@ -328,7 +328,7 @@ def test_roc_with_its_band(data, band):
     assert display.interval == (limits.low, limits.high)
     assert legend_texts(display.ax_) == [
         f"test: AUC {limits.auc:.2f} ({limits.low:.2f}–{limits.high:.2f})",
-        f"95 %: interval of the AUC, {band} band",
+        f"95 %: CI of the AUC, {band} band",
     ]
     # The curve itself lies within its band.
     low = np.interp(fpr, display.band_fpr, display.band_low)

@@ -154,7 +154,7 @@ class ROCBandDisplay:
         self.band_ = ax.fill_between(
             np.asarray(self.band_fpr), np.asarray(self.band_low), np.asarray(self.band_high),
             color=self.line_.get_color(), alpha=0.2, linewidth=0,
-            label=f"{level}: interval of the AUC, {self.band} band",
+            label=f"{level}: CI of the AUC, {self.band} band",
         )  # fmt: skip
         (self.chance_line_,) = ax.plot(
             [0, 1], [0, 1], color=QUIET, linestyle=":", linewidth=1, zorder=1

@@ -291,6 +291,7 @@ def test_a_report_is_one_whole_page_and_is_not_replaced(table, tmp_path, monkeyp
 # ------------------------------------------------------------------------------------- as a process
 
 
+@pytest.mark.slow
 def test_interrupt_leaves_nothing(tmp_path):
     """Stopped in the midst of its work, the command says so, ends with 130, and leaves no file."""
     table = tmp_path / "big.csv"
@@ -322,6 +323,7 @@ def test_interrupt_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["big.csv"]
 
 
+@pytest.mark.slow
 def test_as_a_process(table, tmp_path):
     command = [sys.executable, "-m", "sparseauc_app", "fit", str(table), "-t", "outcome", *FAST]
     result = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)

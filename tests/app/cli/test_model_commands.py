@@ -22,8 +22,6 @@ from sparseauc_app.reading import Input, Table
 from sparseauc_app.reading.training import cut_numbers
 from sparseauc_app.scorecard import ScoreCard
 
-pytestmark = pytest.mark.slow
-
 RNG = np.random.default_rng(0)
 N = 90
 Y = np.arange(N) % 3 == 0
@@ -72,6 +70,7 @@ def scores(result):
     return pd.read_csv(io.StringIO(result.stdout))
 
 
+@pytest.mark.slow
 def test_a_model_is_used_without_scikit_learn_and_numba(plain, folder):
     """They take two seconds to import."""
     FRAME.drop(columns=["y", "colour"]).to_csv(folder / "new.csv", index=False)
@@ -188,6 +187,7 @@ def test_cuts_have_rows_on_both_sides():
     assert counts == {"a": 9, "b": 3, "c": 1, "d": 9, "e": 1, "f": 1}
 
 
+@pytest.mark.slow
 def test_points_are_judged_by_nested_cross_validation(tmp_path):
     FRAME.drop(columns="colour").to_csv(tmp_path / "t.csv", index=False)
     whole, plain = (

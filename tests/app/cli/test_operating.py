@@ -16,8 +16,6 @@ from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.model_files import load_model, read_card
 from sparseauc_app.reading import Rules, read_source, training_table
 
-pytestmark = pytest.mark.slow
-
 RNG = np.random.default_rng(0)
 N = 400
 Y = np.arange(N) % 10 == 0

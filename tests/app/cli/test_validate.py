@@ -7,8 +7,6 @@ from typer.testing import CliRunner
 from sparseauc.datasets import make_patients
 from sparseauc_app.cli import app
 
-pytestmark = pytest.mark.slow
-
 
 def run(*arguments):
     return CliRunner().invoke(app, [*map(str, arguments)])
