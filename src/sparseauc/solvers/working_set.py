@@ -46,6 +46,9 @@ FIRST, _PER_CEILING = 300, 3
 _MOST_ADDED, _LEAST_ADDED = 100, 40
 # Columns are forced into lists of so many columns at most.
 _LONGEST_FORCED = 16
+# A thorough search does without each column of lists of so many at most: some more than the first
+# stage settles, as what is found there leads down to these.
+_LONGEST_DROPPED = 28
 # The first ceiling of a thorough search, and of a quick one; each is half as much again as the one
 # before.
 _THOROUGH_CEILING, _QUICK_CEILING = 48, 21
@@ -307,7 +310,7 @@ class ExchangeSearch:
         found = self._found
         assert found is not None
         before = found.explained.copy()
-        dropped = np.array(sizes[1:] if sizes[0] == 0 else [], np.int64)
+        dropped = np.arange(1, _LONGEST_DROPPED + 1 if sizes[0] == 0 else 1)
         escape(self._state, found, self._lowest, min(ceiling, self._W.size), dropped)
         return bool((found.explained > before).any())
 
