@@ -106,7 +106,7 @@ def fit_table(
     table : Table
     settings : FitSettings, optional
     progress : callable, optional
-        Called with the stage, the steps done and the number of steps.
+        Called with the stage, its steps done and their number.
 
     Returns
     -------
@@ -137,25 +137,17 @@ def fit_table(
             if getattr(settings, name):
                 raise DataError(f"--{name} cannot be combined with --time: leave one of them out")
     splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
-    steps = 1 + len(splits) + (settings.stability_pairs > 0)
-    done = 0
-
-    def advance(stage: str) -> None:
-        nonlocal done
-        report(stage, done, steps)
-        done += 1
-
     # Warnings of the estimators are shown once, however many folds raise them.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            advance("Choosing columns")
+            report("Choosing columns", 0, 1)
             model, points = _fit_pipeline(table, settings, np.arange(table.y.size))
 
             def fit_again(rows: Rows) -> Any:
                 return _fit_pipeline(table, settings, rows)[0]
 
-            summary = summarise_fit(table, model, fit_again, settings, splits, advance, points)
+            summary = summarise_fit(table, model, fit_again, settings, splits, report, points)
             permutation = None
             if settings.permutations:
                 permutation = _test_permutations(table, settings, report)
@@ -163,7 +155,7 @@ def fit_table(
             raise
         except ValueError as error:  # the estimators' own checks
             raise DataError(str(error)) from error
-    report("Done", steps, steps)
+    report("Done", 1, 1)
 
     # With nested cross-validation, its interval tells whether the list is chance.
     wanted = (UserWarning,) if summary.nested is not None else (UserWarning, ChanceWarning)
@@ -190,7 +182,7 @@ def summarise_fit(
     fit: Callable[[Rows], Any],
     settings: FitSettings,
     splits: Sequence[Split],
-    advance: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
     points: PointScore | None = None,
 ) -> FitSummary:
     """Validate a model that was fitted to all rows of a table, and summarise what is known of it.
@@ -205,8 +197,8 @@ def summarise_fit(
     settings : FitSettings
     splits : sequence of (ndarray, ndarray)
         Training and test rows of the outer folds; none without nested cross-validation.
-    advance : callable, optional
-        Called with the name of each stage.
+    progress : callable, optional
+        Called with the stage, its steps done and their number.
     points : PointScore, optional
         The points of the model, if it has any.
 
@@ -214,10 +206,11 @@ def summarise_fit(
     -------
     FitSummary
     """
-    tell = advance or (lambda _: None)
+    report = progress or (lambda *_: None)
 
     def fit_fold(fold: int, train: Rows) -> Any:
-        tell(f"Nested cross-validation, fold {fold + 1} of {len(splits)}")
+        stage = f"Nested cross-validation, fold {fold + 1} of {len(splits)}"
+        report(stage, fold, len(splits))
         return fit(train)
 
     nested = score_folds(table, splits, fit_fold) if splits else None
@@ -231,11 +224,15 @@ def summarise_fit(
     stability = None
     notes = list(table.notes)
     if settings.stability_pairs and isinstance(classifier, ExchangeClassifier | ConcordanceModel):
-        tell("Stability selection")
+
+        def tell(done: int, steps: int) -> None:
+            report(f"Stability selection, refit {done} of {steps}", done, steps)
+
+        tell(0, 2 * settings.stability_pairs)
         stability = refit_halves(
             classifier, X, table.outcome.target, n_pairs=settings.stability_pairs,
             strata=table.strata, sample_weight=table.weight, random_state=settings.seed,
-            n_jobs=settings.jobs,
+            n_jobs=settings.jobs, progress=tell,
         )  # fmt: skip
         if stability is not None and table.groups is not None:
             notes.append("selection frequencies ignore groups and are too high")

@@ -194,8 +194,16 @@ def test_same_seed_same_answer(tuned):
 def test_progress_counts_up_to_the_end():
     steps = []
     fit_table(table(), QUICK, lambda *step: steps.append(step))
-    assert [done for _, done, _ in steps] == list(range(len(steps)))
-    assert steps[-1][1] == steps[-1][2] == 1 + 5 + 1
+    halves = 2 * QUICK.stability_pairs
+    assert steps == [
+        ("Choosing columns", 0, 1),
+        *((f"Nested cross-validation, fold {fold + 1} of 5", fold, 5) for fold in range(5)),
+        *(
+            (f"Stability selection, refit {done} of {halves}", done, halves)
+            for done in range(0, halves + 1, 2)
+        ),
+        ("Done", 1, 1),
+    ]
 
 
 def test_permutations_of_a_tuned_procedure_report_progress():

@@ -1,6 +1,6 @@
 """Stability selection: how often each column is chosen from half of the rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, exp
 from numbers import Integral
@@ -144,6 +144,7 @@ def stability_selection(
     stratum_weights: Weighting = "pairs",
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> StabilityResult:
     """Count how often each column is among the best k of half of the rows.
 
@@ -178,6 +179,8 @@ def stability_selection(
         For the splits.
     n_jobs : int, optional
         Number of pairs in parallel, in threads. The result does not depend on it.
+    progress : callable, optional
+        Called with the number of halves done and in total.
 
     Returns
     -------
@@ -231,14 +234,19 @@ def stability_selection(
 
     ks = np.arange(max(1, fixed.size), k + 1)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
-    pairs = Parallel(n_jobs=n_jobs, prefer="threads")(
+    run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    pairs = []
+    for pair in run(
         delayed(_supports_of_pair)(
             X, target, weight, divided,
             [np.flatnonzero(np.isin(units, half)) for half in complementary_halves(cells, seed)],
             ks, float(alpha), restrictions,
         )
         for seed in seeds.tolist()
-    )  # fmt: skip
+    ):  # fmt: skip
+        pairs.append(pair)
+        if progress is not None:
+            progress(2 * len(pairs), 2 * n_pairs)
 
     columns, counts, either, both = _count_supports(pairs, ks.size, d)
     return StabilityResult(

@@ -10,7 +10,8 @@ Report = Callable[[str, int, int], None]
 def progress(quiet: bool, stage: str) -> Iterator[Report]:
     """Show the current stage and a progress bar, on terminals only; removed at the end.
 
-    Yields a function to call with the stage, the steps done and the steps in all.
+    Yields a function to call with the stage, its steps done and their number. Every stage begins
+    with a step of 0, and has a time left of its own.
     """
     from rich.console import Console
     from rich.progress import (
@@ -38,13 +39,10 @@ def progress(quiet: bool, stage: str) -> Iterator[Report]:
     )
     with bar:
         task = bar.add_task(stage, total=None)
-        steps: int | None = None
 
         def report(stage: str, done: int, total: int) -> None:
-            nonlocal steps
-            if total != steps:  # steps of another kind, which take another time
+            if done == 0:  # steps of another kind, which take another time
                 bar.reset(task, total=total)
-                steps = total
             bar.update(task, description=stage, completed=done)
 
         yield report
