@@ -5,9 +5,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 from sparseauc import Limits, SparseConcordance, SparseConcordanceCV
 from sparseauc.selection import near_equal_lists, point_score, replacements, stability_selection
+from sparseauc.selection.confidence import nested_scores
+from sparseauc.survival import harrell_concordance
 
 ALPHA = 0.3
 
@@ -48,6 +52,29 @@ def test_stability(table, strata):
     assert_allclose(found.frequency.sum(), 3)
     assert found.frequency[5] == 1
     assert found.frequency[[2, 6]].sum() > 0.9
+
+
+@pytest.mark.parametrize("strata", [None, np.arange(150) % 2])
+def test_nested_scores(table, strata):
+    X, y = table
+    model = SparseConcordanceCV(ks=[1, 2], alphas=[1.0], cv=3, log=False, clip=None)
+    found = nested_scores(model, X, y, cv=KFold(4), strata=strata)
+    scores, folds = np.empty(150), np.empty(150)
+    for number, (train, test) in enumerate(KFold(4).split(X)):
+        more = {} if strata is None else {"strata": strata[train]}
+        fitted = clone(model).fit(X[train], y[train], **more)
+        of_train = fitted.predict(X[train])
+        scores[test] = (fitted.predict(X[test]) - of_train.mean()) / of_train.std()
+        folds[test] = number
+        of_test = None if strata is None else strata[test]
+        assert_allclose(
+            found.fold_aucs[number], harrell_concordance(y[test], scores[test], strata=of_test)
+        )
+    assert_allclose(found.scores, scores, rtol=1e-9)
+    within = None if strata is None else 10 * strata + folds
+    expected = harrell_concordance(y, scores, strata=within)
+    assert_allclose(found.interval.auc, expected, rtol=1e-12)
+    assert found.interval.low < expected < found.interval.high < 1
 
 
 @pytest.mark.parametrize("ask", [point_score, replacements])

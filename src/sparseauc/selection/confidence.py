@@ -27,7 +27,7 @@ from ..objective import Array, Mask
 from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
 from ..strata import Strata, StrataWarning
-from .ranking import ClassRanking, Ranking, auc_within
+from .ranking import Ranking, auc_within, read_target
 
 Indices = npt.NDArray[np.intp]
 RandomState = int | np.random.RandomState | None
@@ -82,11 +82,13 @@ def nested_scores(
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier, or model of times to event
         Cloned and fitted for each fold, including its own cross-validation.
     X : array-like, sparse matrix or frame of shape (n, d)
     y : array-like of shape (n,)
-        Binary labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive. Or event and time of each row, as
+        :class:`~sparseauc.SparseConcordance` takes them: concordance, Harrell's C, is then in the
+        place of the AUC.
     cv : int, splitter or iterable, default=5
         Number of shuffled stratified folds, or as in scikit-learn. Each row must be tested once.
     groups : array-like of shape (n,), optional
@@ -133,11 +135,9 @@ def nested_scores(
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
     check_consistent_length(X, y)
-    labels = np.asarray(y)
-    positive, _ = check_labels(labels, least=2)
     of_row = None if strata is None else np.asarray(strata)
-    divided = None if of_row is None else Strata.from_labels(of_row, positive)
-    splits = make_splits(cv, X, positive, groups, divided, random_state, n_repeats=1)
+    labels, ranking, divided = read_target(y, of_row)
+    splits = make_splits(cv, X, ranking.positive, groups, divided, random_state, n_repeats=1)
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=labels.size)
     for row in np.flatnonzero(times != 1)[:1].tolist():
         raise ValueError(
@@ -145,7 +145,7 @@ def nested_scores(
         )
     fit = partial(_fit_fold, estimator, X, labels, of_row)
     return score_out_of_fold(
-        fit, X, ClassRanking(positive), splits, strata=of_row, confidence=confidence, n_jobs=n_jobs
+        fit, X, ranking, splits, strata=of_row, confidence=confidence, n_jobs=n_jobs
     )
 
 

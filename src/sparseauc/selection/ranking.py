@@ -9,14 +9,22 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from .._validation import check_labels
 from ..metrics import (
     AUCInterval,
     area_interval,
     auc_confidence_interval,
     stratified_auc,
 )
+from ..path.concordance import TimeTarget
 from ..strata import Strata, StrataWarning
-from ..survival import ComparablePairs, SurvivalTimes, censoring_distribution, uno_weights
+from ..survival import (
+    ComparablePairs,
+    SurvivalTimes,
+    censoring_distribution,
+    is_times,
+    uno_weights,
+)
 from ..utils.types import Array, Indices, Mask
 
 Scores = npt.NDArray[Any]
@@ -148,6 +156,22 @@ class TimeRanking:
             self.times, self.weight, code, event_weight=self.event_weight
         )
         return _interval_of_pairs(pairs, scores, confidence)
+
+
+def read_target(y: Any, strata: Any) -> tuple[npt.NDArray[Any], Ranking, Strata | None]:
+    """Labels or times as estimators take them, what scores are judged by, and strata."""
+    if is_times(y):
+        times = SurvivalTimes.from_target(y)
+        labels = np.empty(len(times), [("event", np.bool_), ("time", np.float64)])
+        labels["event"], labels["time"] = times.event, times.time
+        divided = strata
+        if strata is not None:
+            divided = TimeTarget(times).counted_strata(strata, "pairs", None)
+        return labels, TimeRanking(times), divided
+    labels = np.asarray(y)
+    positive, _ = check_labels(labels, least=2)
+    divided = None if strata is None else Strata.from_labels(strata, positive)
+    return labels, ClassRanking(positive), divided
 
 
 def _interval_of_pairs(
