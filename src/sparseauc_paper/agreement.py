@@ -162,7 +162,7 @@ def agreement_words(request: Request, outcomes: Outcomes) -> list[str]:
     said = []
     for protocol, words in (
         ("published", "Run as the authors' programs ran"),
-        ("corrected", "Without the programs' slips"),
+        ("corrected", "Without the programs' errors"),
     ):
         cells = [c for c in compared_cells(request, protocol, outcomes) if not isnan(c.errors())]
         if not cells:

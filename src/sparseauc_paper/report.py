@@ -141,7 +141,7 @@ def _summary(request: Request, outcomes: Outcomes) -> list[Element]:
             "and on two gene tables. All methods were implemented anew, and the experiments run "
             "in two ways: as in the authors' programs, errors included (the published "
             "protocol), and without these errors, so that nothing is learned from test rows (the "
-            f"corrected protocol). This report rests on the preset {preset.name}: "
+            f"corrected protocol). This report rests on the preset {preset.name}, "
             f"{_work(outcomes)}."
         )
     ]

@@ -267,10 +267,12 @@ def _legend(canvas: Any, figure: Figure, slots: dict[str, int], width: float) ->
 
 
 def _columns_that_fit(labels: list[str], width: float) -> int:
-    """Give the most columns of a legend that stays within ``width`` inches."""
+    """Give the columns of a legend within ``width`` inches, of as many rows as it needs."""
     # By the eye: an average letter, and what stands before and after it.
     inches = [0.075 * len(label) + 0.62 for label in labels]
-    for count in range(len(labels), 1, -1):
+    for most in range(len(labels), 1, -1):
+        rows = -(-len(labels) // most)
+        count = -(-len(labels) // rows)  # no fewer rows, and as full as can be
         # As matplotlib fills them: the first columns have one label more than the others.
         if sum(part.max() for part in np.array_split(inches, count)) <= width:
             return count

@@ -319,3 +319,8 @@ def test_a_legend_stays_within_its_picture():
         fontsize=8.5, handlelength=2.6, columnspacing=1.4,
     )  # fmt: skip
     assert legend.get_window_extent().width <= 12.6 * canvas.dpi
+
+
+@pytest.mark.parametrize(("n", "columns"), [(3, 3), (7, 7), (8, 4), (9, 5), (15, 5)])
+def test_rows_of_a_legend_are_full(n, columns):
+    assert drawing._columns_that_fit(["SPAM-l1"] * n, 8.4) == columns
