@@ -30,8 +30,10 @@ def limits_for(table: Table, limits: Limits) -> Limits:
 
     A text column stands for all its levels, which are paid for once. Costs and families may name
     more columns than the table has. Values in the order of the table's columns stay as they are.
+    Levels of a text column that is chosen as a whole are a group.
     """
     found: dict[str, Any] = {}
+    limits = _with_whole_columns(table, limits)
     if isinstance(limits.costs, dict):
         found |= _with_costs(table, limits)
     elif isinstance(limits.bundles, dict):
@@ -55,6 +57,20 @@ def limits_for(table: Table, limits: Limits) -> Limits:
     except ValueError as error:
         raise DataError(str(error)) from None
     return expanded
+
+
+def _with_whole_columns(table: Table, limits: Limits) -> Limits:
+    """The limits, and that text columns are chosen as a whole where the table says so."""
+    given = {} if limits.column_groups is None else limits.column_groups
+    if not table.whole or not isinstance(given, dict):
+        return limits
+    try:
+        return replace(limits, column_groups={**{name: name for name in table.whole}, **given})
+    except ValueError as error:
+        raise DataError(
+            f"--text whole makes a group of the levels of {quoted(table.whole)}: {error}. With "
+            "--text one-hot or auto, levels are chosen one by one"
+        ) from None
 
 
 def _with_costs(table: Table, limits: Limits) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from .folds import outer_splits
 from .formatting import auc_text
 from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
+from .reading.features import Text
 from .reading.source import source_of
 from .report import build_model_report
 from .report.html import render
@@ -77,7 +78,7 @@ def report(
     groups: str | None = None,
     strata: str | None = None,
     exclude: Sequence[str] = (),
-    text: Literal["refuse", "one-hot", "auto", "drop"] = "refuse",
+    text: Text = "refuse",
     missing: Literal["refuse", "median", "mean", "drop-rows", "drop-columns"] = "refuse",
     **settings: Any,
 ) -> ReportPage:

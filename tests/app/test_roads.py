@@ -114,7 +114,8 @@ def tables(draw):
             elif chance < 0.4 and name == "crp":  # below all of the training rows
                 row[name] = -3.0
     date = draw(st.booleans())  # which --text one-hot refuses
-    text = "auto" if date else draw(st.sampled_from(["auto", "one-hot"]))
+    ways = ["auto", *([] if date else ["one-hot"]), *([] if signed else ["whole"])]
+    text = draw(st.sampled_from(ways))
     points = draw(st.sampled_from([None, None, 5]))
     clip = draw(st.sampled_from(["auto", "none", *([] if points else ["0.05", "0.2"])]))
     log = draw(st.sampled_from(["auto", "none", *([] if points else ["always", "always"])]))

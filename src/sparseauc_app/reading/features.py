@@ -26,7 +26,7 @@ from .columns import (
 from .numbers import COMMA, POINT, Marks, both_meanings, conventions_of, parse_numbers
 from .source import DataError, Source, unknown_column_error
 
-Text = Literal["refuse", "one-hot", "auto", "drop"]
+Text = Literal["refuse", "one-hot", "auto", "whole", "drop"]
 Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
 
 # Text with more levels is not one-hot encoded by default.
@@ -63,9 +63,10 @@ class Rules:
         Columns of related rows, of strata within which rows are compared, and of row identifiers.
     exclude : sequence of str
         Columns to leave out.
-    text : {"refuse", "one-hot", "auto", "drop"}
+    text : {"refuse", "one-hot", "auto", "whole", "drop"}
         Text columns: "one-hot" encodes them and refuses those with more than ``max_levels`` levels,
-        "auto" drops those instead, "drop" drops all of them.
+        "auto" drops those instead, "whole" too, and has each column chosen with all its levels or
+        not at all; "drop" drops all of them.
     max_levels : int
         Largest number of levels to one-hot encode.
     numeric : sequence of str
@@ -144,6 +145,7 @@ def encode_columns(
     values: list[npt.NDArray[Any]] = []
     types: dict[str, ColumnType] = {}
     inexact: list[str] = []
+    against: dict[str, str] = {}
     for name, kind in kinds.items():
         column = frame.column(name)
         if kind in ("number", "boolean"):
@@ -155,13 +157,21 @@ def encode_columns(
             types[name] = _type_of_numbers(kind, found, source.marks.get(name), name in marks)
         elif name in levels:
             entries = texts(column)
-            # Of two levels the second says all.
-            shown = levels[name][1:] if len(levels[name]) == 2 else levels[name]
+            shown = levels[name]
+            if len(shown) == 2:  # the second says all
+                shown = shown[1:]
+            elif rules.text == "whole":  # the others count against the most common one
+                most = max(shown, key=Counter(entries.tolist()).__getitem__)
+                shown = [level for level in shown if level != most]
+                against[name] = most
             inputs += [Input(name, level) for level in shown]
             values += [indicator(entries, level) for level in shown]
             types[name] = ColumnType("text", levels=tuple(levels[name]))
     if inexact:
         problems.append(_refuse_inexact(inexact))
+    if against:
+        told = listed([f"{name!r} (levels against {most!r})" for name, most in against.items()])
+        notes.append(f"chosen with all levels or not at all: {told}")
     for name, count in Counter(column.name for column in inputs).items():
         if count > 1:
             raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
@@ -266,7 +276,7 @@ def _choose_levels(
     unfit = [name for name in refused if name not in levels]
     if unfit and rules.text == "one-hot":
         problems.append(_refuse_levels(source, unfit, most))
-    elif unfit and rules.text == "auto":
+    elif unfit and rules.text in ("auto", "whole"):
         left_out |= {
             name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
             for name in unfit

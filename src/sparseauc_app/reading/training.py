@@ -4,6 +4,7 @@ Whatever would lose or change data is refused unless an option asks for it, and 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -93,6 +94,8 @@ class Table:
         Type of each of the file's columns.
     left_out : dict of str to str
         Columns that were not used, and why.
+    whole : tuple of str
+        Text columns that are chosen with all their levels or not at all.
     notes, warnings : tuple of str
     """
 
@@ -115,6 +118,7 @@ class Table:
     source: str = ""
     types: Mapping[str, ColumnType] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    whole: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -214,6 +218,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         source=source.name,
         types=features.types,
         left_out=unused,
+        whole=_find_whole(inputs) if rules.text == "whole" else (),
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
@@ -235,6 +240,12 @@ def _look_at_rows(
         told += warn_of_repeated_ids(source.frame, rows, others)
         told += warn_of_repeated_rows(X, inputs, rows)
     return told
+
+
+def _find_whole(inputs: Sequence[Input]) -> tuple[str, ...]:
+    """Text columns of which several levels are columns of the table."""
+    levels = Counter(one.column for one in inputs if one.level is not None)
+    return tuple(name for name, count in levels.items() if count > 1)
 
 
 def _find_rows(
