@@ -83,7 +83,9 @@ class Transform:
 
     def undo(self, X: Array) -> Array:
         """Numbers that :meth:`apply` takes to those of X."""
-        plain: Array = np.where(np.isnan(self.offsets), X, np.exp(X) - self.offsets)
+        plain = np.array(X)
+        logged = np.flatnonzero(~np.isnan(self.offsets))
+        plain[:, logged] = np.exp(plain[:, logged]) - self.offsets[logged]
         return plain
 
 

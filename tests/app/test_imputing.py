@@ -45,7 +45,7 @@ def test_the_middle_is_that_of_clipped_logged_values(seed, strategy, clip, log):
     X = np.column_stack([
         rng.normal(size=n),
         np.exp(2 * rng.normal(size=n)).round(1),
-        rng.standard_t(1, n) * 100,
+        rng.standard_t(1, n) * 1e5,
         rng.random(n) < 0.05,
         rng.integers(0, 4, n),
         np.full(n, np.nan),
