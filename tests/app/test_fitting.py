@@ -13,8 +13,6 @@ from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.imputing import Imputer
 from sparseauc_app.reading import DataError, Input, Table
 
-pytestmark = pytest.mark.slow
-
 X, labels = make_outbreak(n=150, d=15, k=3, mu=0.9, r=0.3, random_state=0)
 Y = (labels > 0).astype(np.int64)
 

@@ -29,8 +29,6 @@ from sparseauc_app.report import (
 from sparseauc_app.report.files import figure_to_csv, files, to_csv, to_markdown
 from sparseauc_app.report.html import render
 
-pytestmark = pytest.mark.slow
-
 
 def one(*elements):
     return Report("Title", "Lead.", [Section("only", "Only", elements)])
@@ -54,6 +52,7 @@ EXPECTED = sorted(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_report_becomes_a_page_and_files_beside_it(report, tmp_path):
     written = write_report(report, tmp_path / "new" / "folder")
     assert written[0] == tmp_path / "new" / "folder" / "report.html"
@@ -79,6 +78,7 @@ def made():
     return files(example_report())
 
 
+@pytest.mark.slow
 def test_same_report_same_bytes(report, made):
     assert files(report) == made
 
@@ -196,6 +196,7 @@ def test_a_users_settings_neither_matter_nor_change(report, made):
         assert mpl.rcParams["font.size"] == 20
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_figures_nobody_would_wish_for():
     nothing = Panel("", "x", "y", [])
@@ -250,6 +251,7 @@ def test_a_folder_in_the_way_of_one_file_leaves_the_others_alone(tmp_path):
     assert (tmp_path / "tables" / "t.csv").read_text() == "a\n1\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_no_room_for_the_page_leaves_what_was_there(report, tmp_path):
     write_report(one(listing(a=[1])), tmp_path)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import numpy as np
 import pandas as pd
 import pytest
-from example_report import OTHERS, PAPER, example_cells
+from example_report import OTHERS, PAPER, example_cells, example_report
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,8 +29,6 @@ from sparseauc_app.report import (
 )
 from sparseauc_app.report.files import to_csv
 from sparseauc_app.report.html import render
-
-pytestmark = pytest.mark.slow
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
@@ -70,12 +68,12 @@ class Outline(HTMLParser):
         ]
 
 
-@pytest.fixture
-def page(report):
-    return render(report)
+@pytest.fixture(scope="module")
+def page():
+    return render(example_report())
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def outline(page):
     return Outline(page)
 
@@ -330,6 +328,7 @@ def test_control_characters_do_not_break_a_picture():
     assert r"a\x00\x1b[2Jb" in texts
 
 
+@pytest.mark.slow
 def test_same_report_same_page(report, page, tmp_path):
     assert render(report) == page
     # Another process hashes strings in another order.
@@ -344,6 +343,7 @@ def test_same_report_same_page(report, page, tmp_path):
     assert outcome.stdout == page.encode()
 
 
+@pytest.mark.slow
 def test_importing_reports_imports_no_libraries_for_them():
     code = "import sys, sparseauc_app.report; "
     code += "print([n for n in ('jinja2', 'matplotlib') if n in sys.modules])"
