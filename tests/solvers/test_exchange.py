@@ -12,13 +12,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc.datasets import make_outbreak
-from sparseauc.moments import class_moments
-from sparseauc.moments.base import NotGathered, StandardisedGram
+from sparseauc.moments import base, class_moments
+from sparseauc.moments.base import HCache, NotGathered, StandardisedGram
 from sparseauc.objective import minimise_on_support
-from sparseauc.solvers import h_cache, working_set
+from sparseauc.solvers import working_set
 from sparseauc.solvers.exchange import make_state, moves, sweeps
 from sparseauc.solvers.exchange.state import explained
-from sparseauc.solvers.h_cache import HCache
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.working_set import ExchangeSearch, exchange_path, stages
 
@@ -322,7 +321,7 @@ def test_what_is_gathered_when_changes_no_list(
     settings = {"first": first, "thorough": thorough}
     with (
         mock.patch.object(working_set, "_PER_CEILING", 0),
-        mock.patch.object(h_cache, "_KEPT_NUMBERS", kept),
+        mock.patch.object(base, "_KEPT_NUMBERS", kept),
     ):
         for alpha in alphas:
             expected = exchange_path(gram_of(X, y), min(k, d), alpha, restrictions, **settings)
@@ -356,7 +355,7 @@ def test_a_list_does_not_depend_on_the_other_lengths_asked_for(first):
 @pytest.mark.parametrize("kept", [0, 2**23])
 def test_equal_columns_outside_the_working_set(monkeypatch, kept):
     # Rows of H are fetched again where there is no room to keep them.
-    monkeypatch.setattr(h_cache, "_KEPT_NUMBERS", kept)
+    monkeypatch.setattr(base, "_KEPT_NUMBERS", kept)
     monkeypatch.setattr(working_set, "_PER_CEILING", 0)
     monkeypatch.setattr(working_set, "_MOST_ADDED", 1)
     X, y = problem(4, 60, 40)

@@ -1,21 +1,18 @@
-"""Put the score of a fitted model in log odds, or its threshold between the classes."""
+"""Put the score of a fitted model in log odds."""
 
 import warnings
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
-from ..chunks import Chunks, score_chunks
-from ..curves import fit_calibration
 from ..path.cross_validation import mean_over_rounds
 from ..path.rules import ChanceWarning
 from ..solvers.logistic import logistic_regression
-from ..transforms import Transform
 from ..utils.types import Array, Mask
 
-# Next to no ridge, on the standardised score: it keeps the slope finite where the score separates
-# the classes.
-_RIDGE = 1e-4
+# Slope, in log odds for each standard deviation of the score, where a fitted one is not positive.
+_SMALL_SLOPE = 0.01
 
 
 def score_in_log_odds(
@@ -51,21 +48,49 @@ def score_in_log_odds(
     model.out_of_fold_scores_ = slope * mean_over_rounds(scores) + intercept
 
 
-def balance_threshold(model: Any, X: Any, positive: Mask, weight: Array | None) -> None:
-    """Put 0 where a logistic regression on the score, with balanced classes, gives one half."""
-    coef = model.coef_[0]
-    if not coef.any():
-        return
-    if isinstance(X, Chunks):
-        scores = score_chunks(X, coef, 0.0, Transform.of_model(model))
-    else:
-        support = np.flatnonzero(coef)
-        scores = X[:, support] @ coef[support]
-    share = np.ones(positive.size) if weight is None else np.array(weight, np.float64)
-    for side in (positive, ~positive):
-        share[side] /= share[side].sum()
-    (slope,), intercept = logistic_regression(
-        np.asarray(scores, np.float64)[:, None], positive, share, ridge=_RIDGE
-    )
-    if slope > 0:
-        model.intercept_ = np.array([intercept / slope], dtype=coef.dtype)
+def fit_calibration(
+    scores: Array, positive: Mask, weight: Array | None = None
+) -> dict[str, float | int]:
+    """Platt scaling: the map from out-of-fold scores to log odds, by logistic regression.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,) or (n, n_rounds)
+        Out-of-fold scores, of each round of cross-validation; NaN where there is none. Rounds are
+        not averaged: a mean of several models separates the classes better than any one of them.
+    positive : ndarray of bool of shape (n,)
+    weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    dict
+        ``slope`` and ``intercept``; ``n_positive`` and ``n_negative``, the number of rows used;
+        ``prevalence``, the share of positives among them; and ``reversed``: whether the slope was
+        not positive. Rows would then lose their order, so the slope is replaced by a small one:
+        all rows have about the share of positives as probability.
+    """
+    scores = np.asarray(scores, np.float64).reshape(positive.size, -1)
+    known = ~np.isnan(scores)
+    used = known.any(axis=1) & (True if weight is None else weight > 0)
+    n_positive, n_negative = (int(np.count_nonzero(used & side)) for side in (positive, ~positive))
+    rows, rounds = np.nonzero(known)
+    values, target = scores[rows, rounds], positive[rows]
+    share = None if weight is None else weight[rows]
+    # Next to no ridge: it keeps the slope finite where the score separates the classes, and unlike
+    # Platt's targets it does not depend on how many rows a weight stands for.
+    (slope,), intercept = logistic_regression(values[:, None], target, share, ridge=1e-4)
+    prevalence = float(np.average(target, weights=share))
+    reversed_ = not slope > 0
+    if reversed_:
+        mean = float(np.average(values, weights=share))
+        spread = float(np.sqrt(np.average((values - mean) ** 2, weights=share)))
+        slope = _SMALL_SLOPE / spread if spread > 0 else 1.0
+        intercept = float(logit(prevalence)) - slope * mean
+    return {
+        "slope": float(slope),
+        "intercept": float(intercept),
+        "n_positive": n_positive,
+        "n_negative": n_negative,
+        "prevalence": prevalence,
+        "reversed": reversed_,
+    }

@@ -8,17 +8,20 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from .._moved import moved_parameters
-from ..chunks import Chunks
+from ..chunks import Chunks, score_chunks
 from ..limits import MOVED, Limits
 from ..moments import ClassMoments, DenseMoments, Moments, SparseMoments, StratifiedMoments
 from ..moments.chunked import chunked_moments
-from ..objective import Array, Indices
+from ..objective import Array, Indices, Mask
+from ..solvers.logistic import logistic_regression
 from ..strata import Strata, Weighting
 from ._base import names_columns
 from ._exchange import ExchangeClassifier, ListOfK
-from ._log_odds import balance_threshold
 
 _NONE: Indices = np.empty(0, np.int64)
+# Next to no ridge, on the standardised score: it keeps the slope finite where the score separates
+# the classes.
+_RIDGE = 1e-4
 
 
 class SparseAUCClassifier(ListOfK, ExchangeClassifier):
@@ -172,7 +175,7 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         divided = self._check_strata(strata, stratum_weights, X, positive, weight)
         moments = _moments(X, positive, weight, divided)
         self._choose_list(moments, *self._check_limits(), X.dtype)
-        balance_threshold(self, X, positive, weight)
+        _balance_threshold(self, X, positive, weight)
         if isinstance(X, Chunks):
             self.n_passes_ = X.n_passes
         return self
@@ -309,3 +312,23 @@ def _moments(X: Any, positive: Any, weight: Array | None, strata: Strata | None)
 def _missing(moments: ClassMoments | StratifiedMoments) -> Indices:
     """Columns whose column of H moments do not carry."""
     return np.setdiff1d(np.arange(moments.n_features), moments.column_index)
+
+
+def _balance_threshold(model: Any, X: Any, positive: Mask, weight: Array | None) -> None:
+    """Put 0 where a logistic regression on the score, with balanced classes, gives one half."""
+    coef = model.coef_[0]
+    if not coef.any():
+        return
+    if isinstance(X, Chunks):
+        scores = score_chunks(X, coef, 0.0)
+    else:
+        support = np.flatnonzero(coef)
+        scores = X[:, support] @ coef[support]
+    share = np.ones(positive.size) if weight is None else np.array(weight, np.float64)
+    for side in (positive, ~positive):
+        share[side] /= share[side].sum()
+    (slope,), intercept = logistic_regression(
+        np.asarray(scores, np.float64)[:, None], positive, share, ridge=_RIDGE
+    )
+    if slope > 0:
+        model.intercept_ = np.array([intercept / slope], dtype=coef.dtype)

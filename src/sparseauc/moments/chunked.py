@@ -150,28 +150,20 @@ class GatheredMoments:
         varying = variances[variances > 0]
         return bool(np.all((varying > _ORDINARY[0]) & (varying < _ORDINARY[1])))
 
-    def sums(
-        self, members: _Members, factors: Array, columns: Indices, others: Indices | None
-    ) -> Array:
-        """Σ factor w (x_c − mean_c)(x − mean) over members, for columns c and others, or all."""
-        gathered: _GatheredRows | _GatheredBlock = self._rows
-        where: Any = slice(None) if others is None else others
+    def find(self, columns: Indices, others: Indices | None) -> _GatheredRows | _GatheredBlock:
+        """Where products of columns with others are, or with all; ``NotGathered`` if nowhere."""
         wanted = set(columns.tolist())
         rows_missing = wanted - self._rows.place.keys()
-        if others is not None:
-            missing = (wanted | set(others.tolist())) - self._block.place.keys()
-            if not missing:
-                gathered = self._block
-            elif rows_missing or not self._rows.double:
-                raise NotGathered(block=missing, source=self)
-        elif rows_missing:
-            raise NotGathered(rows=rows_missing, source=self)
-        gaps = members.gaps[:, where]
-        if not factors.any():
-            return np.zeros((columns.size, gaps.shape[1]))
-        total = gathered.sum_over(members, factors, columns, where)
-        total += ((factors * members.weights)[:, None] * members.gaps[:, columns]).T @ gaps
-        return total
+        if others is None:
+            if rows_missing:
+                raise NotGathered(rows=rows_missing, source=self)
+            return self._rows
+        missing = (wanted | set(others.tolist())) - self._block.place.keys()
+        if not missing:
+            return self._block
+        if rows_missing or not self._rows.double:
+            raise NotGathered(block=missing, source=self)
+        return self._rows
 
 
 class _Members(NamedTuple):
@@ -355,18 +347,25 @@ class ChunkedMoments(Moments):
         self, by_class: tuple[float, float], columns: Indices, others: Indices | None = None
     ) -> Array:
         """Covariances of columns with others, or all, of both classes times their factors."""
-        members = self._members
-        shares = np.outer(self.shares, by_class).ravel()
-        weights = self._cell_weights
-        factors = np.divide(shares, weights, out=np.zeros_like(shares), where=weights > 0)
-        factors = factors[members.cells]
         try:
-            return self._gathered.sums(members, factors, columns, others)
+            gathered = self._gathered.find(columns, others)
         except NotGathered as missing:
             if self._solver:
                 raise
             missing.gather()
-            return self._gathered.sums(members, factors, columns, others)
+            gathered = self._gathered.find(columns, others)
+        members = self._members
+        where: Any = slice(None) if others is None else others
+        shares = np.outer(self.shares, by_class).ravel()
+        weights = self._cell_weights
+        factors = np.divide(shares, weights, out=np.zeros_like(shares), where=weights > 0)
+        factors = factors[members.cells]
+        gaps = members.gaps[:, where]
+        if not factors.any():
+            return np.zeros((columns.size, gaps.shape[1]))
+        total = gathered.sum_over(members, factors, columns, where)
+        total += ((factors * members.weights)[:, None] * members.gaps[:, columns]).T @ gaps
+        return total
 
 
 def chunked_moments(

@@ -14,10 +14,9 @@ from threadpoolctl import ThreadpoolController
 from .._moved import moved_parameters
 from ..limits import MOVED, Limits
 from ..moments import class_moments
-from ..moments.base import NotGathered, Quadratic, StandardisedGram
+from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
 from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
-from ..solvers.h_cache import HCache
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import ExchangeSearch
 from ..strata import Weighting
@@ -132,36 +131,38 @@ class PathSearch:
         return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions, budgets)
 
     def _solve(self, alpha: float) -> list[Solution]:
+        """Find the list of each point of the path."""
         ks, restrictions = self._ks.tolist(), self._restrictions
-        if restrictions.budgets is None and restrictions.groups is None:
-            found = self._path(alpha, np.inf)
-            return [found[k] for k in ks]
-        moneys = restrictions.money(len(ks))
+        moneys = [np.inf] * len(ks)
+        if restrictions.budgets is not None:
+            moneys = restrictions.money(len(ks))
         if restrictions.groups is not None:
             return [
                 exchange_groups(self._gram, k, alpha, restrictions, money)
                 for k, money in zip(ks, moneys, strict=True)
             ]
+        found: dict[float, list[Solution]] = {}
+        least: dict[float, int] = {}
         # Each budget on its own: a list does not depend on what else is asked for.
-        paths = {money: self._path(alpha, money) for money in dict.fromkeys(moneys)}
-        return [paths[money][k] for k, money in zip(ks, moneys, strict=True)]
-
-    def _path(self, alpha: float, money: float) -> dict[int, Solution]:
-        """The lists of all lengths for an amount of money."""
-        if (alpha, money) not in self._searches:
-            self._searches[alpha, money] = ExchangeSearch(
-                self._gram, alpha, self._restrictions, self._cache, budget=money,
-                thorough=self._thorough,
-            )  # fmt: skip
-        path = self._searches[alpha, money].path(int(self._ks[-1]))
-        del self._searches[alpha, money]
-        # The first list has what must be in all, and places for what signs hold at 0 of that.
-        least, fixed = path[0].support.size, self._restrictions.fixed
-        if fixed.size:
-            fixed = fixed[self._restrictions.signs_of(fixed) != 0]
-            least += np.setdiff1d(fixed[self._gram.diagonal[fixed] > 0], path[0].support).size
+        for money in dict.fromkeys(moneys):
+            if (alpha, money) not in self._searches:
+                self._searches[alpha, money] = ExchangeSearch(
+                    self._gram, alpha, restrictions, self._cache, budget=money,
+                    thorough=self._thorough,
+                )  # fmt: skip
+            path = found[money] = self._searches[alpha, money].path(ks[-1])
+            del self._searches[alpha, money]
+            # The first list has what must be in all, and places for what signs hold at 0 of that.
+            least[money] = path[0].support.size
+            if restrictions.fixed.size:
+                fixed = restrictions.fixed[restrictions.signs_of(restrictions.fixed) != 0]
+                held = np.setdiff1d(fixed[self._gram.diagonal[fixed] > 0], path[0].support)
+                least[money] += held.size
         # Beyond the last list found, more columns explain nothing more.
-        return {k: path[min(max(k - least, 0), len(path) - 1)] for k in self._ks.tolist()}
+        return [
+            found[money][min(max(k - least[money], 0), len(found[money]) - 1)]
+            for k, money in zip(ks, moneys, strict=True)
+        ]
 
 
 def path_of_moments(

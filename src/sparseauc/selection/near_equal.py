@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
+from ..moments.base import HCache
 from ..objective import Array, Indices, Mask
-from ..solvers.h_cache import HCache
 from ..solvers.near_optimal import supports_below
 from .fitted_list import FittedList, exchange_table
 

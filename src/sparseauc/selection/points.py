@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from ..curves import binomial_limits, fit_calibration
+from ..curves import binomial_limits
+from ..estimators._log_odds import fit_calibration
 from ..metrics import fast_auc_within
 from ..path.cross_validation import mean_over_rounds
 from ..path.folds import Split, check_splits, make_splits

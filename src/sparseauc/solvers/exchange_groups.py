@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..moments.base import NotGathered, StandardisedGram
+from ..moments.base import HCache, NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .exchange import (
     MIN_RELATIVE_GAIN,
@@ -25,7 +25,6 @@ from .exchange import (
 )
 from .exchange.limits import MIN_COST
 from .greedy import independent, search_lists
-from .h_cache import HCache
 from .restrictions import Restrictions
 
 # Of the eigenvalues of what is left of a group, those below this share of the largest are rounding.

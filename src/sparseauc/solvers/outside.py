@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..moments.base import StandardisedGram
+from ..moments.base import HCache, StandardisedGram, take
 from ..utils.jit import inlined_kernel, kernel
 from ..utils.types import Array, Indices, Mask
 from .exchange import dependence_tolerance, exchange_gains
-from .h_cache import HCache, take
 from .restrictions import Restrictions
 
 # Columns above which a rough bound saves time, and columns checked at a time.

@@ -77,11 +77,6 @@ class Restrictions:
             return np.zeros(columns.size, np.int64)
         return self.signs[columns]
 
-    def bind(self, budget: float = np.inf) -> bool:
-        """Whether a list may be infeasible that has the fixed columns and none excluded."""
-        limited = self.families is not None or self.signs is not None
-        return limited or (self.prices is not None and budget < np.inf)
-
     def limits_of(self, columns: Indices, budget: float) -> ExchangeLimits:
         """What restricts the choice among some columns, whatever is fixed being paid."""
         bundle, cost, left = np.zeros(columns.size, np.int64), np.zeros(1), 0.0

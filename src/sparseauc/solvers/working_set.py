@@ -19,9 +19,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..moments.base import Gram, NotGathered, StandardisedGram
+from ..moments.base import Gram, HCache, NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
-from .equal_columns import replace_by_first_of_equals
 from .exchange import (
     MIN_RELATIVE_GAIN,
     Found,
@@ -35,11 +34,12 @@ from .exchange import (
     solve_on,
 )
 from .exchange.limits import MIN_COST
-from .h_cache import HCache
 from .outside import relative_gains
 from .restrictions import Restrictions
 from .signed import minimise_signed
 
+# Columns that differ by no more than this, on the standardised scale, are equal.
+EQUAL = 1e-12
 # Columns of the working set at first, and as multiples of a stage's ceiling.
 FIRST, _PER_CEILING = 300, 3
 # Columns that join the working set after a check: at most, and at least where so many were near.
@@ -138,8 +138,12 @@ class ExchangeSearch:
         self._gram, self._alpha, self._first = gram, alpha, first
         self._budget, self._thorough = budget, thorough
         self._cache = HCache(gram) if cache is None else cache
-        self._limits = restrictions if restrictions.bind(budget) else None
-        self._fixed, self._excluded = restrictions.masks(gram.n_features)
+        limited = restrictions.families is not None or restrictions.signs is not None
+        paid = restrictions.prices is not None and budget < np.inf
+        # None where every list of the fixed columns and none excluded is feasible.
+        self._limits = restrictions if limited or paid else None
+        self._fixed, self._excluded = np.zeros((2, gram.n_features), np.bool_)
+        self._fixed[restrictions.fixed] = self._excluded[restrictions.excluded] = True
         self._usable: Mask = ~self._excluded & (gram.diagonal > 0)
         if self._limits is not None:
             self._usable &= restrictions.affordable(gram.n_features, budget)
@@ -349,3 +353,80 @@ class ExchangeSearch:
         sign = self._limits.signs_of(support)
         coef, explained = minimise_signed(ridged, delta, sign, np.zeros(support.size))
         return Solution(support[coef != 0], coef[coef != 0], 1.0 - explained)
+
+
+def replace_by_first_of_equals(
+    gram: StandardisedGram, cache: HCache, supports: list[Indices], usable: Mask, fixed: Mask,
+    working: Indices, limits: Restrictions | None, budget: float,
+) -> list[Indices]:  # fmt: skip
+    """Put the first of equal columns in place of the one found; with a budget, the cheapest.
+
+    Parameters
+    ----------
+    gram : StandardisedGram
+    cache : HCache
+        With the block of H on the working set.
+    supports : list of ndarrays of int64
+    usable, fixed : bool ndarrays of shape (d,)
+        Columns that can be chosen, and columns that stay.
+    working : ndarray of int64
+        The working set.
+    limits : Restrictions or None
+        None where all lists are feasible.
+    budget : float
+        Of the lists.
+    """
+    equals = _candidates(gram, np.unique(np.concatenate(supports)), usable & ~fixed, usable)
+    if not equals:
+        return supports
+    inside = np.zeros(gram.n_features, np.bool_)
+    inside[working] = True
+    outside = [column for column, twins in equals.items() if not inside[twins].all()]
+    cache.fetch(np.array(outside, np.int64))
+    for column, twins in equals.items():
+        place = np.array([column])
+        row = (cache.part if column in outside else cache.block)(place, twins)[0]
+        # What is turned round serves as well, where its sign is turned round too.
+        same = np.abs(row) >= gram.diagonal[column] - EQUAL
+        if limits is not None:
+            signs, families = limits.signs_of(twins), limits.families_of(twins)
+            own = twins == column
+            same &= signs * np.sign(row) == signs[own]
+            # Not one of another family, of which there may be enough.
+            same &= families == families[own]
+        equals[column] = twins[same]
+    return [_first_of(equals, support, limits, budget) for support in supports]
+
+
+def _candidates(
+    gram: StandardisedGram, columns: Indices, replaceable: Mask, usable: Mask
+) -> dict[int, Indices]:
+    """Columns with the same δ and diagonal as each of some, where there are any."""
+    sizes: Array = np.abs(gram.delta)
+    by_size = np.argsort(sizes)
+    ordered = sizes[by_size]
+    found = {}
+    asked = columns[replaceable[columns]]
+    first = np.searchsorted(ordered, sizes[asked] - EQUAL)
+    end = np.searchsorted(ordered, sizes[asked] + EQUAL)
+    for at in np.flatnonzero(end - first > 1).tolist():
+        column, twins = int(asked[at]), np.sort(by_size[first[at] : end[at]])
+        twins = twins[np.abs(gram.diagonal[twins] - gram.diagonal[column]) <= EQUAL]
+        twins = twins[usable[twins]]
+        if twins.size > 1:
+            found[column] = twins
+    return found
+
+
+def _first_of(
+    equals: dict[int, Indices], support: Indices, limits: Restrictions | None, budget: float
+) -> Indices:
+    chosen = support.tolist()
+    for column in [j for j in chosen if j in equals]:
+        others = np.array([j for j in chosen if j != column], np.int64)
+        twins = np.setdiff1d(equals[column], others)
+        if limits is not None and limits.prices is not None and budget < np.inf:
+            costs = limits.prices.extra(np.union1d(others, limits.fixed), twins)
+            twins = twins[costs == costs.min()]
+        chosen[chosen.index(column)] = int(twins[0])
+    return np.array(sorted(chosen), np.int64)

@@ -24,9 +24,18 @@ once, and its supports are the better the more the columns are correlated.
 
 from .gain import exchange_gains
 from .limits import ExchangeLimits
-from .search import Found, escape, known_support, nothing_found, search
-from .solution import Solution, solve_on
-from .state import MIN_RELATIVE_GAIN, State, dependence_tolerance, least_gain, make_state
+from .search import (
+    Found,
+    Solution,
+    dependence_tolerance,
+    escape,
+    known_support,
+    make_state,
+    nothing_found,
+    search,
+    solve_on,
+)
+from .state import MIN_RELATIVE_GAIN, State, least_gain
 
 __all__ = [
     "MIN_RELATIVE_GAIN",

@@ -75,15 +75,6 @@ class ExchangeLimits(NamedTuple):
         )  # fmt: skip
 
 
-def no_limits() -> ExchangeLimits:
-    """Let columns be chosen freely: no array is looked at but ``absent``."""
-    none = np.empty(0, np.int64)
-    return ExchangeLimits(
-        none, none, False, np.empty(0, np.bool_), none, np.empty(0), none, none,
-        np.empty(0), np.zeros(1, np.int64),
-    )  # fmt: skip
-
-
 @kernel
 def count(limits, column, change):  # type: ignore[no-untyped-def]
     """Note that a column joins, 1, or leaves, −1."""

@@ -3,15 +3,98 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
+from ...moments.base import Gram
 from ...utils.jit import inlined_kernel, kernel
 from ...utils.types import Array, Indices, Mask
+from .limits import ExchangeLimits
 from .moves import repair, resize, settle, take_in_fixed
-from .state import least_gain, places
+from .state import State, least_gain, places
 from .sweeps import NONE, join, move_to, remove
 
+# What a standardised difference of means of 1e-12 would explain is rounding.
+_MIN_EXPLAINED = 1e-24
+# Less than this share may be nothing but rounding: a column of which less is left over after the
+# support explains it is taken for linearly dependent and left out, and when less of the objective
+# is left, everything is explained. The second is in units of H's precision, for float32.
+_TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
 # Columns that are forced into a support, at most.
 _MOST_FORCED = 30
+
+
+class Solution(NamedTuple):
+    """The best support found for a k.
+
+    Attributes
+    ----------
+    support : ndarray of int64
+        Columns, ascending; at most k.
+    coef : ndarray
+        Their coefficients on the standardised scale.
+    objective : float
+        F(w) + alpha‖w‖² there.
+    """
+
+    support: Indices
+    coef: Array
+    objective: float
+
+
+def solve_on(block: Array, delta: Array, support: Indices, alpha: float) -> Solution:
+    """Minimise on a support, given its part of H and δ, free of the rounding of updates."""
+    if support.size == 0:
+        return Solution(support, np.empty(0), 1.0)
+    ridged = block.copy()
+    ridged.ravel()[:: support.size + 1] += alpha
+    _, solution, failed = scipy.linalg.lapack.dposv(ridged, delta)
+    if failed:
+        solution = scipy.linalg.solve(ridged, delta, assume_a="sym", check_finite=False)
+    coef: Array = -solution
+    return Solution(support, coef, float(1.0 + delta @ coef))
+
+
+def dependence_tolerance(precision: float) -> float:
+    """Share of a column below which what is left of it may be rounding."""
+    return max(_TOLERANCE, _TOLERANCE_UNITS * precision)
+
+
+def make_state(
+    gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask,
+    limits: ExchangeLimits | None = None,
+) -> State:  # fmt: skip
+    """Start with an empty support.
+
+    Parameters
+    ----------
+    gram : Gram
+    alpha : float
+        Ridge.
+    k_max : int
+        Largest support.
+    fixed, excluded : bool ndarrays of shape (d,)
+        Columns that never leave, and columns that never join.
+    limits : ExchangeLimits, optional
+        What else restricts the choice.
+    """
+    d = gram.delta.size
+    diagonal = gram.H.diagonal()
+    whole = diagonal + alpha
+    tolerance = dependence_tolerance(gram.precision)
+    limited = limits is not None
+    if limits is None:  # no array is looked at but that of absent columns
+        none = np.empty(0, np.int64)
+        limits = ExchangeLimits(
+            none, none, False, np.empty(0, np.bool_), none, np.empty(0), none, none, np.empty(0),
+            np.zeros(1, np.int64),
+        )  # fmt: skip
+    floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
+    return State(
+        gram.H, gram.delta, whole, floor, fixed, limited, limits.signed, limits,
+        np.zeros(2, np.int64), np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)),
+        np.empty((k_max, d)), gram.delta.copy(), whole.copy(), tolerance,
+        _MIN_EXPLAINED / (1.0 + alpha), bool((floor[np.isfinite(floor)] > alpha).any()),
+    )  # fmt: skip
 
 
 class Found(NamedTuple):

@@ -4,18 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...moments.base import Gram
 from ...utils.jit import inlined_kernel
 from ...utils.types import Array, Indices, Mask
-from .limits import ExchangeLimits, no_limits
+from .limits import ExchangeLimits
 
-# A change must add more than this share of what is explained; less is rounding. So is what a
-# standardised difference of means of 1e-12 would explain.
-MIN_RELATIVE_GAIN, _MIN_EXPLAINED = 1e-11, 1e-24
-# Less than this share may be nothing but rounding: a column of which less is left over after the
-# support explains it is taken for linearly dependent and left out, and when less of the objective
-# is left, everything is explained. The second is in units of H's precision, for float32.
-_TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
+# A change must add more than this share of what is explained; less is rounding.
+MIN_RELATIVE_GAIN = 1e-11
 
 
 class State(NamedTuple):
@@ -67,43 +61,6 @@ class State(NamedTuple):
     tolerance: float
     min_gain: float
     may_depend: bool
-
-
-def dependence_tolerance(precision: float) -> float:
-    """Share of a column below which what is left of it may be rounding."""
-    return max(_TOLERANCE, _TOLERANCE_UNITS * precision)
-
-
-def make_state(
-    gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask,
-    limits: ExchangeLimits | None = None,
-) -> State:  # fmt: skip
-    """Start with an empty support.
-
-    Parameters
-    ----------
-    gram : Gram
-    alpha : float
-        Ridge.
-    k_max : int
-        Largest support.
-    fixed, excluded : bool ndarrays of shape (d,)
-        Columns that never leave, and columns that never join.
-    limits : ExchangeLimits, optional
-        What else restricts the choice.
-    """
-    d = gram.delta.size
-    diagonal = gram.H.diagonal()
-    whole = diagonal + alpha
-    tolerance = dependence_tolerance(gram.precision)
-    floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
-    return State(
-        gram.H, gram.delta, whole, floor, fixed, limits is not None,
-        limits is not None and limits.signed, limits or no_limits(),
-        np.zeros(2, np.int64), np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)),
-        np.empty((k_max, d)), gram.delta.copy(), whole.copy(), tolerance,
-        _MIN_EXPLAINED / (1.0 + alpha), bool((floor[np.isfinite(floor)] > alpha).any()),
-    )  # fmt: skip
 
 
 @inlined_kernel
