@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from sparseauc.estimators import ConcordanceModel, ExchangeClassifier
-from sparseauc.estimators._log_odds import score_in_log_odds
+from sparseauc.estimators._sparse_auc_cv import score_in_log_odds
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
 from sparseauc.path.folds import Split

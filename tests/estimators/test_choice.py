@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
-from sparseauc.estimators._log_odds import fit_calibration
+from sparseauc.estimators._sparse_auc_cv import fit_calibration
 from sparseauc.moments import class_moments
 from sparseauc.path.rules import ChanceWarning
 

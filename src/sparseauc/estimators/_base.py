@@ -148,8 +148,6 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False
         return tags
 
     @names_columns
@@ -263,6 +261,11 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
             log_odds = how["slope"] * log_odds + how["intercept"]
         positive = expit(log_odds)
         return np.column_stack([1.0 - positive, positive])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def _check_training_data(
         self, X: Any, y: Any, sample_weight: Any

@@ -265,11 +265,16 @@ class ValidatedList(ExchangeModel):
 
     def _candidates(self, alphas: Array, found: CrossValidation) -> list[Candidates]:
         """Return the models to choose from; among equals the first wins."""
-        order = np.argsort(-alphas)
-        n_ks = found.scores.shape[2]
-        return [
-            Candidates("auc", found.scores[:, a], np.full(n_ks, alphas[a])) for a in order.tolist()
-        ]
+        candidates = []
+        if getattr(self, "coefficients", "auc") != "logistic":
+            candidates = [
+                Candidates("auc", found.scores[:, a], np.full(found.n_ks, alphas[a]))
+                for a in np.argsort(-alphas).tolist()
+            ]
+        if found.logistic_aucs is not None:
+            ridges = alphas[found.best_alphas]
+            candidates.append(Candidates("logistic", found.logistic_aucs, ridges))
+        return candidates
 
     def _choose(
         self, ks: Indices, budgets: Array | None, alphas: Array, found: CrossValidation,

@@ -291,9 +291,11 @@ class ChunkedMoments(Moments):
         self.weights = float(totals[0].sum()), float(totals[1].sum())
         self.shares = np.ones(1) if strata is None else stratum_shares(totals, strata.weighting)
         self.cell_means = np.array([cell.mean for cell in cells])
-        self.cell_variances = np.array([cell.variance for cell in cells])
-        self.varies = np.any([cell.scatter > 0 for cell in cells], axis=0)
-        self.varies |= (self.cell_means[::2] != self.cell_means[1::2]).any(axis=0)
+        self.n_features = gathered.n_features
+        scatters = np.array([cell.scatter for cell in cells])
+        self.cell_variances = scatters / np.where(totals.T > 0, totals.T, 1.0).reshape(-1, 1)
+        varies: Mask = (scatters > 0).any(axis=0)
+        self.varies = varies | (self.cell_means[::2] != self.cell_means[1::2]).any(axis=0)
 
     @property
     def scatters(self) -> tuple[Array, Array]:

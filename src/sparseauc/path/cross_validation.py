@@ -196,7 +196,7 @@ class CrossValidation:
         if at_alpha is None:
             part, at = divmod(at_k, _LENGTHS_AT_A_TIME)
             models, ridge = self._logistic_models[part], int(self._best_ridges[at_k])
-            size = len(models[0]) // len(_LOGISTIC_RIDGES)
+            size = models[0].middle.size // len(_LOGISTIC_RIDGES)
             chosen = [model.only(ridge * size + at) for model in models]
         else:
             chosen = [model.only(at_alpha * self._ks.size + at_k) for model in self._models]
@@ -261,7 +261,7 @@ def _with_logistic_coefficients(
         rows, counts, code = _compared(positive, weight, strata)
     coefs, _ = logistic_regressions(
         values[rows], positive[rows], counts, [np.searchsorted(used, one) for one in lists], ridges,
-        signs=restrictions.signs_of(used), strata=code,
+        signs=None if restrictions.signs is None else restrictions.signs[used], strata=code,
     )  # fmt: skip
     return Models.from_lists([*lists] * len(ridges), coefs.ravel(), centre)
 

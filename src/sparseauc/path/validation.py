@@ -67,9 +67,6 @@ class Models:
         middle = np.bincount(model, centre[columns] * values, len(sizes)).astype(np.float64)
         return cls(np.cumsum([0, *sizes]), columns, values, middle)
 
-    def __len__(self) -> int:
-        return self.middle.size
-
     def only(self, number: int) -> Self:
         """One model on its own."""
         part = slice(self.starts[number], self.starts[number + 1])
@@ -87,7 +84,7 @@ class Models:
         """
         dense = X.toarray() if hasattr(X, "tocsr") else X
         by_column = np.ascontiguousarray(dense.T, np.float64)
-        scores = np.empty((len(self), by_column.shape[1]))
+        scores = np.empty((self.middle.size, by_column.shape[1]))
         _score(by_column, self.starts, self.columns, self.values, self.middle, scores)
         return scores
 
@@ -168,7 +165,7 @@ class ClassTarget:
         rarer = positive if few_are_positive else ~positive
         validating = [rows for validated in rounds for _, rows in rows_by_number(validated)]
         kept = [rows[rarer[rows]] for rows in validating]
-        exact = sum(rows.size * len(m) * 8 for rows, m in zip(kept, narrowed, strict=True))
+        exact = sum(rows.size * m.middle.size * 8 for rows, m in zip(kept, narrowed, strict=True))
         exactly = (exact if weight is None else 2 * exact) <= chunks.max_payload_bytes
         if not exactly:
             kept = [
@@ -264,11 +261,20 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
         del start
         positive, *rounds = known
         weight = rounds.pop(0) if self._weighted else None
-        counts = state or [self._nothing(dividers) for dividers in self._dividers]
+        # By model; or by model, class and cell.
+        counts = state or [
+            np.zeros(len(dividers))
+            if self._few_are_positive is not None
+            else np.zeros(
+                (len(dividers), 2, 2 * dividers.shape[1] + 1),
+                np.float64 if self._weighted else np.int32,
+            )
+            for dividers in self._dividers
+        ]
 
         def count(number: int, rows: Indices) -> None:
             model, dividers = self._models[number], self._dividers[number]
-            size = max(64, _TILE_NUMBERS // len(model))
+            size = max(64, _TILE_NUMBERS // model.middle.size)
             for low in range(0, rows.size, size):
                 part = rows[low : low + size]
                 scores, side = model.scores(X[part]), positive[part]
@@ -283,12 +289,6 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
         judged = [each for validated in rounds for each in rows_by_number(validated)]
         Parallel(self._n_threads, prefer="threads")(delayed(count)(*each) for each in judged)
         return counts
-
-    def _nothing(self, dividers: Array) -> npt.NDArray[Any]:
-        n_models, n = dividers.shape
-        if self._few_are_positive is not None:
-            return np.zeros(n_models)
-        return np.zeros((n_models, 2, 2 * n + 1), np.float64 if self._weighted else np.int32)
 
     def merge(
         self, first: list[npt.NDArray[Any]], second: list[npt.NDArray[Any]]

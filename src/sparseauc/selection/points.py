@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from ..curves import binomial_limits
-from ..estimators._log_odds import fit_calibration
+from ..estimators._sparse_auc_cv import fit_calibration
 from ..metrics import fast_auc_within
 from ..path.cross_validation import mean_over_rounds
 from ..path.folds import Split, check_splits, make_splits
