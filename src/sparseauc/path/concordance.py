@@ -73,7 +73,7 @@ class TimeTarget:
             inside = np.zeros(n)
             inside[rows] = one[rows]
             pairs = self._pairs(inside, plan.strata, self.validation_horizon)
-            scores = np.zeros((len(narrowed[split]), n))
+            scores = np.zeros((narrowed[split].middle.size, n))
             scores[:, rows] = narrowed[split].scores(values[rows])
             return np.array([pairs.concordance(by_model) for by_model in scores])
 
