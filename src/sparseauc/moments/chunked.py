@@ -294,9 +294,8 @@ class ChunkedMoments(Moments):
         self.n_features = gathered.n_features
         scatters = np.array([cell.scatter for cell in cells])
         self.cell_variances = scatters / np.where(totals.T > 0, totals.T, 1.0).reshape(-1, 1)
-        varies: Mask = (scatters > 0).any(axis=0)
-        varies |= (self.cell_means[::2] != self.cell_means[1::2]).any(axis=0)
-        self.varies = varies
+        apart = self.cell_means[::2] != self.cell_means[1::2]
+        self.varies = np.logical_or((scatters > 0).any(axis=0), apart.any(axis=0))
 
     @property
     def scatters(self) -> tuple[Array, Array]:
