@@ -128,6 +128,11 @@ def refuse_masked(name: str, values: Any) -> None:
         raise ValueError(f"{name} is masked at row {row}: leave such rows out")
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA, which is equal to nothing, not even so."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
 class NotFiniteError(ValueError):
     """A value that is no finite number, at a row and column of the whole table."""
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from ._validation import is_missing
 from .limits_files import HEADINGS, LISTS, combine, number_or_nan, read_source
 from .solvers.restrictions import Prices, Restrictions
-from .strata import is_missing
 from .utils.text import did_you_mean, either, listed
 from .utils.types import Array, Indices
 

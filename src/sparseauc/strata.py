@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from ._validation import is_missing
 from .utils.text import listed
 from .utils.types import Array, Indices, Mask
 
@@ -126,11 +127,6 @@ def stratum_shares(totals: Array, weighting: Weighting) -> Array:
     counts = pairs if weighting == "pairs" else (pairs > 0).astype(np.float64)
     shares: Array = counts / counts.sum()
     return shares
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas' NA, which is equal to nothing, not even so."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _check_none_missing(values: npt.NDArray[Any]) -> None:

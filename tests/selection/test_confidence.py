@@ -23,12 +23,11 @@ from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc_confidence_interval, stratified_auc
 from sparseauc.path.folds import make_splits
+from sparseauc.selection.bootstrap import OptimismResult, optimism_bootstrap
 from sparseauc.selection.confidence import (
-    OptimismResult,
     comparable_scores,
     honest_interval,
     nested_scores,
-    optimism_bootstrap,
     permutation_test,
 )
 from sparseauc.selection.ranking import ClassRanking

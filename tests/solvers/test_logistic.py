@@ -76,7 +76,7 @@ def test_nothing_is_lower_under_signs_and_within_strata(k, n_strata, signed, see
     positive[: 2 * n_strata] = np.repeat([True, False], n_strata)
     signs = random.integers(-1, 2, k) if signed else np.zeros(k, np.int64)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    coef, _ = logistic_regression(X, positive, ridge=ridge, signs=signs, strata=code)
+    coef, _ = logistic_regression(X, positive, ridge=ridge, signs=signs, intercept_of=code)
     assert (signs * coef >= 0).all()
     # Intercepts by Newton's method in one dimension each.
     height = np.zeros(n_strata)

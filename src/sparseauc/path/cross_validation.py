@@ -11,15 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from ..chunks import Chunks, KeptColumns, SequentialChunks, TableInMemory
 from ..solvers.logistic import logistic_regressions
 from ..solvers.restrictions import Restrictions
-from ..strata import Strata
 from ..transforms import Transform
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 from .fold_tables import FoldTables
 from .folds import SplitPlan
 from .path import SparseAUCPath, blas_threads, find_paths
@@ -163,10 +161,9 @@ class CrossValidation:
         if values is None:
             assert self._tables is not None
             values = self._tables.training(split)[:, used]
-        return _with_logistic_coefficients(
-            values, used, self._target.positive, self._plan.training_weights(split),
-            self._plan.strata, lists, self._sets.centres[split], self._restrictions,
-        )  # fmt: skip
+        return self._with_logistic_coefficients(
+            values, used, self._plan.training_weights(split), lists, self._sets.centres[split]
+        )
 
     @property
     def centre(self) -> Array:
@@ -204,6 +201,24 @@ class CrossValidation:
         scores = self._chunks.run(OutOfFold(chosen), *self._plan.rounds, columns=used)
         return np.concatenate(scores)
 
+    def _with_logistic_coefficients(
+        self, values: Array, used: Indices, weight: Array, lists: Sequence[Indices], centre: Array,
+        ridges: Sequence[float] = _LOGISTIC_RIDGES,
+    ) -> Models:  # fmt: skip
+        """Models with logistic coefficients on given columns, fitted to the rows of weight above 0.
+
+        By ridge first, then in the order of the lists.
+        """
+        target, signs = self._target, self._restrictions.signs
+        assert isinstance(target, ClassTarget)
+        rows, counts, code = target.compared(self._plan, weight)
+        coefs, _ = logistic_regressions(
+            values[rows], target.positive[rows], counts,
+            [np.searchsorted(used, one) for one in lists], ridges,
+            signs=None if signs is None else signs[used], intercept_of=code,
+        )  # fmt: skip
+        return Models.from_lists([*lists] * len(ridges), coefs.ravel(), centre)
+
     def logistic_coef(self, columns: Indices, ridge: float) -> Array:
         """Logistic coefficients on some columns, with a ridge, fitted to all rows."""
         assert isinstance(self._target, ClassTarget)
@@ -213,10 +228,9 @@ class CrossValidation:
             values = self._chunks.take(np.arange(n), columns)
         else:
             values = self._tables.training(-1)[:, columns]
-        return _with_logistic_coefficients(
-            values, columns, self._target.positive, weight, plan.strata,
-            [columns], self.centre, self._restrictions, [ridge],
-        ).values  # fmt: skip
+        return self._with_logistic_coefficients(
+            values, columns, weight, [columns], self.centre, [ridge]
+        ).values
 
 
 def _transformed_sets(tables: FoldTables, target: Target, plan: SplitPlan) -> TrainingSets:
@@ -237,45 +251,6 @@ def _end_of_path(means: Array) -> int:
     last = np.maximum.accumulate(np.where(rises, np.arange(means.size), 0))
     ends = np.flatnonzero(np.arange(means.size) - last >= _LENGTHS_BEYOND)
     return int(ends[0]) + 1 if ends.size else means.size
-
-
-def _with_logistic_coefficients(
-    values: Array,
-    used: Indices,
-    positive: Mask,
-    weight: Array,
-    strata: Strata | None,
-    lists: Sequence[Indices],
-    centre: Array,
-    restrictions: Restrictions,
-    ridges: Sequence[float] = _LOGISTIC_RIDGES,
-) -> Models:
-    """Models with logistic coefficients on given columns, fitted to the rows of weight above 0.
-
-    By ridge first, then in the order of the lists.
-    """
-    if strata is None:
-        rows, code = np.flatnonzero(weight), None
-        counts = weight[rows]
-    else:
-        rows, counts, code = _compared(positive, weight, strata)
-    coefs, _ = logistic_regressions(
-        values[rows], positive[rows], counts, [np.searchsorted(used, one) for one in lists], ridges,
-        signs=None if restrictions.signs is None else restrictions.signs[used], strata=code,
-    )  # fmt: skip
-    return Models.from_lists([*lists] * len(ridges), coefs.ravel(), centre)
-
-
-def _compared(
-    positive: Mask, weight: Array, strata: Strata
-) -> tuple[npt.NDArray[np.intp], Array, Indices]:
-    """Rows that are compared with any other, what they count, and their strata."""
-    both = strata.with_both_classes(positive, weight)
-    rows = np.flatnonzero((both.code >= 0) & (weight > 0))
-    code, counts = both.code[rows], weight[rows]
-    if strata.weighting == "equal":
-        counts = counts / np.bincount(code, counts)[code]
-    return rows, counts, code
 
 
 def mean_over_rounds(scores: Array) -> Array:

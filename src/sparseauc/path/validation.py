@@ -149,6 +149,21 @@ class ClassTarget:
             gathered is not None, gathered is not None and not gathered.whole,
         )  # fmt: skip
 
+    def compared(
+        self, plan: SplitPlan, weight: Array
+    ) -> tuple[npt.NDArray[np.intp], Array, Indices | None]:
+        """Rows of weight above 0 that are compared with any other, what they count, and strata."""
+        strata = plan.strata
+        if strata is None:
+            rows = np.flatnonzero(weight)
+            return rows, weight[rows], None
+        both = strata.with_both_classes(self.positive, weight)
+        rows = np.flatnonzero((both.code >= 0) & (weight > 0))
+        code, counts = both.code[rows], weight[rows]
+        if strata.weighting == "equal":
+            counts = counts / np.bincount(code, counts)[code]
+        return rows, counts, code
+
     def validate(
         self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
     ) -> tuple[list[Array], float]:

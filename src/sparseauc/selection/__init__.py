@@ -1,12 +1,11 @@
 """Choosing k and trusting the choice: paths over k, stability, confidence, a table to read."""
 
 from ..path.path import SparseAUCPath, sparse_auc_path
+from .bootstrap import OptimismResult, optimism_bootstrap
 from .confidence import (
     NestedScores,
-    OptimismResult,
     PermutationResult,
     nested_scores,
-    optimism_bootstrap,
     permutation_test,
 )
 from .near_equal import NearEqualLists, near_equal_lists

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -329,9 +330,13 @@ def _give_points(fitted: FittedList, within: Range, per: Unit) -> _Points:
         P * np.outer(stretch, stretch), gram.delta[support] * stretch, within, signs
     )
     low, high = possible_points(within, signs)
-    points = raise_auc(
-        values / units, fitted.positive, fitted.strata, fitted.weight, points, low, high
+    auc = partial(
+        fast_auc_within,
+        positive=fitted.positive,
+        strata=fitted.strata,
+        sample_weight=fitted.weight,
     )
+    points = raise_auc(values / units, auc, points, low, high)
     return _Points(support, points, units, yes_no)
 
 

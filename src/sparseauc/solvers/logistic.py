@@ -36,7 +36,7 @@ def logistic_regression(
     *,
     ridge: float = 5e-3,
     signs: npt.NDArray[np.int64] | None = None,
-    strata: npt.NDArray[np.int64] | None = None,
+    intercept_of: npt.NDArray[np.int64] | None = None,
 ) -> tuple[Array, float]:
     """Fit a logistic regression with a light ridge.
 
@@ -55,20 +55,20 @@ def logistic_regression(
         With a ridge of 0 there is no finite answer where a line separates targets of 0 and 1.
     signs : ndarray of int64 of shape (k,), optional
         1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any.
-    strata : ndarray of int64 of shape (n,), optional
-        Numbers from 0 on. Each stratum has an intercept of its own, so that rows of different
-        strata are not compared. Each has some weight above 0 on either side.
+    intercept_of : ndarray of int64 of shape (n,), optional
+        Number of each row's intercept, from 0 on: rows of different intercepts are not compared.
+        Those of each have some weight above 0 on either side.
 
     Returns
     -------
     coef : ndarray of shape (k,)
         On the scale of X.
     intercept : float
-        The mean over rows, where strata have their own.
+        The mean over rows, where there are several.
     """
     every = np.arange(X.shape[1])
     coefs, intercepts = logistic_regressions(
-        X, target, weight, [every], [ridge], signs=signs, strata=strata
+        X, target, weight, [every], [ridge], signs=signs, intercept_of=intercept_of
     )
     return coefs[0], float(intercepts[0, 0])
 
@@ -81,7 +81,7 @@ def logistic_regressions(
     ridges: Sequence[float],
     *,
     signs: npt.NDArray[np.int64] | None = None,
-    strata: npt.NDArray[np.int64] | None = None,
+    intercept_of: npt.NDArray[np.int64] | None = None,
 ) -> tuple[Array, Array]:
     """Fit :func:`logistic_regression` on several lists of columns, with several ridges.
 
@@ -90,7 +90,7 @@ def logistic_regressions(
 
     Parameters
     ----------
-    X, target, weight, signs, strata
+    X, target, weight, signs, intercept_of
         As for :func:`logistic_regression`.
     lists : sequence of ndarray
         Columns of X, ascending.
@@ -105,7 +105,7 @@ def logistic_regressions(
     n, d = X.shape
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
     aim = np.ascontiguousarray(target, np.float64)
-    code = np.zeros(n, np.int64) if strata is None else strata
+    code = np.zeros(n, np.int64) if intercept_of is None else intercept_of
     weights = np.bincount(code, share)
     alone = logit(np.bincount(code, share * aim) / weights)  # intercepts without columns
     columns = np.array(X.T, np.float64, order="C")
@@ -159,7 +159,7 @@ def _fit_lists(  # type: ignore[no-untyped-def]
     weights, known = rows[5], np.zeros(d, np.bool_)
     _evaluate(alone[code], target, share, rows[0], weights)
     own[:] = 1e-12
-    _add_by_stratum(code, weights, own)
+    _add_by_intercept(code, weights, own)
     for number in range(starts.size - 1):
         chosen = places[starts[number] : starts[number + 1]]
         found = coefs[starts[number] : starts[number + 1]]
@@ -206,7 +206,7 @@ def _newton(  # type: ignore[no-untyped-def]
             weights[:] = spread
             known[:] = False
             own[:] = 1e-12
-            _add_by_stratum(code, weights, own)
+            _add_by_intercept(code, weights, own)
             _second_derivatives(columns, chosen, code, weights, known, curvature, across)
         # The next decrement would be smaller by as much again, or more.
         shrunk = decrement / before if np.isfinite(before) else 1.0
@@ -234,13 +234,13 @@ def _step(  # type: ignore[no-untyped-def]
     chosen, curvature, across, own, ridge, gradient, gradients, bounds, bounded, coef
 ):
     """Newton's step of coefficients and intercepts, to be subtracted."""
-    k, n_strata = chosen.size, own.size
+    k, n_intercepts = chosen.size, own.size
     reduced, pull = np.empty((k, k)), gradient.copy()
     for a in range(k):
         for b in range(a + 1):
             reduced[a, b] = curvature[chosen[a], chosen[b]]
         # Intercepts are eliminated: whatever the coefficients do, they follow.
-        for s in range(n_strata):
+        for s in range(n_intercepts):
             part = across[chosen[a], s] / own[s]
             pull[a] -= part * gradients[s]
             for b in range(a + 1):
@@ -255,7 +255,7 @@ def _step(  # type: ignore[no-untyped-def]
     else:
         step = _solve(reduced, pull)
     follow = gradients.copy()
-    for s in range(n_strata):
+    for s in range(n_intercepts):
         for a in range(k):
             follow[s] -= across[chosen[a], s] * step[a]
         follow[s] /= own[s]
@@ -357,12 +357,12 @@ def _first_derivatives(  # type: ignore[no-untyped-def]
     for j in range(chosen.size):
         gradient[j] = _dot(columns[chosen[j]], excess)
     gradients[:] = 0.0
-    _add_by_stratum(code, excess, gradients)
+    _add_by_intercept(code, excess, gradients)
 
 
 @reordering_kernel
-def _add_by_stratum(code, values, sums):  # type: ignore[no-untyped-def]
-    """Add the values of the rows of each stratum."""
+def _add_by_intercept(code, values, sums):  # type: ignore[no-untyped-def]
+    """Add the values of the rows of each intercept."""
     if sums.size == 1:
         sums[0] += values.sum()
     else:
@@ -391,7 +391,7 @@ def _second_derivatives(  # type: ignore[no-untyped-def]
             column = columns[at, low:high]
             for i in range(scaled.size):
                 scaled[i] = part[i] * column[i]
-            _add_by_stratum(code[low:high], scaled, across[at])
+            _add_by_intercept(code[low:high], scaled, across[at])
             _add_products(columns, order[: a + 1], low, high, scaled, curvature[at])
     for a in range(first, k):
         known[order[a]] = True

@@ -10,14 +10,13 @@ at a time changes by a point or two, as long as that raises the AUC of the rows,
 values move less than they do the loss.
 """
 
+from collections.abc import Callable
 from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics import fast_auc_within
-from ..strata import Strata
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 
 Range = tuple[int, int]
 
@@ -125,18 +124,17 @@ def _climb(
 
 
 def raise_auc(
-    values: Array, positive: Mask, strata: Strata | None, weight: Array | None, points: Indices,
-    low: Indices, high: Indices,
-) -> Indices:  # fmt: skip
+    values: Array, auc: Callable[[Array], float], points: Indices, low: Indices, high: Indices
+) -> Indices:
     """Change the points of one column at a time, as long as that raises the AUC of the rows."""
-    best = fast_auc_within(values @ points, positive, strata, weight)
+    best = auc(values @ points)
     while True:
         moves = [(j, step) for j in range(points.size) for step in (-2, -1, 1, 2)]
         tried = np.array([points] * len(moves))
         for row, (j, step) in enumerate(moves):
             tried[row, j] += step
         tried = tried[((tried >= low) & (tried <= high)).all(axis=1) & tried.any(axis=1)]
-        aucs = [fast_auc_within(values @ one, positive, strata, weight) for one in tried]
+        aucs = [auc(values @ one) for one in tried]
         if not aucs or max(aucs) <= best + _LEAST_AUC_GAIN:
             return _smallest(points)
         place = int(np.argmax(aucs))
