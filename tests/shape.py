@@ -185,7 +185,7 @@ def main() -> None:
     print("longest file:", max((n, name) for name, n in lengths().items()))
     print("options of fit:", options("fit"))
     print("max_per_family:", files_with("max_per_family"))
-    print("strata:", len(files_with("strat")))
+    print("strata:", len({*files_with("strata"), *files_with("stratum"), *files_with("Strata")}))
     print("documented names:", len(documented_names()))
     print("cycles:", cycles())
     print("private imports:", len(private_imports()))

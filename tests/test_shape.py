@@ -23,7 +23,7 @@ def problem():
 
 @pytest.mark.parametrize(
     ("model", "functions", "files", "chain"),
-    [(SparseAUCClassifierCV(random_state=0), 160, 30, 22), (SparseAUCClassifier(k=5), 95, 20, 17)],
+    [(SparseAUCClassifierCV(random_state=0), 144, 22, 20), (SparseAUCClassifier(k=5), 87, 13, 16)],
     ids=["cv", "plain"],
 )
 def test_the_walk_of_a_fit_is_short(problem, model, functions, files, chain):
@@ -40,8 +40,8 @@ def test_no_function_is_complex():
 
 
 def test_files_can_be_maintained():
-    assert not {name: index for name, index in shape.maintainability().items() if index < 17}
-    assert not {name: n for name, n in shape.lengths().items() if n > 660}
+    assert not {name: index for name, index in shape.maintainability().items() if index < 20}
+    assert not {name: n for name, n in shape.lengths().items() if n > 600}
 
 
 def test_the_library_is_small():
@@ -60,7 +60,9 @@ def test_a_restriction_is_named_in_few_files():
 
 
 def test_strata_are_known_to_few_files():
-    assert len(shape.files_with("strat")) <= 58
+    # Not the strategy of an imputer, nor folds stratified by class.
+    known = {*shape.files_with("strata"), *shape.files_with("stratum"), *shape.files_with("Strata")}
+    assert len(known) <= 46
 
 
 def test_documented_names_are_few():
