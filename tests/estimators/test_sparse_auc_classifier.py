@@ -34,7 +34,7 @@ from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.chunks import TableInMemory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.path import targets
+from sparseauc.path import validation
 from sparseauc.path.folds import SplitPlan, make_splits
 from sparseauc.path.path import path_of_moments
 from sparseauc.solvers.restrictions import Restrictions
@@ -369,7 +369,7 @@ def small_table(seed, n=90, d=12):
 
 def training_moments(X, positive, weight, splits):
     plan = SplitPlan.from_splits(splits, positive.size, weight)
-    target = targets.ClassTarget(positive)
+    target = validation.ClassTarget(positive)
     return target.training_sets(X, TableInMemory(X), plan).training
 
 
@@ -396,7 +396,7 @@ def test_training_moments_are_those_of_the_training_rows(
     monkeypatch, merged, weighted, splitter, convert
 ):
     if not merged:
-        monkeypatch.setattr(targets, "_WIDE", 0)
+        monkeypatch.setattr(validation, "_WIDE", 0)
     X, y = small_table(0)
     X[:, 5] = 0.0
     X[7, 5] = 1.0  # a column that varies in one fold only
@@ -432,7 +432,7 @@ def test_rows_drawn_twice_count_twice():
 @pytest.mark.parametrize("spoil", ["scale", "signal", "outlier", "constant elsewhere"])
 def test_validation_rows_do_not_leak_into_the_fit(monkeypatch, merged, spoil):
     if not merged:
-        monkeypatch.setattr(targets, "_WIDE", 0)
+        monkeypatch.setattr(validation, "_WIDE", 0)
     X, y = small_table(2)
     splits = list(StratifiedKFold(3).split(X, y))
     fold = 1
@@ -683,7 +683,7 @@ def test_a_fold_of_one_class_is_refused():
 @pytest.mark.parametrize("merged", [True, False], ids=["merged", "masked"])
 def test_number_of_jobs_does_not_matter(monkeypatch, merged):
     if not merged:
-        monkeypatch.setattr(targets, "_WIDE", 0)
+        monkeypatch.setattr(validation, "_WIDE", 0)
     X, y = make_outbreak(300, 450, 10, mu=0.5, r=0.2, correlation=0.8, random_state=0)
     one, two = (
         SparseAUCClassifierCV(range(1, 21), (0.1, 10.0), cv=4, n_jobs=n_jobs).fit(X, y)
