@@ -12,6 +12,7 @@ from sparseauc_app.report.elements import Figure, Listing, Panel, Series
 from sparseauc_app.report.palette import SCALE
 
 from . import printed
+from .comparison import FAR
 from .estimates import (
     Mean,
     Sample,
@@ -27,8 +28,6 @@ from .protocols import PROTOCOLS
 from .summaries import Outcomes, table_values
 
 _TABLES = ("Table I", "Table II, F1", "Table II, Jaccard", "Table III")
-# Differences of more standard errors than this are counted.
-FAR = 2.0
 
 
 class Compared(NamedTuple):

@@ -11,7 +11,6 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from sparseauc_app.report.elements import (
-    Comparison,
     Element,
     Figure,
     Listing,
@@ -25,6 +24,7 @@ from . import gene_summaries, plan, printed, summaries
 from .agreement import agreement_listing, agreement_words, scatter
 from .audit import DISCREPANCIES, audit_elements, effects, what_moves
 from .claims import claims_listing, count_verdicts, judge_claims
+from .comparison import Comparison
 from .courses import figure1
 from .estimates import FEWEST, mean_of
 from .markers import marker_table

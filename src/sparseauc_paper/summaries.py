@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from sparseauc_app.report.elements import Comparison, Figure, Panel, Series
+from sparseauc_app.report.elements import Figure, Panel, Series
 
 from . import plan, printed
+from .comparison import Comparison
 from .estimates import Mean, Values, difference_in_errors, mean_of
 from .methods import METHODS
 from .plan import Request

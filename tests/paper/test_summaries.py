@@ -9,11 +9,12 @@ from scipy.stats import false_discovery_control, ttest_ind
 from scipy.stats import t as student
 from tiny import TINY
 
-from sparseauc_app.report.elements import Comparison, Figure, Note
+from sparseauc_app.report.elements import Figure, Note
 from sparseauc_paper import plan, printed
 from sparseauc_paper.agreement import agreement_words, compared_cells, scatter
 from sparseauc_paper.audit import Effect, clear_effects, effects
 from sparseauc_paper.claims import judge_claims
+from sparseauc_paper.comparison import Comparison
 from sparseauc_paper.courses import figure1, over_draws, rise_between
 from sparseauc_paper.estimates import (
     Mean,

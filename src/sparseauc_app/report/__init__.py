@@ -1,12 +1,11 @@
 """Self-contained HTML reports, with their tables and figures as files."""
 
-from .elements import Code, Comparison, Figure, Listing, Note, Panel, Report, Section, Series
+from .elements import Code, Figure, Listing, Note, Panel, Report, Section, Series, Table
 from .model_report import build_model_report
 from .writing import write_report
 
 __all__ = [
     "Code",
-    "Comparison",
     "Figure",
     "Listing",
     "Note",
@@ -14,6 +13,7 @@ __all__ = [
     "Report",
     "Section",
     "Series",
+    "Table",
     "build_model_report",
     "write_report",
 ]

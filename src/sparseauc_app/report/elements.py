@@ -6,17 +6,14 @@ plotting or templating library.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 import pandas as pd
 
-CELL_COLUMNS = (
-    "method", "in_paper", "group", "column", "mean", "se", "std", "n", "failed", "printed",
-    "printed_std", "difference",
-)  # fmt: skip
 NOTES = ("plain", "caution", "finding", "fine")
 STYLES = ("line", "dashed", "points", "steps", "bars")
 # Safe as the stem of a file on any system and as an anchor in any browser.
@@ -28,8 +25,8 @@ URL = re.compile(r"https://[\w./-]*[\w/]")
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Measured means beside printed ones: a row for each method, a column for each setting.
+class Table(ABC):
+    """A table that sets itself, for packages that need more than a listing.
 
     Attributes
     ----------
@@ -37,24 +34,39 @@ class Comparison:
         Stem of its files and anchor of its place on the page, such as "table1".
     title, caption : str
         The caption says in plain words what was measured and how to read it.
-    cells : DataFrame
-        One line for each cell: ``method`` (str), ``in_paper`` (bool), ``group`` (str: "AUC", "F1",
-        …; tables with several groups show one block for each), ``column`` (str), ``mean``, ``se``
-        (standard error of the mean), ``std``, ``n`` (values behind it), ``failed`` (values that
-        ended in an error), ``printed``, ``printed_std`` (NaN where nothing was printed),
-        ``difference`` (mean − printed, in standard errors of the difference). Methods, groups and
-        columns appear in the order of their first line.
-    higher_is_better : bool
-    digits : int
-        Digits after the point of means and standard errors.
     """
 
     name: str
     title: str
     caption: str
-    cells: pd.DataFrame
-    higher_is_better: bool = True
-    digits: int = 3
+
+    style: ClassVar[str]  # its class in the style sheet
+
+    @property
+    @abstractmethod
+    def frame(self) -> pd.DataFrame:
+        """All its numbers with all their digits."""
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Rows that the page shows."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse numbers of which a table would come out wrong."""
+
+    @abstractmethod
+    def key(self, far: str) -> str:
+        """How to read it; ``far`` says how what is remarkable is set, such as "in italics"."""
+
+    @abstractmethod
+    def to_html(self) -> str:
+        """Write the inside of the table."""
+
+    @abstractmethod
+    def to_markdown(self) -> list[str]:
+        """Write its lines, without title and caption."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +176,7 @@ class Code:
     text: str
 
 
-Element = Comparison | Listing | Figure | Note | Code
+Element = Table | Listing | Figure | Note | Code
 
 
 @dataclass(frozen=True)
@@ -217,13 +229,13 @@ def check(report: Report) -> None:
             if not isinstance(element, get_args(Element)):
                 raise TypeError(
                     f"section {section.name!r} holds a {type(element).__name__}; sections are made "
-                    "of Comparison, Listing, Figure, Note and Code"
+                    "of Table, Listing, Figure, Note and Code"
                 )
-            if isinstance(element, Comparison | Listing | Figure):
+            if isinstance(element, Table | Listing | Figure):
                 what = "figure" if isinstance(element, Figure) else "table"
                 _check_name(element.name, element.name, f"{what} {element.title!r}", seen)
-            if isinstance(element, Comparison):
-                _check_comparison(element)
+            if isinstance(element, Table):
+                element.check()
             elif isinstance(element, Figure):
                 _check_figure(element)
             elif isinstance(element, Note) and element.kind not in NOTES:
@@ -240,19 +252,6 @@ def _check_name(name: str, anchor: str, what: str, seen: dict[str, str]) -> None
     if anchor.lower() in seen:
         raise ValueError(f"{what} has the name of {seen[anchor.lower()]}: {name!r}")
     seen[anchor.lower()] = what
-
-
-def _check_comparison(comparison: Comparison) -> None:
-    missing = [name for name in CELL_COLUMNS if name not in comparison.cells.columns]
-    if missing:
-        raise ValueError(f"table {comparison.name!r} lacks the columns {', '.join(missing)}")
-    twice = comparison.cells.duplicated(["method", "group", "column"])
-    if twice.any():
-        first = comparison.cells.loc[twice].iloc[0]
-        raise ValueError(
-            f"table {comparison.name!r} has two cells of method {first['method']!r}, group "
-            f"{first['group']!r}, column {first['column']!r}"
-        )
 
 
 def _check_figure(figure: Figure) -> None:

@@ -9,9 +9,9 @@ import pandas as pd
 from sparseauc.utils.text import spreadsheet_safe
 
 from . import drawing
-from .elements import LINK, URL, Code, Comparison, Figure, Listing, Note, Panel, Report
+from .elements import LINK, URL, Code, Figure, Listing, Note, Panel, Report, Table
 from .palette import slots
-from .tables import NOTHING, Cell, columns, grid, key
+from .tables import columns
 
 _POINT = ["panel", "series", "x", "y", "error", "error below", "error above", "text"]
 # Of what can stand inside a cell, all that Markdown would not show as it is.
@@ -27,7 +27,7 @@ def files(report: Report) -> dict[str, bytes]:
     drawn = [element for element in report.elements() if isinstance(element, Figure)]
     looks = slots(drawn)
     for element in report.elements():
-        if isinstance(element, Comparison | Listing):
+        if isinstance(element, Table | Listing):
             made[f"tables/{element.name}.csv"] = to_csv(element).encode()
             made[f"tables/{element.name}.md"] = to_markdown(element).encode()
     made["report.md"] = report_to_markdown(report).encode()
@@ -38,9 +38,9 @@ def files(report: Report) -> dict[str, bytes]:
     return made
 
 
-def to_csv(table: Comparison | Listing) -> str:
-    """Write a table with all its digits: a line for each cell of a comparison, the frame else."""
-    return _csv(table.cells if isinstance(table, Comparison) else table.frame)
+def to_csv(table: Table | Listing) -> str:
+    """Write a table with all its digits."""
+    return _csv(table.frame)
 
 
 def figure_to_csv(figure: Figure) -> str:
@@ -72,26 +72,26 @@ def _csv(frame: pd.DataFrame) -> str:
 
 def report_to_markdown(report: Report) -> str:
     """Write the whole report as one Markdown text; figures are pictures that stand beside it."""
-    parts = [f"# {_escaped(report.title)}", *_paragraphs(report.lead)]
+    parts = [f"# {escaped(report.title)}", *_paragraphs(report.lead)]
     for section in report.sections:
-        parts += [_anchor(section.anchor), f"## {_escaped(section.heading)}"]
+        parts += [_anchor(section.anchor), f"## {escaped(section.heading)}"]
         for element in section.elements:
             if isinstance(element, Note):
                 parts += _paragraphs(element.text)
                 continue
             if isinstance(element, Code):
-                parts += [f"### {_escaped(element.title)}", indent(element.text, "    ")]
+                parts += [f"### {escaped(element.title)}", indent(element.text, "    ")]
                 continue
             parts.append(_anchor(element.name))
             if isinstance(element, Figure):
-                title = _escaped(element.title)
+                title = escaped(element.title)
                 parts += [f"### {title}", *_paragraphs(element.caption)]
                 parts.append(f"![{title}](figures/{element.name}.svg)")
             else:
                 parts.append(to_markdown(element).rstrip())
     if report.facts:
         parts += ["## How this was made"]
-        parts += [f"{_escaped(name)}: {_paragraph(text)}" for name, text in report.facts.items()]
+        parts += [f"{escaped(name)}: {_paragraph(text)}" for name, text in report.facts.items()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -103,62 +103,31 @@ def _paragraphs(text: str) -> list[str]:
     return [_paragraph(part) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
-def to_markdown(table: Comparison | Listing) -> str:
+def to_markdown(table: Table | Listing) -> str:
     """Write a table as the page shows it, with its title and caption."""
-    head = [f"### {_escaped(table.title)}", "", _paragraph(table.caption), ""]
-    body = _comparison(table) if isinstance(table, Comparison) else _listing(table)
+    head = [f"### {escaped(table.title)}", "", _paragraph(table.caption), ""]
+    body = table.to_markdown() if isinstance(table, Table) else _listing(table)
     return "\n".join([*head, *body, ""])
-
-
-def _comparison(table: Comparison) -> list[str]:
-    shown = grid(table)
-    lines = []
-    for group, rows in shown.blocks:
-        lines += [
-            _line([group, *shown.columns]),
-            _line([":---"] + ["---:"] * len(shown.columns), raw=True),
-        ]
-        for row in rows:
-            method = _escaped(row.method)
-            if shown.beside_paper and not row.in_paper:
-                method += " *(not in the paper)*"
-            cells = [_cell(cell, shown.has_printed and row.in_paper) for cell in row.cells]
-            lines.append(_line([method, *cells], raw=True))
-        lines.append("")
-    return [*lines, " ".join(key(shown, "in italics"))]
-
-
-def _cell(cell: Cell | None, compared: bool) -> str:
-    if cell is None:
-        return NOTHING
-    mean = cell.mean or NOTHING
-    if cell.mean and cell.se:
-        mean += f" ± {cell.se}"
-    parts = [f"**★ {mean}**" if cell.best else mean]
-    if compared:
-        printed = f"printed {cell.printed}" if cell.printed else "not printed"
-        parts.append(printed + " ☆" * cell.best_printed)
-    if cell.difference:
-        parts.append(f"*{cell.difference}*" if cell.far else cell.difference)
-    if cell.failed:
-        parts.append(cell.failed)
-    return "<br>".join(parts)
 
 
 def _listing(table: Listing) -> list[str]:
     shown = columns(table)
     return [
-        _line([column.name for column in shown]),
-        _line(["---:" if column.numeric else ":---" for column in shown], raw=True),
-        *(_line(values) for values in zip(*(column.values for column in shown), strict=True)),
+        markdown_line([column.name for column in shown]),
+        markdown_line(["---:" if column.numeric else ":---" for column in shown], raw=True),
+        *(
+            markdown_line(values)
+            for values in zip(*(column.values for column in shown), strict=True)
+        ),
     ]
 
 
-def _line(cells: list[str] | tuple[str, ...], *, raw: bool = False) -> str:
-    return f"| {' | '.join(cells if raw else map(_escaped, cells))} |"
+def markdown_line(cells: list[str] | tuple[str, ...], *, raw: bool = False) -> str:
+    """Write a row of a table; ``raw`` cells are Markdown already."""
+    return f"| {' | '.join(cells if raw else map(escaped, cells))} |"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Escape all but a text that is a link as a whole."""
     text = " ".join(text.split())
     return text if LINK.fullmatch(text) else _MARKDOWN.sub(r"\\\1", text)
@@ -168,7 +137,7 @@ def _paragraph(text: str) -> str:
     """Escape all but what stands between backquotes, which is code in Markdown too."""
     parts = " ".join(text.split()).split("`")
     if len(parts) % 2 == 0:
-        return _escaped(text)
+        return escaped(text)
     return "`".join(
         part if place % 2 else URL.sub(r"<\g<0>>", _MARKDOWN.sub(r"\\\1", part))
         for place, part in enumerate(parts)

@@ -8,9 +8,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from . import drawing, palette
-from .elements import LINK, URL, Comparison, Figure, Listing, Report, check
+from .elements import LINK, URL, Figure, Listing, Report, Table, check
 from .files import figure_to_csv, to_csv
-from .tables import columns, grid, key
+from .tables import columns
 
 
 def render(report: Report, *, files: bool = False) -> str:
@@ -25,31 +25,35 @@ def render(report: Report, *, files: bool = False) -> str:
     """
     check(report)
     looks = palette.slots(element for element in report.elements() if isinstance(element, Figure))
-    page = _environment().get_template("page.html.j2")
+    page = environment().get_template("page.html.j2")
     themes = {"light": palette.LIGHT, "dark": palette.DARK}
     return page.render(report=report, files=files, looks=looks, themes=themes)
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("sparseauc_app.report"),
+def environment(package: str = "sparseauc_app.report") -> Environment:
+    """Where the templates of a package find what all of them need."""
+    made = Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "words": _words, "linked": _linked, "breakable": _breakable, "paragraphs": _paragraphs,
     }  # fmt: skip
-    environment.globals |= {
-        "kind_of": lambda element: type(element).__name__, "grid": grid, "key": key,
-        "columns": columns, "drawing": drawing, "csv_link": _csv_link,
+    made.globals |= {
+        "kind_of": _kind, "columns": columns, "drawing": drawing, "csv_link": _csv_link,
     }  # fmt: skip
-    return environment
+    return made
 
 
-def _csv_link(element: Comparison | Listing | Figure) -> str:
+def _kind(element: object) -> str:
+    return "Table" if isinstance(element, Table) else type(element).__name__
+
+
+def _csv_link(element: Table | Listing | Figure) -> str:
     """Address of an element's numbers, in a file that is inside the page."""
     text = figure_to_csv(element) if isinstance(element, Figure) else to_csv(element)
     return f"data:text/csv;charset=utf-8,{quote(text)}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sparseauc_app.report import Comparison, Figure, Listing, Note, Panel, Report, Section, Series
+from sparseauc_app.report import Figure, Listing, Note, Panel, Report, Section, Series
+from sparseauc_paper.comparison import Comparison
 
 PAPER = ["SHT-AUC", "SPAM-l1", "SPAM-l2", "FSAUC", "SOLAM", "StoIHT", "HSG-HT"]
 OTHERS = ["SparseAUCClassifierCV", "Top-k mean difference", "Nearest centroid", "L1 logistic"]

@@ -15,7 +15,6 @@ from example_report import PAPER, example_cells, example_report
 
 from sparseauc.utils.files import staged
 from sparseauc_app.report import (
-    Comparison,
     Figure,
     Listing,
     Note,
@@ -28,6 +27,7 @@ from sparseauc_app.report import (
 )
 from sparseauc_app.report.files import figure_to_csv, files, to_csv, to_markdown
 from sparseauc_app.report.html import render
+from sparseauc_paper.comparison import Comparison
 
 
 def one(*elements):

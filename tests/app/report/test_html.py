@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparseauc_app.report import (
-    Comparison,
     Figure,
     Listing,
     Note,
@@ -29,6 +28,7 @@ from sparseauc_app.report import (
 )
 from sparseauc_app.report.files import to_csv
 from sparseauc_app.report.html import render
+from sparseauc_paper.comparison import Comparison, lay_out
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
@@ -228,7 +228,7 @@ def test_comparison_without_a_paper_does_not_speak_of_one():
 @pytest.mark.parametrize("higher", [True, False])
 def test_best_of_each_column_against_a_loop(higher):
     cells = example_cells()
-    table = tables.grid(Comparison("t", "T", "C", cells, higher_is_better=higher))
+    table = lay_out(Comparison("t", "T", "C", cells, higher_is_better=higher))
     assert [group for group, _ in table.blocks] == ["AUC", "F1 of the support"]
     for group, rows in table.blocks:
         assert [row.method for row in rows] == PAPER + OTHERS
@@ -243,7 +243,7 @@ def test_best_of_each_column_against_a_loop(higher):
 
 def test_settings_that_were_not_run_are_empty():
     cells = example_cells().query("not (method == 'SOLAM' and column == 'k* = 40')")
-    table = tables.grid(Comparison("t", "T", "C", cells))
+    table = lay_out(Comparison("t", "T", "C", cells))
     (row,) = [row for row in table.blocks[0][1] if row.method == "SOLAM"]
     assert [cell is None for cell in row.cells] == [False, True, False, False]
     render(one(Comparison("t", "T", "C", cells)))
