@@ -157,8 +157,9 @@ def judge_method(
     fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
     difference = None if first is None else auc - first.auc
     pvalue = error = None
-    if first is not None and table.strata is None:
-        # The paired test is of all rows, whatever their stratum.
+    unpaired = any(one is not None for one in (table.strata, table.times, table.weight))
+    if first is not None and not unpaired:
+        # The paired test is of two classes and all rows, whatever their stratum.
         paired = delong_test(table.y, scores[0], first.scores[0])
         difference, error, pvalue = paired.difference, paired.standard_error, paired.pvalue
     return MethodResult(

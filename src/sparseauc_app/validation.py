@@ -16,6 +16,7 @@ from sparseauc.utils.types import Array, Mask
 from .cautions import warn_of_chance
 from .evaluation.risks import CalibrationCheck, Risks, judge_risks
 from .evaluation.sample_size import ValidationSize, validation_size
+from .evaluation.times import Followed, follow_scores
 from .model_files import ModelFileError
 from .outcomes import Outcome, TimeToEvent, TwoClasses
 from .reading import DataError, Rules
@@ -110,7 +111,7 @@ class Validation:
     notes: tuple[str, ...] = ()
     reading_warnings: tuple[str, ...] = ()
     others: Sequence[OtherScore] = field(default=(), repr=False)
-    outcome: Outcome | None = field(default=None, repr=False)
+    followed: Followed | None = field(default=None, repr=False)
 
     @property
     def calibration(self) -> CalibrationCheck | None:
@@ -158,6 +159,9 @@ class Validation:
             "pvalue": self.pvalue,
             "calibration": None if self.calibration is None else self.calibration.as_dict(),
             "brier": None if self.risks is None else self.risks.brier,
+            "auc_at": None
+            if self.followed is None
+            else [{"time": time, **asdict(one)} for time, one in self.followed.at],
             "operating_points": [point.as_dict() for point in self.points],
             "groups": [asdict(one) for one in self.groups],
             "columns": [asdict(one) for one in self.columns],
@@ -228,13 +232,16 @@ def validate_model(
         expected = interval if promised is None else promised
         if card.follow_up is None:
             size = validation_size(how.linear(kept), expected.auc, float(truth.mean()))
+    followed = None
+    if isinstance(new.outcome, TimeToEvent):
+        followed = follow_scores(new.outcome.times, new.outcome.horizon, kept)
     by = within if by is None else by
     groups = [] if by is None else judge_groups(_read_groups(source, by, judged), ranking, kept)
     return Validation(
         card, source.name, kept, truth, interval, within, promised, pvalue, risks, size, points,
         groups, columns, tuple(notes), tuple(warnings),
         [_judge_other(card, source, name, judged, truth, kept) for name in risk_columns],
-        new.outcome,
+        followed,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from html import unescape
 
 import duckdb
 import numpy as np
@@ -11,6 +12,9 @@ import onnxruntime
 import openpyxl
 import pandas as pd
 import pytest
+from sksurv.metrics import concordance_index_censored, cumulative_dynamic_auc
+from sksurv.nonparametric import kaplan_meier_estimator
+from sksurv.util import Surv
 from typer.testing import CliRunner
 
 import sparseauc
@@ -23,6 +27,7 @@ from sparseauc.survival import (
     uno_weights,
 )
 from sparseauc_app.cli import app
+from sparseauc_app.evaluation.times import follow_scores
 from sparseauc_app.model_files import read_card
 
 
@@ -339,3 +344,64 @@ def test_the_page_computes_the_risk_of_predict(fitted, folder):
     done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
     expected = sparseauc.load_model(model).predict_risk(table)
     np.testing.assert_allclose(json.loads(done.stdout), expected, atol=1e-12)
+
+
+def test_reports_tell_of_concordance_and_follow_up(folder):
+    path = folder / "report.html"
+    run(
+        "fit", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "-k", 3, "--report", path,
+        "--out", folder / "reported.skops", "--force",
+    )  # fmt: skip
+    page = path.read_text()
+    text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
+    for said in (
+        "3 columns that rank rows by the time to status=2",
+        "of which one is known to have status=2 before the other",
+        "Hazard ratio per SD",
+        "C and its optimism",
+        "Harrell's C, all times",
+        "AUC at 365",
+        "Kaplan–Meier curves of thirds of the score",
+        "Numbers at risk",
+        "Brier score at the horizon",
+        "risk until 365 = 1 − ",
+        "Breslow's baseline hazard",
+        "Uno's C up to 365",
+    ):
+        assert said in unescape(text), said
+    for other in ("Platt", "ROC", "DeLong", "log odds", "labelled"):
+        assert other not in text.split("References")[0], other
+    run(
+        "validate", folder / "reported.skops", folder / "new.csv", "--report",
+        folder / "validation.html", "--force",
+    )  # fmt: skip
+    page = (folder / "validation.html").read_text()
+    text = unescape(" ".join(re.sub(r"<[^>]*>", " ", page).split()))
+    for said in ("Numbers at risk", "AUC at 365", "Uno's C up to 365", "The C on these rows"):
+        assert said in text, said
+    assert "ROC" not in text.split("checklist")[0]
+
+
+def test_curves_and_areas_are_those_of_scikit_survival():
+    table = make_patients(200, seed=3)
+    times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
+    y = Surv.from_arrays(times.event, times.time)
+    scores = table["nodes"].to_numpy()
+    found = follow_scores(times, 400.0, scores)
+    areas, _ = cumulative_dynamic_auc(y, y, scores, [100.0, 200.0, 300.0, 400.0])
+    assert [time for time, _ in found.at] == [100.0, 200.0, 300.0, 400.0]
+    np.testing.assert_allclose([one.auc for _, one in found.at], areas, atol=1e-12)
+    expected = concordance_index_censored(times.event, times.time, scores)[0]
+    assert found.harrell.auc == pytest.approx(expected, abs=1e-12)
+    rows = scores > np.quantile(scores, 2 / 3)
+    known, free, band = kaplan_meier_estimator(
+        times.event[rows], times.time[rows], conf_type="log-log"
+    )
+    highest = found.thirds[-1]
+    np.testing.assert_allclose(highest.time, known)
+    np.testing.assert_allclose(highest.free, free, atol=1e-12)
+    inside = (free > 0) & (free < 1)
+    np.testing.assert_allclose(highest.low[inside], band[0][inside], atol=1e-3)
+    np.testing.assert_allclose(highest.high[inside], band[1][inside], atol=1e-3)
+    for mark, count in zip(found.marks, highest.at_risk, strict=True):
+        assert count == np.count_nonzero(times.time[rows] >= mark)

@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import scipy.sparse as sp
@@ -12,15 +13,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import MeanDifferenceClassifier, SparseAUCClassifier
-
 from ..comparison import MethodResult, fit_method, judge_method
 from ..folds import Rows, score_folds, splits_of
 from ..methods import L1_LOGISTIC
 from ..reading import Table
 from ..summary import FitSummary
 
-SINGLE, DIFFERENCES, L1 = "best single column", "largest mean differences", "L1 logistic regression"
+L1 = "L1 logistic regression"
 # Half of the penalties that ``compare`` tries, in half of the time.
 _L1 = replace(L1_LOGISTIC, grid={"C": L1_LOGISTIC.grid["C"][1::2]})
 # Seconds that a method may take, judged by its first fold.
@@ -65,13 +64,14 @@ def judge_baselines(summary: FitSummary) -> Baselines | None:
 
     def fit_simply(make: Callable[[int], Any], fold: int, train: Rows) -> Any:
         fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
-        return make_pipeline(fill, make(sizes[fold])).fit(table.X[train], table.y[train])
+        return make_pipeline(fill, make(sizes[fold])).fit(table.X[train], outcome.target[train])
 
+    outcome = table.outcome
     methods: dict[str, Callable[[int, Rows], Any]] = {
-        SINGLE: lambda fold, train: fit_simply(lambda _: SparseAUCClassifier(k=1), fold, train),
-        DIFFERENCES: lambda fold, train: fit_simply(MeanDifferenceClassifier, fold, train),
-        L1: fit_l1,
+        title: partial(fit_simply, make) for title, make in outcome.simple_methods().items()
     }
+    if table.follow_up is None and table.weight is None:
+        methods[L1] = fit_l1
     results = [judge_method("this list", table, [nested], None)]
     left_out = []
     for title, fit in methods.items():

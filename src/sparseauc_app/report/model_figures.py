@@ -17,7 +17,7 @@ from ..formatting import calibration_text
 from ..reading.columns import dense_column
 from ..summary import FitSummary
 from .elements import Figure, Panel, Series
-from .model_words import SAY, class_names
+from .model_words import SAY, class_names, words_of
 from .parts import draw_calibration, draw_decision_curve
 
 # Longer lists would fill pages: only the columns with the largest weights are drawn.
@@ -37,7 +37,7 @@ def draw_columns(summary: FitSummary) -> Figure:
         values = dense_column(summary.table.X, names.index(name))
         known = np.isfinite(values)
         panels.append(_draw_column(str(name), values[known], positive[known], labels))
-    caption = SAY(
+    caption = words_of(summary)(
         "by_class", most=MOST_DRAWN, more=summary.k - len(panels),
         binned=not all(panel.x_names for panel in panels),
     )  # fmt: skip
@@ -98,7 +98,7 @@ def draw_curves(summary: FitSummary, nested: NestedScores, risks: Risks, over: s
     return Figure(
         "roc",
         "ROC and precision–recall",
-        SAY("roc", over=over, level=level),
+        words_of(summary)("roc", over=over, level=level),
         [
             lambda ax: ROCBandDisplay.from_predictions(
                 table.y, scores, confidence=level, interval=interval, ax=ax
@@ -110,12 +110,14 @@ def draw_curves(summary: FitSummary, nested: NestedScores, risks: Risks, over: s
 
 def draw_sizes(summary: FitSummary) -> Figure:
     """AUC against the number of columns, or the budget."""
-    by_budget = "budget" in summary.auc_by_k()[0]
+    by_budget, measure = "budget" in summary.auc_by_k()[0], summary.table.outcome.measure
     point, least = ("budget", "cheapest") if by_budget else ("k", "shortest")
     return Figure(
         "auc-by-k",
-        "AUC against the budget" if by_budget else "AUC against the number of columns",
-        SAY("sizes", point=point, least=least, rule=str(summary.settings.get("rule"))),
+        f"{measure} against the {'budget' if by_budget else 'number of columns'}",
+        words_of(summary)(
+            "sizes", point=point, least=least, rule=str(summary.settings.get("rule"))
+        ),
         [lambda ax: AUCPathDisplay.from_estimator(summary.classifier, ax=ax)],
     )
 
@@ -139,7 +141,7 @@ def draw_scores(summary: FitSummary) -> Figure:
     return Figure(
         "scores",
         "Scores of the two classes",
-        SAY("scores"),
+        words_of(summary)("scores"),
         [
             lambda ax: ScoreDistributionDisplay(
                 scores=np.asarray(summary.out_of_fold_scores),
@@ -151,9 +153,9 @@ def draw_scores(summary: FitSummary) -> Figure:
     )
 
 
-def draw_risks(risks: Risks, name: str) -> Figure:
+def draw_risks(summary: FitSummary, risks: Risks, name: str) -> Figure:
     """Calibration and decision curve of the out-of-fold probabilities."""
-    caption = SAY(
+    caption = words_of(summary)(
         "calibration", name=name, calibration=calibration_text(risks.check), curve=risks.curve,
         brier=risks.brier,
     )  # fmt: skip

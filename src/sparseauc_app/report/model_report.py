@@ -29,8 +29,8 @@ from .model_figures import (
     draw_scores,
     draw_sizes,
 )
-from .model_words import SAY, class_names, describe_method, of_the_same
-from .parts import list_points, note_cautions, show_groups
+from .model_words import SAY, class_names, describe_method, of_the_same, words_of
+from .parts import list_points, note_cautions, show_follow_up, show_groups
 from .tables import significant
 from .tripod import list_items
 
@@ -74,7 +74,11 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     summary = evaluation.summary
     positive, negative = class_names(summary)
     sections = [
-        Section("reliance", "Cautions", [note_cautions(evaluation.cautions, SAY("no_cautions"))]),
+        Section(
+            "reliance",
+            "Cautions",
+            [note_cautions(evaluation.cautions, words_of(summary)("no_cautions"))],
+        ),
         Section("columns", "The short list", _show_columns(evaluation)),
     ]
     if evaluation.alternatives is not None:
@@ -100,7 +104,9 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     ]
     label = summary.label
     return Report(
-        title=SAY("title", k=summary.k, label=label, positive=positive, negative=negative),
+        title=words_of(summary)(
+            "title", k=summary.k, label=label, positive=positive, negative=negative
+        ),
         lead=_write_lead(evaluation),
         sections=sections,
         facts={**_list_facts(summary), **(facts or {})},
@@ -112,18 +118,25 @@ def _summarise(summary: FitSummary) -> dict[str, str]:
     table, nested = summary.table, summary.nested
     classifier: Any = summary.classifier
     positives, rows = int(table.y.sum()), table.y.size
-    auc = {"AUC on training rows (optimistic)": f"{summary.training_auc.auc:.3f}"}
+    measure = table.outcome.measure
+    auc = {f"{measure} on training rows (optimistic)": f"{summary.training_auc.auc:.3f}"}
     if nested is not None:
         one = nested.interval
         within = "" if table.strata is None else " within strata"
-        auc = {f"AUC{within} ({100 * one.confidence:g} % CI)": auc_text(one)}
+        auc = {f"{measure}{within} ({100 * one.confidence:g} % CI)": auc_text(one)}
     return {
         **auc,
         "Rows": str(rows),
-        f"Positive ({class_names(summary)[0]})": f"{positives} ({percent(positives / rows)})",
+        f"{_name_of_events(summary)} ({class_names(summary)[0]})": (
+            f"{positives} ({percent(positives / rows)})"
+        ),
         "Columns": f"{summary.k} of {len(table.inputs)}",
         **({"Cost": f"{classifier.cost_:g}"} if hasattr(classifier, "cost_") else {}),
     }
+
+
+def _name_of_events(summary: FitSummary) -> str:
+    return "Positive" if summary.table.times is None else "Events"
 
 
 def _write_lead(evaluation: Evaluation) -> str:
@@ -131,7 +144,7 @@ def _write_lead(evaluation: Evaluation) -> str:
     positive, negative = class_names(summary)
     auc = None if summary.nested is None else summary.nested.interval
     same = of_the_same(summary.table)
-    lead = SAY(
+    lead = words_of(summary)(
         "lead", auc=auc, label=summary.label, positive=positive, negative=negative, of_the_same=same
     )
     claim = _write_claim(evaluation.baselines)
@@ -201,7 +214,7 @@ def _list_columns(summary: FitSummary) -> Listing:
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
     own = columns["direction"].map({"+": 1, "-": -1, "": 0})
     stability = summary.stability if "frequency" in columns else None
-    caption = SAY(
+    caption = words_of(summary)(
         "short_list",
         label=summary.label,
         positive=positive,
@@ -217,8 +230,9 @@ def _list_columns(summary: FitSummary) -> Listing:
 
 
 def _list_candidates(evaluation: Evaluation) -> Listing:
-    positive, negative = class_names(evaluation.summary)
-    y = evaluation.summary.table.y
+    summary = evaluation.summary
+    positive, negative = class_names(summary)
+    y = summary.table.y
     counts = {"All": y.size, positive: int(y.sum()), negative: int(y.size - y.sum())}
     heads = [f"{name} (n = {rows})" for name, rows in counts.items()]
     chosen = sum(one.chosen for one in evaluation.candidates)
@@ -234,7 +248,7 @@ def _list_candidates(evaluation: Evaluation) -> Listing:
         }
         for one in shown
     )
-    caption = SAY(
+    caption = words_of(summary)(
         "table_one", shown_all=len(shown) == len(evaluation.candidates), shown=len(shown),
         candidates=len(evaluation.candidates),
     )  # fmt: skip
@@ -270,18 +284,20 @@ def _show_ranking(evaluation: Evaluation) -> list[Element]:
         elements += _show_strata(summary, summary.nested)
     if evaluation.baselines is not None:
         elements.append(_list_baselines(evaluation.baselines, summary))
-    return [
-        *elements,
-        draw_curves(summary, summary.nested, evaluation.risks, over),
-        list_points(summary.operating_points, SAY("operating_points", over=over)),
-        _list_folds(summary, summary.nested),
-    ]
+    if evaluation.followed is not None and evaluation.card.times is not None:
+        elements += show_follow_up(evaluation.followed, evaluation.card.times.time)
+    else:
+        elements.append(draw_curves(summary, summary.nested, evaluation.risks, over))
+    if points := summary.operating_points:
+        elements.append(list_points(points, words_of(summary)("operating_points", over=over)))
+    return [*elements, _list_folds(summary, summary.nested)]
 
 
 def _list_aucs(summary: FitSummary) -> Listing:
     nested = summary.nested
     classifier: Any = summary.classifier
     level = 0.95 if nested is None else nested.interval.confidence
+    measure = summary.table.outcome.measure
     rows: list[dict[str, Any]] = []
     if nested is not None:
         one, known = nested.interval, nested.fold_aucs[~np.isnan(nested.fold_aucs)]
@@ -298,16 +314,16 @@ def _list_aucs(summary: FitSummary) -> Listing:
     auc = summary.training_auc.auc
     rows.append({"by": "training rows", "auc": auc, "comment": "optimistic"})
     headings = {
-        "by": "Estimated by", "auc": "AUC", "low": f"{100 * level:g} % CI from",
+        "by": "Estimated by", "auc": measure, "low": f"{100 * level:g} % CI from",
         "high": "to", "comment": "Comment",
     }  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(headings)).rename(columns=headings)
     positive, negative = class_names(summary)
-    caption = SAY(
+    caption = words_of(summary)(
         "auc", positive=positive, negative=negative, of_the_same=of_the_same(summary.table),
         nested=nested is not None, label=summary.label,
     )  # fmt: skip
-    return Listing("auc", "AUC and its optimism", caption, frame)
+    return Listing("auc", f"{measure} and its optimism", caption, frame)
 
 
 def _show_strata(summary: FitSummary, nested: NestedScores) -> list[Element]:
@@ -315,10 +331,11 @@ def _show_strata(summary: FitSummary, nested: NestedScores) -> list[Element]:
     name = summary.table.strata_column or "stratum"
     found = sorted(summary.strata_results, key=lambda one: -one.rows)[:_MOST_GROUPS]
     more = len(summary.strata_results) - len(found)
-    caption = SAY("strata", name=name, most=_MOST_GROUPS, more=more)
+    caption = words_of(summary)("strata", name=name, most=_MOST_GROUPS, more=more)
     return show_groups(
-        sorted(found, key=lambda one: one.name), nested.interval, f"AUC by {name}",
-        f"all, within {name}", caption,
+        sorted(found, key=lambda one: one.name), nested.interval,
+        f"{summary.table.outcome.measure} by {name}",
+        f"all, within {name}", caption, summary.table.outcome.measure,
     )  # fmt: skip
 
 
@@ -329,22 +346,24 @@ def _list_folds(summary: FitSummary, nested: NestedScores) -> Listing:
         {
             "Fold": np.arange(len(names)) + 1,
             "Rows": np.bincount(nested.folds),
-            "Positive": np.bincount(nested.folds, summary.table.y).astype(int),
-            "AUC": nested.fold_aucs,
+            _name_of_events(summary): np.bincount(nested.folds, summary.table.y).astype(int),
+            summary.table.outcome.measure: nested.fold_aucs,
             "k": [len(one) for one in names],
             "On the list": [len(chosen.intersection(one)) for one in names],
             "Columns chosen": [", ".join(one) for one in names],
         }
     )
-    return Listing("folds", "The outer folds", SAY("folds"), frame)
+    return Listing("folds", "The outer folds", words_of(summary)("folds"), frame)
 
 
 def _list_baselines(found: Baselines, summary: FitSummary) -> Listing:
-    strata = summary.table.strata is not None
+    measure = summary.table.outcome.measure
+    # Without a paired test.
+    strata = summary.table.strata is not None or measure != "AUC"
     rows = []
     for one in found.results:
         row: dict[str, Any] = {
-            "Method": one.method, "AUC": one.auc, "95 % from": one.low, "to": one.high,
+            "Method": one.method, measure: one.auc, "95 % from": one.low, "to": one.high,
             "Columns": one.columns, "Difference": None,
         }  # fmt: skip
         if one.difference is not None:
@@ -356,7 +375,7 @@ def _list_baselines(found: Baselines, summary: FitSummary) -> Listing:
                     round(end, 3) + 0.0 for end in one.lead[1:]
                 )
         rows.append(row)
-    caption = SAY("baselines", strata=strata, left_out=list(found.left_out))
+    caption = words_of(summary)("baselines", strata=strata, left_out=list(found.left_out))
     frame = pd.DataFrame(rows)
     return Listing(
         "baselines", "Compared with simple methods", caption, frame, formats={"p": ".2g"}
@@ -370,7 +389,7 @@ def _show_sizes(evaluation: Evaluation) -> list[Element]:
         elements.append(draw_sizes(summary))
     if evaluation.learning is not None:
         elements.append(draw_learning(evaluation.learning, summary.k))
-    if summary.nested is not None:
+    if summary.nested is not None and summary.table.follow_up is None:
         elements += _show_sample_size(evaluation)
     return elements
 
@@ -411,9 +430,9 @@ def _show_probability(evaluation: Evaluation) -> list[Element]:
     summary, risks = evaluation.summary, evaluation.risks
     assert risks is not None
     elements: list[Element] = [
-        Note(SAY("probability", rate=risks.share)),
-        draw_scores(summary),
-        draw_risks(risks, class_names(summary)[0]),
+        Note(words_of(summary)("probability", rate=risks.share)),
+        *([draw_scores(summary)] if summary.table.times is None else []),
+        draw_risks(summary, risks, class_names(summary)[0]),
     ]
     if evaluation.instability is not None:
         elements.append(draw_instability(evaluation.instability))
@@ -432,7 +451,11 @@ def _show_use(evaluation: Evaluation) -> list[Element]:
         if (how.slope, how.intercept) != (1.0, 0.0):
             shift = f"{'−' if how.intercept < 0 else '+'} {abs(how.intercept):.6g}"
             log_odds = f"({how.slope:.6g} × {card.score_name} {shift})"
-        formula += f"\nrisk = 1 / (1 + exp(−{log_odds}))"
+        risk = f"1 / (1 + exp(−{log_odds}))"
+        if how.link == "cloglog":
+            power = card.score_name if how.slope == 1 else f"{how.slope:.6g} × {card.score_name}"
+            risk = f"1 − {how.baseline:.6g} ^ exp({power})"
+        formula += f"\n{card.risk_text} = {risk}"
     elements: list[Element] = [Code("Formula", formula)]
     try:
         elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS {card.score_name}\nFROM my_table"))

@@ -14,6 +14,12 @@ from ..summary import FitSummary
 from .words import Words
 
 SAY = Words("model_words.j2")
+_OF_TIMES = Words("times_words.j2", SAY)
+
+
+def words_of(summary: FitSummary) -> Words:
+    """The sentences of a report: what differs for times to event is in a file of its own."""
+    return SAY if summary.table.times is None else _OF_TIMES
 
 
 def describe_method(summary: FitSummary) -> list[str]:
@@ -25,14 +31,18 @@ def describe_method(summary: FitSummary) -> list[str]:
         _describe_validation(summary),
     ]
     if summary.stability is not None:
-        paragraphs.append(SAY("stability", pairs=summary.stability.n_pairs, k=summary.k))
+        paragraphs.append(
+            words_of(summary)("stability", pairs=summary.stability.n_pairs, k=summary.k)
+        )
     return [*paragraphs, _describe_software(summary)]
 
 
 def _describe_data(summary: FitSummary) -> str:
     table = summary.table
     event = summary.label or f"{table.target} = {table.positive}"
-    return SAY("data", table=table, n=table.y.size, positives=int(table.y.sum()), event=event)
+    return words_of(summary)(
+        "data", table=table, n=table.y.size, positives=int(table.y.sum()), event=event
+    )
 
 
 def _describe_score(summary: FitSummary) -> str:
@@ -44,7 +54,7 @@ def _describe_score(summary: FitSummary) -> str:
     share = getattr(classifier, "clip", None)
     strata = 0 if table.strata is None else np.unique(table.strata.astype(np.str_)).size
     on_list: Limits = getattr(classifier, "limits", None) or Limits()
-    return SAY(
+    return words_of(summary)(
         "score",
         ours=isinstance(classifier, ExchangeClassifier),
         classifier=classifier,
@@ -69,7 +79,7 @@ def _describe_search(summary: FitSummary) -> str:
     settings, results = summary.settings, summary.cv_results
     classifier: Any = summary.classifier
     if results is None:
-        return SAY("search", tuned=False, k=summary.k)
+        return words_of(summary)("search", tuned=False, k=summary.k)
     repeats = classifier.n_repeats_
     tried = sorted(set(np.asarray(results["param_k"]).tolist()))
     ridges = len(set(np.asarray(results["param_alpha"]).tolist()))
@@ -78,7 +88,7 @@ def _describe_search(summary: FitSummary) -> str:
     what += [f"{len(budgets)} budgets up to {budgets[-1]:g}"] if len(budgets) > 1 else []
     what += [f"{ridges} ridge penalties"] if ridges > 1 else []
     times = {1: "", 2: ", repeated twice"}
-    return SAY(
+    return words_of(summary)(
         "search",
         tuned=True,
         what=what or ["Coefficients"],
@@ -91,7 +101,7 @@ def _describe_search(summary: FitSummary) -> str:
 
 def _describe_validation(summary: FitSummary) -> str:
     nested, groups = summary.nested, summary.table.groups
-    return SAY(
+    return words_of(summary)(
         "validation",
         folds=0 if nested is None else nested.fold_aucs.size,
         groups=0 if groups is None else np.unique(groups).size,
@@ -106,7 +116,7 @@ def _describe_software(summary: FitSummary) -> str:
 
     from sparseauc import __version__
 
-    return SAY(
+    return words_of(summary)(
         "software",
         seed=summary.settings.get("seed", ""),
         version=__version__,

@@ -11,9 +11,13 @@ from sparseauc.operating_points import OperatingPoint
 from ..cautions import as_sentence
 from ..evaluation.decision import DecisionCurve
 from ..evaluation.risks import Risks
+from ..evaluation.times import Followed
 from ..formatting import auc_text, capitalised, point_row
 from ..validation import GroupResult
 from .elements import Element, Figure, Listing, Note, Panel, Series
+from .words import Words
+
+_SAY = Words("times_words.j2")
 
 # Brackets, and then the part of a sentence, that name an option of the command.
 _ADVICE = (
@@ -39,7 +43,12 @@ def without_advice(text: str) -> str:
 
 
 def show_groups(
-    groups: Sequence[GroupResult], overall: AUCInterval, title: str, name: str, caption: str = ""
+    groups: Sequence[GroupResult],
+    overall: AUCInterval,
+    title: str,
+    name: str,
+    caption: str = "",
+    measure: str = "AUC",
 ) -> list[Element]:
     """AUC of each group with its interval, beside that of all, as a forest plot and a table."""
     judged = [(one.name, one.interval) for one in groups if one.interval is not None]
@@ -49,7 +58,7 @@ def show_groups(
     text = [f"{name}: {auc_text(one)}" for name, one in zip(names, intervals, strict=True)]
     places = [float(place) for place in range(len(names))]
     series = [
-        Series("AUC, 95 % CI", places, areas, error=reach, style="points", text=text),
+        Series(f"{measure}, 95 % CI", places, areas, error=reach, style="points", text=text),
         Series(name, [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
     ]
     frame = pd.DataFrame(
@@ -57,7 +66,7 @@ def show_groups(
             "Group": one.name,
             "Rows": one.rows,
             "Positive": one.positives,
-            "AUC (95 % CI)": auc_text(one.interval),
+            f"{measure} (95 % CI)": auc_text(one.interval),
         }
         for one in groups
     )
@@ -67,7 +76,7 @@ def show_groups(
             title,
             f"{caption} With DeLong's 95 % CI. Groups with fewer than two rows of "
             "a class are left out.".lstrip(),
-            [Panel("", "", "AUC", series, x_names=list(names))],
+            [Panel("", "", measure, series, x_names=list(names))],
         ),
         Listing("group-aucs", f"{title}, as a table", "", frame),
     ]
@@ -135,3 +144,29 @@ def draw_decision_curve(curve: DecisionCurve) -> Panel:
     return Panel(
         "", "threshold probability, %", "net benefit", series, x_range=(0, t[-1] + 1), y_range=ends
     )
+
+
+def show_follow_up(found: Followed, time: str) -> list[Element]:
+    """Ranking at several times, and Kaplan–Meier curves of thirds of a score along ``time``."""
+    rows = {"Harrell's C, all times": found.harrell}
+    rows |= {f"AUC at {at:g}": one for at, one in found.at}
+    frame = pd.DataFrame({"Measure": [*rows], "Value (95 % CI)": [*map(auc_text, rows.values())]})
+    counts = pd.DataFrame([one.at_risk for one in found.thirds])
+    counts.columns = pd.Index([f"{mark:g}" for mark in found.marks])
+    counts.insert(0, "Third of the score", [one.name for one in found.thirds])
+    series = []
+    for one in found.thirds:
+        x, y = [0.0, *one.time.tolist()], [100.0, *(100 * one.free).tolist()]
+        text = [
+            f"{one.name}: {b:.0f} % free of the event at {a:g}" for a, b in zip(x, y, strict=True)
+        ]
+        below = [0.0, *(100 * (one.free - one.low)).tolist()]
+        above = [0.0, *(100 * (one.high - one.free)).tolist()]
+        series.append(Series(one.name, x, y, (below, above), style="steps", text=text))
+    ends = (0.0, 1.02 * max(float(one.time[-1]) for one in found.thirds))
+    panel = Panel("", time, "free of the event, %", series, x_range=ends, y_range=(0, 102))
+    return [
+        Listing("auc-at-times", "Ranking at several times", _SAY("at_times"), frame),
+        Figure("follow-up", "Thirds of the score", _SAY("thirds"), [panel]),
+        Listing("at-risk", "Numbers at risk", _SAY("at_risk"), counts),
+    ]

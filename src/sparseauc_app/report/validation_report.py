@@ -10,7 +10,14 @@ from sparseauc.plotting import ROCBandDisplay
 from ..formatting import auc_text, calibration_text
 from ..validation import Validation
 from .elements import Code, Element, Figure, Listing, Report, Section
-from .parts import draw_calibration, draw_decision_curve, list_points, note_cautions, show_groups
+from .parts import (
+    draw_calibration,
+    draw_decision_curve,
+    list_points,
+    note_cautions,
+    show_follow_up,
+    show_groups,
+)
 from .tripod import list_items
 from .words import Words
 
@@ -34,7 +41,7 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
         Section("reporting", "For a publication", _show_reporting(found)),
     ]
     within = "" if found.within is None else f" within {found.within}"
-    glance = {f"AUC{within} (95 % CI)": auc_text(found.interval)}
+    glance = {f"{found.card.measure}{within} (95 % CI)": auc_text(found.interval)}
     if found.promised is not None:
         glance["Expected"] = auc_text(found.promised)
     glance |= {"Rows": str(found.rows), f"Positive ({found.card.event})": str(found.positives)}
@@ -48,13 +55,23 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
 
 
 def _write_lead(found: Validation) -> str:
-    return SAY("lead", promised=found.promised, pvalue=found.pvalue, auc=found.interval.auc)
+    measure = found.card.measure
+    return SAY(
+        "lead",
+        measure=measure,
+        promised=found.promised,
+        pvalue=found.pvalue,
+        auc=found.interval.auc,
+    )
 
 
 def _show_ranking(found: Validation) -> list[Element]:
     over_all = "" if found.within is None else f", over all rows, whatever their {found.within}"
-    elements: list[Element] = [
-        Figure(
+    elements: list[Element] = []
+    if found.followed is not None and found.card.times is not None:
+        elements += show_follow_up(found.followed, found.card.times.time)
+    else:
+        roc = Figure(
             "roc",
             "ROC curve",
             SAY("roc", over=over_all),
@@ -63,17 +80,18 @@ def _show_ranking(found: Validation) -> list[Element]:
                     found.positive.astype(np.int64), found.scores, ax=ax
                 )
             ],
-        ),
-        list_points(
-            found.points,
-            SAY("thresholds"),
-        ),
-    ]
+        )
+        elements.append(roc)
+    if found.points:
+        elements.append(list_points(found.points, SAY("thresholds")))
     if found.others:
         elements.append(_list_others(found))
     if found.groups:
         name = "all rows" if found.within is None else f"all, within {found.within}"
-        elements += show_groups(found.groups, found.interval, "AUC by group", name)
+        measure = found.card.measure
+        elements += show_groups(
+            found.groups, found.interval, f"{measure} by group", name, measure=measure
+        )
     return elements
 
 

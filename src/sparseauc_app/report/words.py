@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 class Words:
     """The texts of one template file, called by the name of their block.
 
-    Facts are filled in; lines are joined, and a blank line begins a new paragraph.
+    Facts are filled in; lines are joined, and a blank line begins a new paragraph. Texts that a
+    file has not are those of ``otherwise``.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, otherwise: Words | None = None) -> None:
+        self._name, self._otherwise = name, otherwise
 
     def __call__(self, block: str, **facts: Any) -> str:
         """Write a text; empty if the template has no such block."""
         template = _environment().get_template(self._name)
         if block not in template.blocks:
-            return ""
+            return "" if self._otherwise is None else self._otherwise(block, **facts)
         text = "".join(template.blocks[block](template.new_context(facts)))
         parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
         return "\n\n".join(part for part in parts if part)
