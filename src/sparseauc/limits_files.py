@@ -27,6 +27,8 @@ _NUMBERS = ("budget", "max_per_family")
 def read_source(source: str, known: Sequence[str]) -> dict[str, Any]:
     """Read parameters of Limits, whose names are known, from a file or a text like "budget=40"."""
     name, equals, value = source.partition("=")
+    if equals and name in LISTS:
+        return {name: [value]}
     if equals and name in _NUMBERS:
         return {name: _read_number(source, value)}
     path = Path(source)

@@ -66,12 +66,14 @@ def find_alternatives(
             # X is the matrix that the model was fitted to, whose columns were named afterwards.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             warnings.simplefilter("ignore", StrataWarning)
-            fitted = FittedList.from_model(classifier, X, labels, strata=table.strata)
+            fitted = FittedList.from_model(
+                classifier, X, labels, strata=table.strata, sample_weight=table.weight
+            )
         fitted = fitted._replace(names=table.columns)
         splits = [
             (train, test) for train, test in splits_of(folds) if np.unique(table.y[test]).size == 2
         ]
-        check_splits(splits, fitted.positive, None, fitted.strata)
+        check_splits(splits, fitted.positive, table.weight, fitted.strata)
         origins = np.array([one.column for one in table.inputs])
         n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
         replacements = best_replacements(fitted, n_best, splits, origins)

@@ -25,7 +25,7 @@ from sparseauc.selection.confidence import NestedScores
 
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows
 from .limits import limits_for
-from .methods import Method, all_methods
+from .methods import Method, all_methods, methods_of_times
 from .reading import DataError, Table
 
 
@@ -108,7 +108,7 @@ def compare_methods(
     list of MethodResult
         In the order asked for.
     """
-    known = all_methods()
+    known = all_methods() if table.times is None else methods_of_times()
     methods = list(known) if methods is None else methods
     unknown = [name for name in methods if name not in known]
     if unknown:
@@ -180,7 +180,7 @@ def fit_method(
     method: Method, table: Table, train: Rows, seed: int, limits: Limits | None = None
 ) -> Any:
     """Tune and fit a method to training rows, without its convergence warnings."""
-    X, y = table.X[train], table.y[train]
+    X, y = table.X[train], table.outcome.target[train]
     before: list[tuple[str, Any]] = []
     if table.imputation is not None:
         fill = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
@@ -197,6 +197,8 @@ def fit_method(
                     extra = {"model__groups": table.groups[train]}
                 if table.strata is not None:
                     extra["model__strata"] = table.strata[train]
+                if table.weight is not None:
+                    extra["model__sample_weight"] = table.weight[train]
                 return Pipeline([*before, ("model", model)]).fit(X, y, **extra)
             before.append(("scale", StandardScaler(with_mean=not sp.issparse(X))))
             splits = split_rows(table, train, 5, 1000 + seed)

@@ -132,10 +132,11 @@ def fit_table(
             "--permutations cannot be combined with --groups: permuting single rows would make the "
             "p-value too small"
         )
-    if table.times is not None:
-        for name in ("permutations", "points"):
-            if getattr(settings, name):
-                raise DataError(f"--{name} cannot be combined with --time: leave one of them out")
+    beside = {"--time": table.times, "--weights": table.weight}
+    for option, of_rows in beside.items():
+        for name in ("permutations", "points")[: 2 if option == "--time" else 1]:
+            if getattr(settings, name) and of_rows is not None:
+                raise DataError(f"--{name} cannot be combined with {option}: leave one of them out")
     splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
     # Warnings of the estimators are shown once, however many folds raise them.
     with warnings.catch_warnings(record=True) as caught:

@@ -103,3 +103,23 @@ def all_methods() -> Mapping[str, Method]:
     """
     added = [one for point in entry_points(group="sparseauc.methods") for one in point.load()]
     return {**_OWN, **{method.key: method for method in added}}
+
+
+@cache
+def methods_of_times() -> Mapping[str, Method]:
+    """Return the methods that rank rows by the time to their event, by name."""
+    found = (
+        Method(
+            "sparse-concordance", "this library, default rule",
+            lambda: sparseauc.SparseConcordanceCV(),
+        ),
+        Method(
+            "sparse-concordance-1se", "this library, rule 1se",
+            lambda: sparseauc.SparseConcordanceCV(rule="1se"),
+        ),
+        Method(
+            "single-column", "the best column alone",
+            lambda: sparseauc.SparseConcordanceCV(ks=[1]),
+        ),
+    )  # fmt: skip
+    return {method.key: method for method in found}

@@ -48,11 +48,11 @@ LEVELS = [
 ]
 # Options of ``fit``, and those of them that leave the roads as they are.
 DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick", "columns",
-         "alpha", "always_include", "ids", "target"}  # fmt: skip
+         "alpha", "ids", "target"}  # fmt: skip
 ELSEWHERE = {
     "table", "positive", "negative", "exclude", "groups", "strata",
     "format", "rule", "permutations",
-    "time", "horizon",  # test_times.py walks these roads
+    "time", "horizon", "weights",  # test_times.py walks these roads
     "seed", "jobs", "label", "out", "report", "force", "quiet", "as_json",
 }  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
@@ -142,7 +142,7 @@ def tables(draw):
             *(["--alpha", alpha] if alpha else []),
             *(["--transform", "cut=deciles"] if cut else []),
             *(["--quick"] if draw(st.sampled_from([True, True, False])) else []),
-            *(["--always-include", include] if include and not signed else []),
+            *(["--limits", f"always_include={include}"] if include and not signed else []),
             # Text without a digit is missing.
             "--missing", draw(st.sampled_from(["median", "mean"])),
         ],

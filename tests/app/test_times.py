@@ -12,12 +12,14 @@ import onnxruntime
 import openpyxl
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 from sksurv.metrics import concordance_index_censored, cumulative_dynamic_auc
 from sksurv.nonparametric import kaplan_meier_estimator
 from sksurv.util import Surv
 from typer.testing import CliRunner
 
 import sparseauc
+from sparseauc import SparseAUCClassifier
 from sparseauc.survival import (
     ComparablePairs,
     SurvivalTimes,
@@ -405,3 +407,68 @@ def test_curves_and_areas_are_those_of_scikit_survival():
     np.testing.assert_allclose(highest.high[inside], band[1][inside], atol=1e-3)
     for mark, count in zip(found.marks, highest.at_risk, strict=True):
         assert count == np.count_nonzero(times.time[rows] >= mark)
+
+
+def test_methods_are_compared_by_concordance(folder):
+    said = run(
+        "compare", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--methods",
+        "sparse-concordance,single-column",
+    ).output  # fmt: skip
+    assert "C (95 % CI)" in said
+    assert "AUC" not in said
+    assert "sparse-concordance" in said
+    wrong = run("compare", folder / "table.csv", *WITH_TIMES, "--methods", "l1-logistic", code=2)
+    assert "unknown method 'l1-logistic'" in wrong.output.replace("│", "")
+
+
+def test_weights_count_like_repeated_rows(folder, tmp_path):
+    """Of rows with whole weights, fit and AUC are those of a table that repeats them."""
+    table = pd.read_csv(folder / "table.csv").drop(columns="days")
+    table["count"] = np.random.default_rng(0).integers(0, 3, len(table))
+    table.to_csv(tmp_path / "weighted.csv", index=False)
+    options = (
+        "--target", "status", "--text", "one-hot", "-k", 3, "--alpha", 1, "--transform",
+        "log=none", "--transform", "clip=none", "--quick",
+    )  # fmt: skip
+    model = tmp_path / "model.skops"
+    said = json.loads(
+        run(
+            "fit", tmp_path / "weighted.csv", *options, "--weights", "count", "--out", model,
+            "--json",
+        ).stdout
+    )  # fmt: skip
+    assert "count" not in said["distributions"]
+    rows = table.loc[table.index.repeat(table["count"])]
+    scores = sparseauc.load_model(model).decision_function(rows)
+    assert said["training_auc"] == pytest.approx(roc_auc_score(rows["status"] == 2, scores))
+    plain = SparseAUCClassifier(3, 1.0).fit(
+        pd.get_dummies(rows.drop(columns=["status", "count"])).astype(float), rows["status"]
+    )
+    names = {term.name.replace("=", "_") for term in read_card(model).terms}
+    assert names == {*plain.get_feature_names_out().tolist()}
+    bad = table.assign(count=-1.0)
+    bad.to_csv(tmp_path / "bad.csv", index=False)
+    refused = run("fit", tmp_path / "bad.csv", *options, "--weights", "count", code=3).output
+    assert "--weights: 'count' is negative in 300 rows" in " ".join(refused.split())
+    refused = run(
+        "fit", tmp_path / "weighted.csv", *options, "--weights", "count", "--permutations", 3,
+        code=3,
+    ).output  # fmt: skip
+    assert "--permutations cannot be combined with --weights" in " ".join(refused.split())
+
+
+def test_reports_with_weights_are_written(folder, tmp_path):
+    table = pd.read_csv(folder / "table.csv").drop(columns="days")
+    table["count"] = np.random.default_rng(0).integers(1, 4, len(table))
+    table.to_csv(tmp_path / "weighted.csv", index=False)
+    run(
+        "fit", tmp_path / "weighted.csv", "--target", "status", "--text", "one-hot", "-k", 3,
+        "--weights", "count", "--report", tmp_path / "report.html",
+    )  # fmt: skip
+    assert "Calibration" in (tmp_path / "report.html").read_text()
+
+
+def test_a_follow_up_time_beside_the_target_is_told_how_to_use(folder):
+    said = run("fit", folder / "table.csv", "--target", "status", "--text", "one-hot", "-k", 1,
+               "--quick").output  # fmt: skip
+    assert "--time 'days' --event 'status'" in " ".join(said.split())

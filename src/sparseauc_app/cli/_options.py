@@ -75,8 +75,8 @@ LimitsGiven = Annotated[
         "--limits",
         metavar="FILE|NAME=X",
         help="Limits on the list: a CSV file with a column name and any of sign, cost, bundle, "
-        "family, column_group and include; a TOML file; or one number, such as budget=40. Can be "
-        "repeated.",
+        "family, column_group and include; a TOML file; or one limit, such as budget=40, or "
+        "always_include=NAME for a column that must be on the list. Can be repeated.",
     ),
 ]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print errors only.")]
@@ -129,6 +129,11 @@ class Training:
         str | None,
         reading(help="Column of sites, batches, donors or matched sets. Only rows of the same "
             "stratum are compared, in fitting and in the AUC. The column itself is not fitted."),
+    ] = None  # fmt: skip
+    weights: Annotated[
+        str | None,
+        reading(metavar="NAME", help="Column that says what each row counts, such as sampling "
+            "weights: in fitting, validation and the AUC."),
     ] = None  # fmt: skip
     ids: Ids = None
     text: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..methods import all_methods
+from ..methods import all_methods, methods_of_times
 from . import _options as options
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def compare_command(
         options.fitting(
             help="Comma-separated names, or all: "
             + "; ".join(f"{name} ({method.title})" for name, method in _METHODS.items())
-            + "."
+            + f". With --time: {', '.join(methods_of_times())}."
         ),
     ] = "all",
     repeats: Annotated[
@@ -43,10 +43,12 @@ def compare_command(
     output: options.Output,
 ) -> None:
     """Compare methods on TABLE by nested cross-validation, each tuned on training rows only."""
-    chosen = list(_METHODS) if methods == "all" else [name.strip() for name in methods.split(",")]
+    of_times = training.time is not None and "within" not in (training.horizon or "")
+    known = methods_of_times() if of_times else _METHODS
+    chosen = list(known) if methods == "all" else [name.strip() for name in methods.split(",")]
     for name in chosen:
-        if name not in _METHODS:
-            raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(_METHODS)}")
+        if name not in known:
+            raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(known)}")
 
     from ._listing import print_result
     from .output import check_outputs, check_suffix, csv_bytes, write_outputs
@@ -73,11 +75,13 @@ def compare_command(
     written = write_outputs(contents)
     print_result(
         output, {"methods": rows}, written, ready.notes, ready.warnings,
-        lambda: _print_results(results, repeats, training.strata),
+        lambda: _print_results(results, repeats, training.strata, ready.outcome.measure),
     )  # fmt: skip
 
 
-def _print_results(results: list[MethodResult], repeats: int, strata: str | None) -> None:
+def _print_results(
+    results: list[MethodResult], repeats: int, strata: str | None, measure: str
+) -> None:
     from rich.console import Console
 
     from ..formatting import auc_text
@@ -90,7 +94,7 @@ def _print_results(results: list[MethodResult], repeats: int, strata: str | None
         rows.append(
             {
                 "method": one.method,
-                "AUC (95 % CI)": auc_text(one.as_dict()),
+                f"{measure} (95 % CI)": auc_text(one.as_dict()),
                 "in folds": f"{one.fold_auc:.3f}",
                 "k": f"{one.columns:g}",
                 "vs first": against,
@@ -99,14 +103,16 @@ def _print_results(results: list[MethodResult], repeats: int, strata: str | None
         )
     print_rows(rows)
     Console(highlight=False).print(
-        "AUC: by nested cross-validation, "
+        f"{measure}: by nested cross-validation, "
         + ("all rows pooled" if strata is None else f"within {strata!r}")
         + (f", mean of {repeats} repeats" if repeats > 1 else "")
-        + ". in folds: mean AUC within folds. k: median number of columns. "
+        + f". in folds: mean {measure} within folds. k: median number of columns. "
         + (
-            "p: DeLong's paired test, not corrected for multiple comparisons. "
-            if strata is None
-            else "Methods other than ours are fitted to all pairs. "
+            "Methods other than ours are fitted to all pairs. "
+            if strata is not None
+            else "p: DeLong's paired test, not corrected for multiple comparisons. "
+            if measure == "AUC"
+            else ""
         )
         + "s: seconds."
     )

@@ -37,10 +37,6 @@ class Fitting:
         fitting(min=0.0, metavar="X", help="Ridge penalty on standardised columns. Chosen by "
             "cross-validation by default."),
     ] = None  # fmt: skip
-    always_include: Annotated[
-        list[str] | None,
-        fitting(metavar="NAME", help="Column that must be on the list. Can be repeated."),
-    ] = None
     limits: options.LimitsGiven = None
     transform: Annotated[
         list[str] | None,
@@ -84,8 +80,7 @@ class Fitting:
 
         given = options.given(self)
         given.pop("columns", None)
-        sources, required = given.pop("limits", ()), given.pop("always_include", None)
-        limits = read_limits(sources, always_include=required, exclude=exclude)
+        limits = read_limits(given.pop("limits", ()), exclude=exclude)
         # Columns excluded by the option are not read at all.
         kept = [name for name in limits.exclude if name not in (exclude or ())]
         limits = replace(limits, exclude=kept)

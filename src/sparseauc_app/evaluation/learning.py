@@ -25,7 +25,8 @@ def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
     Every fit chooses its columns anew, as many as the final list has, with the final ridge.
     """
     table, nested, k = summary.table, summary.nested, summary.k
-    if nested is None or k == 0 or not isinstance(summary.classifier, ExchangeClassifier):
+    ours = isinstance(summary.classifier, ExchangeClassifier) and table.weight is None
+    if nested is None or k == 0 or not ours:
         return None
     splits = splits_of(nested.folds)
     found = []

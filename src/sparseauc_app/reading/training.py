@@ -355,7 +355,7 @@ def _leave_out_useless(
         return X, [*inputs]
     unused |= dict.fromkeys(ids, "an identifier")
     unused |= {name: f"a copy of {of}" for name, of in copies.items()}
-    back = "--always-include brings one back"
+    back = "--limits always_include=NAME brings one back"
     if ids:
         notes.append(f"identifiers left out: {quoted(ids)}; {back}")
     if copies:

@@ -286,7 +286,7 @@ def _show_ranking(evaluation: Evaluation) -> list[Element]:
         elements.append(_list_baselines(evaluation.baselines, summary))
     if evaluation.followed is not None and evaluation.card.times is not None:
         elements += show_follow_up(evaluation.followed, evaluation.card.times.time)
-    else:
+    elif summary.table.weight is None:
         elements.append(draw_curves(summary, summary.nested, evaluation.risks, over))
     if points := summary.operating_points:
         elements.append(list_points(points, words_of(summary)("operating_points", over=over)))
@@ -384,12 +384,13 @@ def _list_baselines(found: Baselines, summary: FitSummary) -> Listing:
 
 def _show_sizes(evaluation: Evaluation) -> list[Element]:
     summary = evaluation.summary
+    weighted = summary.table.weight is not None
     elements: list[Element] = []
     if len(summary.auc_by_k()) >= 2:
         elements.append(draw_sizes(summary))
     if evaluation.learning is not None:
         elements.append(draw_learning(evaluation.learning, summary.k))
-    if summary.nested is not None and summary.table.follow_up is None:
+    if summary.nested is not None and summary.table.follow_up is None and not weighted:
         elements += _show_sample_size(evaluation)
     return elements
 

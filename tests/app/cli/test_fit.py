@@ -117,7 +117,7 @@ def test_groups_ids_and_restrictions(tmp_path):
     FRAME.assign(who=[f"w{i}" for i in range(N)], late=Y.astype(float)).to_parquet(table)
     result = run(
         table, "-t", "outcome", "--groups", "patient", "--ids", "who", "--exclude", "late",
-        "--exclude", "x0", "--always-include", "x7", "-k", 2, "--alpha", 1, "--json",
+        "--exclude", "x0", "--limits", "always_include=x7", "-k", 2, "--alpha", 1, "--json",
     )  # fmt: skip
     content = json.loads(result.stdout)
     assert {line["column"] for line in content["chosen"]} == {"x1", "x7"}
@@ -137,7 +137,16 @@ def test_groups_ids_and_restrictions(tmp_path):
         (["-t", "outcome", "--positive", "maybe"], 3, "no class 'maybe'"),
         (["-t", "outcome", "--exclude", "nope"], 3, "no column 'nope'"),
         (
-            ["-t", "outcome", "-k", "1", "--always-include", "x1", "--always-include", "x2"],
+            [
+                "-t",
+                "outcome",
+                "-k",
+                "1",
+                "--limits",
+                "always_include=x1",
+                "--limits",
+                "always_include=x2",
+            ],
             3,
             "k=1",
         ),

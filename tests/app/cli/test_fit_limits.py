@@ -1,4 +1,4 @@
-"""``fit`` with --limits, --always-include and --exclude."""
+"""``fit`` with --limits and --exclude."""
 
 import json
 
@@ -134,8 +134,9 @@ def test_a_required_column_that_is_left_out(table):
     ("content", "arguments", "says"),
     [
         ("[families]\nagee = 'p'", [], "families: there is no column 'agee'; did you mean"),
-        ("[families]\nage = 'p'\ncrp = 'p'", ["--always-include", "age", "--always-include",
-         "crp"], "always_include names 2 columns of family 'p', more than max_per_family=1"),
+        ("[families]\nage = 'p'\ncrp = 'p'", ["--limits", "always_include=age", "--limits",
+         "always_include=crp"],
+         "always_include names 2 columns of family 'p', more than max_per_family=1"),
         ("max_per_family = 2", [], "max_per_family=2 has no effect without families"),
         ("[signs]\nagee = '+'", [], "signs: there is no column 'agee'; did you mean 'age'?"),
         ("[signs]\nage = 'up'", [], "signs: column 'age' has 'up'; a sign is"),
@@ -144,9 +145,10 @@ def test_a_required_column_that_is_left_out(table):
         ("[costs]\nage = nan", [], "the cost of column 'age' is nan"),
         ("budget = 0.5", [], "budget is 0.5, but the cheapest, column 'age', costs 1"),
         ("budget = 5", ["--limits", "budget=3"], "budget is given twice"),
-        ("", ["--limits", "budget=1", "--always-include", "age", "--always-include", "bnp"],
+        ("", ["--limits", "budget=1", "--limits", "always_include=age", "--limits",
+              "always_include=bnp"],
          "(column 'age', column 'bnp') costs 2"),
-        ("", ["--always-include", "age", "--exclude", "age"],
+        ("", ["--limits", "always_include=age", "--exclude", "age"],
          "column 'age' is in both always_include and exclude"),
         ("", ["--limits", "none.csv"], "--limits: cannot read none.csv: No such file"),
         ("", ["--limits", "none.txt"], "none.txt is neither a .toml nor a .csv file"),

@@ -61,7 +61,16 @@ def imputing(folder):
     frame = FRAME.copy()
     frame.loc[::4, "a"] = np.nan
     frame.loc[::5, "colour"] = None
-    arguments = ("-k", 3, "--missing", "mean", "--text", "one-hot", "--always-include", "colour")
+    arguments = (
+        "-k",
+        3,
+        "--missing",
+        "mean",
+        "--text",
+        "one-hot",
+        "--limits",
+        "always_include=colour",
+    )
     return fitted(folder, "imputing.skops", frame, *arguments)
 
 
