@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -41,6 +41,14 @@ class TimeTarget:
         """Events before this time count in validation."""
         return np.inf if self.validation_horizon is None else self.validation_horizon
 
+    def take(self, rows: Indices) -> Self:
+        """The same for some of the rows."""
+        return replace(self, times=self.times.take(rows))
+
+    def validation_pairs(self, weight: Array, strata: Strata | None = None) -> ComparablePairs:
+        """Pairs that count in validation, of the rows of weight above 0."""
+        return self._pairs(weight, strata, self.validation_horizon)
+
     def moments(
         self, table: Any, weight: Array | None, strata: Strata | None = None
     ) -> PairMoments | GatheredPairs:
@@ -72,7 +80,7 @@ class TimeTarget:
         def judge(split: int, rows: Indices) -> Array:
             inside = np.zeros(n)
             inside[rows] = one[rows]
-            pairs = self._pairs(inside, plan.strata, self.validation_horizon)
+            pairs = self.validation_pairs(inside, plan.strata)
             scores = np.zeros((narrowed[split].middle.size, n))
             scores[:, rows] = narrowed[split].scores(values[rows])
             return np.array([pairs.concordance(by_model) for by_model in scores])
@@ -109,7 +117,7 @@ class TimeTarget:
         """Concordance of some rows."""
         inside, every = np.zeros((2, len(self.times)))
         inside[rows], every[rows] = 1.0, scores
-        return self._pairs(inside, strata, self.validation_horizon).concordance(every)
+        return self.validation_pairs(inside, strata).concordance(every)
 
     def splits(
         self, cv: Any, X: Any, groups: Any, weight: Array | None, strata: Strata | None, seed: Any

@@ -103,6 +103,10 @@ class ClassTarget:
 
     positive: Mask
 
+    def take(self, rows: Indices) -> Self:
+        """The same for some of the rows."""
+        return type(self)(self.positive[rows])
+
     def moments(self, table: Any, weight: Array | None, strata: Strata | None = None) -> Moments:
         """Class moments."""
         return class_moments(table, self.positive, weight, strata=strata)

@@ -10,11 +10,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._validation import check_each_class_weighs, check_weights
 from ..estimators import ConcordanceModel, ExchangeClassifier
 from ..metrics import fast_auc_within
-from ..moments import Moments, class_moments
-from ..moments.base import StandardisedGram
+from ..moments.base import Quadratic, StandardisedGram
 from ..objective import Array, Indices, Mask
-from ..path.folds import Split, check_splits, make_splits
-from ..path.targets import Target
+from ..path.concordance import TimeTarget
+from ..path.folds import Split, make_splits
 from ..path.validation import ClassTarget
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
@@ -28,7 +27,8 @@ class FittedList(NamedTuple):
     """What questions about a list need."""
 
     X: Any  # array or CSR
-    positive: Mask
+    target: ClassTarget | TimeTarget  # what its rows are ranked by
+    positive: Mask  # rows of the positive class, or with an event
     gram: StandardisedGram  # of these rows
     support: Indices  # the chosen columns, ascending
     alpha: float  # ridge on the standardised scale
@@ -68,7 +68,7 @@ class FittedList(NamedTuple):
             raise ValueError("this model compares rows within strata: give those of the fit too")
         weighting: Weighting = getattr(model, "stratum_weights_", "pairs")
         divided = weight = None
-        target: Target
+        target: ClassTarget | TimeTarget
         if isinstance(model, ConcordanceModel):
             target = model._target(SurvivalTimes.from_target(y))
             positive = target.times.event
@@ -89,6 +89,7 @@ class FittedList(NamedTuple):
         _check_same_rows(model, gram.scale, weighted=weight is not None)
         return cls(
             X,
+            target,
             positive,
             gram,
             support,
@@ -102,9 +103,11 @@ class FittedList(NamedTuple):
     def at(self, rows: Indices) -> Self:
         """The same list, asked about some of the rows."""
         positive, weight, strata = self.labels(rows)
-        X = self.X[rows]
-        gram = StandardisedGram(class_moments(X, positive, weight, strata=strata))
-        return self._replace(X=X, positive=positive, gram=gram, strata=strata, weight=weight)
+        X, target = self.X[rows], self.target.take(rows)
+        gram = StandardisedGram(target.moments(X, weight, strata))
+        return self._replace(
+            X=X, target=target, positive=positive, gram=gram, strata=strata, weight=weight
+        )
 
     def labels(self, rows: Indices) -> tuple[Mask, Array | None, Strata | None]:
         """Classes, weights and strata of some of the rows."""
@@ -112,15 +115,16 @@ class FittedList(NamedTuple):
         weight = None if self.weight is None else self.weight[rows]
         strata = self.strata
         if strata is not None:
-            part = replace(strata, code=strata.code[rows])
-            strata = part.with_both_classes(positive, weight)
+            strata = replace(strata, code=strata.code[rows])
+            if isinstance(self.target, ClassTarget):
+                strata = strata.with_both_classes(positive, weight)
         return positive, weight, strata
 
-    def moments(self, values: Array, rows: Indices) -> Moments:
+    def moments(self, values: Array, rows: Indices) -> Quadratic:
         """Moments of some columns of all rows, over some of the rows."""
         times = np.bincount(rows, minlength=self.positive.size).astype(np.float64)
         weight = times if self.weight is None else times * self.weight
-        return class_moments(values, self.positive, weight, strata=self.strata)
+        return self.target.moments(values, weight, self.strata)
 
     def splits(self) -> list[Split]:
         """Folds of these rows, five or as many as there are rows of the rarer class; or none."""
@@ -130,10 +134,9 @@ class FittedList(NamedTuple):
             return []
         found = make_splits(min(5, few), self.X, self.positive, None, self.strata, 0, n_repeats=1)
         try:
-            check_splits(found, self.positive, self.weight, self.strata)
+            return self.target.splits(found, self.X, None, self.weight, self.strata, 0)
         except ValueError:
             return []
-        return found
 
     def solution(self, support: Indices) -> Solution:
         """Least loss with ridge on some columns."""

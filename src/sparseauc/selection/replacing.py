@@ -11,10 +11,12 @@ from sklearn.utils import check_scalar
 
 from ..metrics import fast_auc_within, fold_standard_error
 from ..moments.base import StandardisedGram
-from ..path.folds import Split, SplitPlan, check_splits, make_splits
+from ..path.folds import Split, SplitPlan
 from ..path.path import path_of_moments
+from ..path.validation import ClassTarget
 from ..solvers.signed import minimise_signed
 from ..strata import Strata, stratum_shares
+from ..survival import ComparablePairs
 from ..utils.types import Array, Indices, Mask
 from .fitted_list import FittedList, exchange_table
 
@@ -44,7 +46,8 @@ def replacements(
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted, without ``groups``. Columns that it excludes are no replacements.
+        Fitted, without ``groups``. Columns that it excludes are no replacements. Or a
+        SparseConcordance or SparseConcordanceCV, whose concordance is then in the place of the AUC.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)
@@ -94,9 +97,10 @@ def replacements(
     (6, True)
     """
     check_scalar(n_best, "n_best", Integral, min_val=1)
-    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
-    splits = make_splits(cv, fitted.X, fitted.positive, None, fitted.strata, random_state)
-    check_splits(splits, fitted.positive, fitted.weight, fitted.strata)
+    fitted = FittedList.from_model(
+        model, X, y, sample_weight=sample_weight, strata=strata, times=True
+    )
+    splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, fitted.strata, random_state)
     return best_replacements(fitted, n_best, splits)
 
 
@@ -232,10 +236,40 @@ def _judge_lists(
                 ridged, delta[columns], signs[columns], np.zeros(columns.size)
             )[0]
         scores = (values[test] / gram.scale) @ coef
-        judge = PairedAUCs(*fitted.labels(test))
+        judge = _judge(fitted, test)
         aucs[number] = [judge.auc(score) for score in scores.T]
         variances[number] = [judge.variance(score, scores[:, 0]) for score in scores[:, 1:].T]
     return aucs, variances
+
+
+def _judge(fitted: FittedList, test: Indices) -> PairedAUCs | PairedConcordances:
+    """Judge of scores of some of the rows."""
+    target = fitted.target
+    if isinstance(target, ClassTarget):
+        return PairedAUCs(*fitted.labels(test))
+    weight = np.zeros(len(target.times))
+    weight[test] = 1.0 if fitted.weight is None else fitted.weight[test]
+    return PairedConcordances(target.validation_pairs(weight, fitted.strata), test)
+
+
+class PairedConcordances:
+    """Concordances of several scores of some rows, and variances of their differences."""
+
+    def __init__(self, pairs: ComparablePairs, rows: Indices) -> None:
+        self._pairs, self._rows = pairs, rows
+
+    def _every(self, scores: Array) -> Array:
+        every = np.zeros(self._rows.max() + 1)
+        every[self._rows] = scores
+        return every
+
+    def auc(self, scores: Array) -> float:
+        """Concordance of a score."""
+        return self._pairs.concordance(self._every(scores))
+
+    def variance(self, one: Array, other: Array) -> float:
+        """Variance of the difference of two concordances."""
+        return self._pairs.standard_error(self._every(one), self._every(other)) ** 2
 
 
 class PairedAUCs:

@@ -116,24 +116,32 @@ class ComparablePairs:
         above = _concordant(rank, self.group, self.stratum, self.first, self.second)
         return float(above.sum() / self.total)
 
-    def standard_error(self, scores: Array) -> float:
+    def standard_error(self, scores: Array, others: Array | None = None) -> float:
         """Standard error of the concordance, from what the pairs of each row add to it.
 
-        It is DeLong's where rows have their event at the same time or are followed longer. Weights
-        of events count as known.
+        With other scores of the same rows, that of the difference of the two. It is DeLong's where
+        rows have their event at the same time or are followed longer. Weights of events count as
+        known.
         """
+        apart = self._apart(scores)
+        if others is not None:
+            apart = apart - self._apart(others)
+        parts = [
+            apart[side] @ apart[side] * _unbiased(side)
+            for side in (self.first > 0, self.first <= 0)
+        ]
+        return float(np.sqrt(sum(parts)) / self.total)
+
+    def _apart(self, scores: Array) -> Array:
+        """What the pairs of each row add to the concordance, beyond what they would on average."""
         rank = 1 + np.unique(scores[self.rows], return_inverse=True)[1]
         above = _concordant(rank, self.group, self.stratum, self.first, self.second)
         area = above.sum() / self.total
         # With time reversed, the later row of a pair is the first, and the lower score wins.
         turned = (rank.max(initial=0) + 1 - rank, self.group, self.stratum, self.second, self.first)
         above += _concordant(*(np.ascontiguousarray(part[::-1]) for part in turned))[::-1]
-        apart = above - area * (self.first * self.after + self.second * self.before)
-        parts = [
-            apart[side] @ apart[side] * _unbiased(side)
-            for side in (self.first > 0, self.first <= 0)
-        ]
-        return float(np.sqrt(sum(parts)) / self.total)
+        apart: Array = above - area * (self.first * self.after + self.second * self.before)
+        return apart
 
 
 def _unbiased(mask: Mask) -> float:
