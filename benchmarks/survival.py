@@ -99,11 +99,12 @@ def ridge_cox(X, y, alphas=None):
     """Coefficients for all ridges at once, by coxnet with next to no L1."""
     from sksurv.linear_model import CoxnetSurvivalAnalysis
 
-    alphas = _RIDGES if alphas is None else alphas
+    # From the largest down: it may stop before the smallest.
+    alphas = _RIDGES[::-1] if alphas is None else alphas
     model = CoxnetSurvivalAnalysis(
-        l1_ratio=1e-8, alphas=alphas[::-1] / len(X), normalize=False, max_iter=10**6
+        l1_ratio=1e-8, alphas=alphas / len(X), normalize=False, max_iter=10**6
     ).fit(X, structured(y))
-    return model.coef_.T[::-1], alphas
+    return model.coef_.T, alphas[: model.coef_.shape[1]]
 
 
 def lengths(X):
@@ -203,10 +204,10 @@ def forest(data):
     return [(harrell_concordance(y_test, model.predict(X_test)), X.shape[1])], seconds
 
 
-def judge(name, method, data):
+def judge(name, method, data, ks=KS):
     """Test C and columns of one method on one fold, of any length and for each k; CPU time."""
     X, y, *_ = data
-    ks = KS if name != "DLBCL" and method != SHORT else ()
+    ks = ks if name != "DLBCL" and method != SHORT else ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if method in (OURS, SHORT):
@@ -217,7 +218,7 @@ def judge(name, method, data):
         return tuned(FITS[method], data, inner, ks)
 
 
-def judge_table(name, seed, methods, cache):
+def judge_table(name, seed, methods, cache, ks=KS):
     """Results of all methods on the folds of a table: what ``judge`` says, by method."""
     found = {method: [] for method in methods}
     for fold, data in enumerate(outer_splits(name, seed)):
@@ -226,7 +227,7 @@ def judge_table(name, seed, methods, cache):
             if kept and kept.exists():
                 found[method].append(json.loads(kept.read_text()))
                 continue
-            models, seconds = judge(name, method, data)
+            models, seconds = judge(name, method, data, ks)
             result = {"models": [(c, int(k)) for c, k in models], "seconds": seconds}
             if kept:
                 cache.mkdir(parents=True, exist_ok=True)
@@ -345,6 +346,7 @@ def main():
     parser.add_argument("--cache", type=Path, help="keep what is finished here")
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--methods", nargs="+", default=METHODS)
+    parser.add_argument("--ks", type=int, nargs="*", default=KS, help="given lengths besides")
     arguments = parser.parse_args()
     tasks = [
         (
@@ -357,14 +359,15 @@ def main():
         if name != "DLBCL" or i == 0
     ]
     results = Parallel(n_jobs=arguments.jobs)(
-        delayed(judge_table)(*task, arguments.cache) for task in tasks
+        delayed(judge_table)(*task, arguments.cache, arguments.ks) for task in tasks
     )
     found = {}
     for (name, _, _), result in zip(tasks, results, strict=True):
         for method, folds in result.items():
             found.setdefault(name, {}).setdefault(method, []).extend(folds)
     needed = {OURS, "coxnet L1", "ridge Cox"}
-    if needed <= set(arguments.methods) and set(TABLES) <= set(arguments.tables):
+    complete = set(TABLES) <= set(arguments.tables) and tuple(arguments.ks) == KS
+    if needed <= set(arguments.methods) and complete:
         last = arguments.seed + arguments.repeats - 1
         seeds = f"{arguments.repeats} × 5 folds, seeds {arguments.seed} to {last}, DLBCL 1 × 5"
         (RESULTS / "survival.md").write_text(report(found, seeds))

@@ -189,7 +189,7 @@ def test_no_replacement_where_all_are_chosen_or_constant(outbreak):
 def test_refusals(outbreak):
     X, y = outbreak
     model = SparseAUCClassifier(k=3).fit(X, y)
-    with pytest.raises(ValueError, match="SparseAUCClassifierCV, got MeanDifferenceClassifier"):
+    with pytest.raises(ValueError, match="SparseConcordanceCV, got MeanDifferenceClassifier"):
         replacements(MeanDifferenceClassifier(k=3).fit(X, y), X, y)
     with pytest.raises(ValueError, match="without column_groups"):
         replacements(
