@@ -99,11 +99,14 @@ def ridge_cox(X, y, alphas=None):
     """Coefficients for all ridges at once, by coxnet with next to no L1."""
     from sksurv.linear_model import CoxnetSurvivalAnalysis
 
-    # From the largest down: it may stop before the smallest.
+    # From the largest down: it may stop before the smallest, or fail where Newton's steps do not.
     alphas = _RIDGES[::-1] if alphas is None else alphas
-    model = CoxnetSurvivalAnalysis(
-        l1_ratio=1e-8, alphas=alphas / len(X), normalize=False, max_iter=10**6
-    ).fit(X, structured(y))
+    try:
+        model = CoxnetSurvivalAnalysis(
+            l1_ratio=1e-8, alphas=alphas / len(X), normalize=False, max_iter=10**6
+        ).fit(X, structured(y))
+    except ArithmeticError:
+        return [cox(X, y, alpha) for alpha in alphas], alphas
     return model.coef_.T, alphas[: model.coef_.shape[1]]
 
 
