@@ -84,7 +84,7 @@ class Quadratic(ABC):
     Attributes
     ----------
     precision : float
-        Relative precision to which columns of H are computed.
+        Relative precision to which whole columns of H are computed. Blocks are of double precision.
     """
 
     precision: float = float(np.finfo(np.float64).eps)
@@ -192,11 +192,10 @@ def check_deviations(moments: Quadratic) -> tuple[Array, Mask]:
 
 
 class Gram(NamedTuple):
-    """H and δ of some columns, whole."""
+    """H and δ of some columns, whole and in double precision."""
 
     delta: Array
     H: Array
-    precision: float  # relative, of H
 
 
 class StandardisedGram:
@@ -240,9 +239,9 @@ class StandardisedGram:
         return block
 
     def gram(self, columns: Indices | None = None) -> Gram:
-        """H and δ of some columns, or of all."""
+        """H and δ of some columns, or of all, in double precision whatever that of the rows."""
         index = np.arange(self.n_features) if columns is None else columns
-        return Gram(self.delta[index], self.block(index, index), self.precision)
+        return Gram(self.delta[index], self.block(index, index))
 
 
 class HCache:

@@ -228,7 +228,7 @@ def _judge_lists(
     aucs, variances = np.empty((len(splits), len(lists))), np.empty((len(splits), len(lists) - 1))
     for number, (train, test) in enumerate(splits):
         gram = StandardisedGram(fitted.moments(values, train))
-        delta, H, _ = gram.gram()
+        delta, H = gram.gram()
         coef = np.zeros((values.shape[1], len(lists)))
         for place, columns in enumerate(lists):
             ridged = H[np.ix_(columns, columns)] + fitted.alpha * np.eye(columns.size)

@@ -176,7 +176,7 @@ class _Groups(NamedTuple):
             blocks=[self.blocks[unit] for unit in units.tolist()],
             members=np.split(np.arange(W.size), np.cumsum(sizes))[:-1], sizes=sizes,
             costs=self.costs[units], always=np.searchsorted(units, self.always).tolist(),
-            usable=self.usable[units],
+            usable=self.usable[units], tolerance=dependence_tolerance(),
         )  # fmt: skip
 
     def columns(self, units: list[int]) -> Indices:

@@ -24,7 +24,7 @@ from .greedy import grow, independent, search_lists
 from .restrictions import Restrictions
 
 # Share of a column below which what the list leaves of it may be rounding.
-_FLOOR = dependence_tolerance(float(np.finfo(np.float64).eps))
+_FLOOR = dependence_tolerance()
 # Share of the loss by which a change must be better.
 _ROUNDING = 1e-9
 # Columns of the working set for each place on the list and each class, at first.

@@ -173,7 +173,7 @@ class ExchangeSearch:
             self._fixed, self._W, self._limits, self._budget,
         )  # fmt: skip
         path = [self._solve(support) for support in supports]
-        tolerance = dependence_tolerance(self._gram.precision)
+        tolerance = dependence_tolerance()
         explained = [solution.objective < tolerance for solution in path]
         if any(explained):  # nothing is left for more columns
             path = path[: explained.index(True) + 1]
@@ -283,7 +283,7 @@ class ExchangeSearch:
         least = sizes[0]
         d = self._W.size
         top = min(ceiling, d)
-        gram = Gram(self._gram.delta[self._W], self._H, self._gram.precision)
+        gram = Gram(self._gram.delta[self._W], self._H)
         limits = None
         longest_forced = -1
         if self._limits is not None:

@@ -54,7 +54,7 @@ def solve_on(block: Array, delta: Array, support: Indices, alpha: float) -> Solu
     return Solution(support, coef, float(1.0 + delta @ coef))
 
 
-def dependence_tolerance(precision: float) -> float:
+def dependence_tolerance(precision: float = float(np.finfo(np.float64).eps)) -> float:
     """Share of a column below which what is left of it may be rounding."""
     return max(_TOLERANCE, _TOLERANCE_UNITS * precision)
 
@@ -80,7 +80,7 @@ def make_state(
     d = gram.delta.size
     diagonal = gram.H.diagonal()
     whole = diagonal + alpha
-    tolerance = dependence_tolerance(gram.precision)
+    tolerance = dependence_tolerance()
     limited = limits is not None
     if limits is None:  # no array is looked at but that of absent columns
         none = np.empty(0, np.int64)
