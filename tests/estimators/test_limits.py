@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, sparse_auc_path
 from sparseauc.chunks import TableInMemory
 from sparseauc.datasets import make_outbreak
-from sparseauc.estimators import RequiredColumnWarning
+from sparseauc.estimators import EmptyListWarning, RequiredColumnWarning
 from sparseauc.limits import budgets_to_try
 from sparseauc.metrics import auc_by_k
 from sparseauc.moments import chunked, class_moments
@@ -403,3 +403,19 @@ def test_plots_against_money():
     np.testing.assert_array_equal(np.asarray(path.ks), budgets)
     rows = auc_by_k(model.cv_results_)
     assert [row["budget"] for row in rows] == budgets.tolist()
+
+
+@pytest.mark.parametrize("why", ["signs", "groups", "constant"])
+@pytest.mark.parametrize("model", [SparseAUCClassifier(k=1), SparseAUCClassifierCV(ks=[1])])
+def test_an_empty_list_warns(why, model):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = np.ones((60, 4)) if why == "constant" else rng.normal(size=(60, 4)) + 3 * y[:, None]
+    limits = {
+        "signs": Limits(signs=[-1] * 4),
+        "groups": Limits(column_groups=[0, 0, 1, 1]),
+        "constant": Limits(),
+    }
+    with pytest.warns(EmptyListWarning, match="no column is on the list"):
+        fitted = clone(model).set_params(limits=limits[why]).fit(X, y)
+    assert not fitted.coef_.any()

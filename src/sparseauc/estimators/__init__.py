@@ -1,7 +1,7 @@
 """Classifiers: thin scikit-learn classes over the solvers."""
 
 from ._base import SparseLinearClassifier
-from ._exchange import ExchangeClassifier, RequiredColumnWarning
+from ._exchange import EmptyListWarning, ExchangeClassifier, RequiredColumnWarning
 from ._mean_difference import MeanDifferenceClassifier
 from ._shared_list import SharedListClassifier
 from ._sht_auc import SHTAUCClassifier
@@ -11,6 +11,7 @@ from ._sparse_concordance import ConcordanceModel as ConcordanceModel
 from ._sparse_concordance import SparseConcordance, SparseConcordanceCV
 
 __all__ = [
+    "EmptyListWarning",
     "ExchangeClassifier",
     "MeanDifferenceClassifier",
     "RequiredColumnWarning",

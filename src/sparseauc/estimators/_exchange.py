@@ -32,6 +32,10 @@ class RequiredColumnWarning(UserWarning):
     """A column that must be on the list can have no coefficient, and is left out."""
 
 
+class EmptyListWarning(UserWarning):
+    """No column is on the list, and all rows have the same score."""
+
+
 class ExchangeModel(SparseLinearModel):
     """Base of all models whose columns are chosen by exchanges.
 
@@ -94,6 +98,13 @@ class ExchangeModel(SparseLinearModel):
     def _set_list(self, coef: npt.NDArray[Any], restrictions: Restrictions) -> None:
         """Set what the list costs, and which required columns are not on it."""
         chosen = np.flatnonzero(coef)
+        if chosen.size == 0:
+            warnings.warn(
+                "no column is on the list, and all rows have the same score: the columns are "
+                "constant, their signs contradict the data, or every group has more columns than k",
+                EmptyListWarning,
+                stacklevel=frames_of_ours(),
+            )
         if restrictions.prices is not None:
             self.cost_ = restrictions.prices.total(chosen)
         known = getattr(self, "not_included_", _NONE)
