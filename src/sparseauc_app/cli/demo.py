@@ -67,7 +67,8 @@ def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
     """The tables of the demo, by file name, which the commands of the pages read.
 
     Patients, new ones without outcome, those of two hospitals with their wards, those of a third
-    hospital with a score in use there, costs of the columns, and signs of two coefficients.
+    hospital with a score in use there, those who are followed until death or the end of the study,
+    costs of the columns, and signs of two coefficients.
     """
     import numpy as np
     import pandas as pd
@@ -82,9 +83,18 @@ def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
         site=np.where(place < 6, "north", "south"), ward=[f"ward {j + 1}" for j in place]
     )
     third = make_patients(OTHER, random_state=seed + 1)
-    lactate = third["lactate (mmol/L)"].fillna(1.5).round()
-    third["early warning score"] = (third["heart rate (/min)"].fillna(80) - 60) // 20 + lactate
+
+    def lactate_of(table: pd.DataFrame) -> pd.Series:
+        return table["lactate (mmol/L)"].fillna(1.5)
+
+    warning = (third["heart rate (/min)"].fillna(80) - 60) // 20 + lactate_of(third).round()
+    third["early warning score"] = warning
     third["site"] = rng.choice(["east", "west"], len(third))
+    risk = lactate_of(patients) + patients["age (years)"].fillna(60) / 20
+    death, end = rng.exponential(900 * np.exp(5 - risk)), rng.uniform(100, 1000, len(patients))
+    followed = patients.drop(columns="sepsis").assign(
+        days=np.ceil(np.minimum(death, end)), status=np.where(death <= end, 2, 1)
+    )
     columns = patients.columns.drop(["patient", "sepsis"])
     laboratory = columns.str.contains(r"/L|10\^")
     costs = pd.DataFrame({"name": columns, "cost": np.where(laboratory, 8, 0)})
@@ -94,6 +104,7 @@ def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
         "new_patients.csv": cohort[PATIENTS:].drop(columns="sepsis"),
         "two_hospitals.csv": two,
         "other_hospital.csv": third,
+        "followed.csv": followed,
         "costs.csv": costs,
         "signs.csv": signs,
     }

@@ -14,8 +14,8 @@ from sparseauc_app.model_files import read_card
 pytestmark = pytest.mark.slow
 
 FILES = [
-    "costs.csv", "model.skops", "new_patients.csv", "other_hospital.csv", "patients.csv",
-    "report.html", "signs.csv", "two_hospitals.csv",
+    "costs.csv", "followed.csv", "model.skops", "new_patients.csv", "other_hospital.csv",
+    "patients.csv", "report.html", "signs.csv", "two_hospitals.csv",
 ]  # fmt: skip
 
 
