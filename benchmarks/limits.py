@@ -31,7 +31,7 @@ KINDS = {
 
 
 def problem(seed, kind):
-    """Moments, a ridge, and what lists must obey."""
+    """Moments, a ridge, and what makes lists feasible."""
     rng = np.random.default_rng(seed)
     X, y = make_outbreak(n=80, d=D, k=5, mu=0.7, r=0.4, correlation=0.7, random_state=seed)
     prices = Prices(rng.integers(1, 9, D) * 1.0, rng.integers(0, 8, D))
@@ -50,7 +50,7 @@ def problem(seed, kind):
 
 
 def least_objective(gram, alpha, k, restrictions):
-    """Least objective of all lists of up to k columns that obey."""
+    """Least objective of all lists of up to k columns that are feasible."""
     H = gram.block(np.arange(D), np.arange(D)) + alpha * np.eye(D)
     least = 1.0
     for size in range(1, k + 1):
@@ -72,7 +72,7 @@ def measure(kind):
         gram, alpha, k, restrictions = problem(seed, kind)
         least = least_objective(gram, alpha, k, restrictions)
         start = time.process_time()
-        found = exchange_path(gram, k, alpha, restrictions, budget=restrictions.most_money)[-1]
+        found = exchange_path(gram, k, alpha, restrictions, budget=restrictions.largest_budget)[-1]
         middle = time.process_time()
         certificate = certify(gram, found, k, alpha, restrictions=restrictions)
         seconds.append((middle - start, time.process_time() - middle))

@@ -1,4 +1,4 @@
-"""At most so many columns of a family: against all lists that obey."""
+"""At most so many columns of a family: against all feasible lists."""
 
 from itertools import combinations
 
@@ -24,7 +24,7 @@ def problem(seed, d=12, n=80):
     return X, y, rng.integers(0, 5, d)
 
 
-def obeys(support, families, most):
+def feasible(support, families, most):
     counts = np.bincount(families[list(support)], minlength=1)
     return (counts[1:] <= most).all()
 
@@ -32,7 +32,7 @@ def obeys(support, families, most):
 def naive_best(gram, k, alpha, families, most):
     best = np.inf
     for columns in combinations(range(gram.n_features), k):
-        if obeys(columns, families, most):
+        if feasible(columns, families, most):
             support = np.array(columns)
             block = gram.block(support, support)
             best = min(best, solve_on(block, gram.delta[support], support, alpha).objective)
@@ -55,7 +55,7 @@ def test_always_feasible_and_nearly_always_optimal(first, monkeypatch):
         assert len(path) == top + 1
         for k in range(1, top + 1):
             assert path[k].support.size == k
-            assert obeys(path[k].support, families, most)
+            assert feasible(path[k].support, families, most)
             total += 1
             best = naive_best(gram, k, alpha, families, most)
             assert path[k].objective >= best - 1e-9
@@ -84,7 +84,7 @@ def test_the_first_of_equal_columns_must_be_of_a_family_with_room():
     families = np.array([1, 1, 0])
     gram = StandardisedGram(class_moments(X, y))
     path = exchange_path(gram, 2, 1.0, Restrictions(families=families))
-    assert obeys(path[2].support, families, 1)
+    assert feasible(path[2].support, families, 1)
 
 
 def test_both_classifiers():
@@ -94,7 +94,7 @@ def test_both_classifiers():
     model = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit(X, y)
     gram = StandardisedGram(class_moments(X, y))
     chosen = model.get_support(indices=True)
-    assert obeys(chosen, numbers, 1)
+    assert feasible(chosen, numbers, 1)
     block = gram.block(chosen, chosen)
     assert solve_on(block, gram.delta[chosen], chosen, 1.0).objective == pytest.approx(
         naive_best(gram, 4, 1.0, numbers, 1)
@@ -111,7 +111,7 @@ def test_both_classifiers():
     tuned = SparseAUCClassifierCV(ks=[2, 4], limits=Limits(families=labels, max_per_family=2)).fit(
         X, y
     )
-    assert obeys(tuned.get_support(indices=True), numbers, 2)
+    assert feasible(tuned.get_support(indices=True), numbers, 2)
     with pytest.warns(UserWarning, match="k=6 is greater than the 5 that the limits allow"):
         all_there_are = SparseAUCClassifier(k=6, limits=Limits(families=labels)).fit(X, y)
     assert all_there_are.get_support().sum() == 5
@@ -130,12 +130,12 @@ def test_replacements_and_near_equal_lists_obey():
         (i, j)
         for i in chosen.tolist()
         for j in set(range(12)) - set(chosen.tolist())
-        if obeys([*chosen[chosen != i], j], families, 1)
+        if feasible([*chosen[chosen != i], j], families, 1)
     }
     assert set(zip(table["column"], table["replacement"], strict=True)) == expected
     found = near_equal_lists(model, X, y, within=100.0)
     assert found.complete
-    assert set(found.lists) == {c for c in combinations(range(12), 3) if obeys(c, families, 1)}
+    assert set(found.lists) == {c for c in combinations(range(12), 3) if feasible(c, families, 1)}
 
 
 def test_refusals():

@@ -1,4 +1,4 @@
-"""Signs and budgets: against all lists that obey."""
+"""Signs and budgets: against all feasible lists."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -43,10 +43,10 @@ def gram_of(seed, d=10, n=80):
 
 def limited_path(gram, ks, alpha, restrictions, first=300):
     """The list of each point of a path."""
-    points = zip(ks.tolist(), restrictions.money(ks.size), strict=True)
+    points = zip(ks.tolist(), restrictions.cost_limits(ks.size), strict=True)
     return [
-        exchange_path(gram, k, alpha, restrictions, budget=money, first=first)[-1]
-        for k, money in points
+        exchange_path(gram, k, alpha, restrictions, budget=budget, first=first)[-1]
+        for k, budget in points
     ]
 
 
@@ -93,24 +93,26 @@ def limits(seed, d=10):
     return ks, Restrictions(fixed, excluded, None, families, 2, signs, prices, budgets)
 
 
-def obeys(support, k, money, restrictions):
+def feasible(support, k, budget, restrictions):
     listed = np.union1d(support, restrictions.fixed).astype(np.int64)
     families = np.bincount(restrictions.families_of(listed))[1:]
     return (
         listed.size <= k
         and not np.isin(listed, restrictions.excluded).any()
         and (families <= restrictions.max_per_family).all()
-        and (restrictions.prices is None or restrictions.prices.total(listed) <= money * (1 + 1e-9))
+        and (
+            restrictions.prices is None or restrictions.prices.total(listed) <= budget * (1 + 1e-9)
+        )
     )
 
 
 def best_objectives(gram, alpha, ks, restrictions):
     best = np.ones(ks.size)
-    money = np.full(ks.size, np.inf) if restrictions.budgets is None else restrictions.budgets
+    budget = np.full(ks.size, np.inf) if restrictions.budgets is None else restrictions.budgets
     for support, w, objective in all_supports(gram, alpha):
         if (restrictions.signs_of(support) * w >= 0).all():
             for at, k in enumerate(ks):
-                if objective < best[at] and obeys(support, k, money[at], restrictions):
+                if objective < best[at] and feasible(support, k, budget[at], restrictions):
                     best[at] = objective
     return best
 
@@ -125,10 +127,10 @@ def test_always_feasible_and_nearly_always_optimal(first, monkeypatch):
         ks, restrictions = limits(seed)
         path = limited_path(gram, ks, alpha, restrictions, first=first)
         best = best_objectives(gram, alpha, ks, restrictions)
-        money = np.full(ks.size, np.inf) if restrictions.budgets is None else restrictions.budgets
-        for k, budget, solution, least in zip(ks, money, path, best, strict=True):
+        budgets = np.full(ks.size, np.inf) if restrictions.budgets is None else restrictions.budgets
+        for k, budget, solution, least in zip(ks, budgets, path, best, strict=True):
             support, coef, objective = solution
-            assert obeys(support, k, budget, restrictions)
+            assert feasible(support, k, budget, restrictions)
             assert (restrictions.signs_of(support) * coef >= 0).all()
             assert (coef != 0).all()
             H = gram.block(support, support) + alpha * np.eye(support.size)
@@ -170,13 +172,13 @@ def test_certificates_are_of_the_lists_that_obey():
             one = restrictions
             if restrictions.budgets is not None:
                 one = replace(restrictions, budgets=restrictions.budgets[[at]])
-            # The search finds the best list by itself, and none that does not obey.
+            # The search finds the best list by itself, and none that is infeasible.
             proved = certify(gram, nothing, int(ks[at]), alpha, restrictions=one)
             assert proved.lower_bound <= best[at] + 1e-9
             assert proved.status == "optimal"
             assert proved.solution.objective == pytest.approx(best[at], rel=2e-6)
             support, coef, _ = proved.solution
-            assert obeys(support, ks[at], np.inf if one.budgets is None else one.budgets[0], one)
+            assert feasible(support, ks[at], np.inf if one.budgets is None else one.budgets[0], one)
             assert one.right_signs(support, coef)
 
 
@@ -233,7 +235,7 @@ def test_awkward_tables(problem):
         assert np.isfinite(coef).all()
         # Fixed columns that are constant or dependent are paid for, and take no place.
         assert support.size <= ks[0]
-        assert obeys(support, 99, budget, restrictions)
+        assert feasible(support, 99, budget, restrictions)
         assert restrictions.right_signs(support, coef)
         H = gram.block(support, support) + alpha * np.eye(support.size)
         value = 1 + 2 * gram.delta[support] @ coef + coef @ H @ coef
@@ -253,9 +255,9 @@ def test_the_cheapest_of_equal_columns():
     amounts = np.array([3.0, 1, 1, 1, 2, 1, 2])
     chosen = []
     for signs in (None, np.array([1, 0, 0, 0, 1, 1, 1])):
-        for money in (4.0, 100.0):
+        for budget in (4.0, 100.0):
             restrictions = Restrictions(
-                signs=signs, prices=Prices(amounts, np.arange(7)), budgets=np.array([money])
+                signs=signs, prices=Prices(amounts, np.arange(7)), budgets=np.array([budget])
             )
             (found,) = limited_path(gram, np.array([2]), 1.0, restrictions)
             chosen.append(set(found.support.tolist()) & {0, 4, 5, 6})

@@ -133,35 +133,35 @@ class PathSearch:
     def _solve(self, alpha: float) -> list[Solution]:
         """Find the list of each point of the path."""
         ks, restrictions = self._ks.tolist(), self._restrictions
-        moneys = [np.inf] * len(ks)
+        budgets = [np.inf] * len(ks)
         if restrictions.budgets is not None:
-            moneys = restrictions.money(len(ks))
+            budgets = restrictions.cost_limits(len(ks))
         if restrictions.groups is not None:
             return [
-                exchange_groups(self._gram, k, alpha, restrictions, money)
-                for k, money in zip(ks, moneys, strict=True)
+                exchange_groups(self._gram, k, alpha, restrictions, budget)
+                for k, budget in zip(ks, budgets, strict=True)
             ]
         found: dict[float, list[Solution]] = {}
         least: dict[float, int] = {}
         # Each budget on its own: a list does not depend on what else is asked for.
-        for money in dict.fromkeys(moneys):
-            if (alpha, money) not in self._searches:
-                self._searches[alpha, money] = ExchangeSearch(
-                    self._gram, alpha, restrictions, self._cache, budget=money,
+        for budget in dict.fromkeys(budgets):
+            if (alpha, budget) not in self._searches:
+                self._searches[alpha, budget] = ExchangeSearch(
+                    self._gram, alpha, restrictions, self._cache, budget=budget,
                     thorough=self._thorough,
                 )  # fmt: skip
-            path = found[money] = self._searches[alpha, money].path(ks[-1])
-            del self._searches[alpha, money]
+            path = found[budget] = self._searches[alpha, budget].path(ks[-1])
+            del self._searches[alpha, budget]
             # The first list has what must be in all, and places for what signs hold at 0 of that.
-            least[money] = path[0].support.size
+            least[budget] = path[0].support.size
             if restrictions.fixed.size:
                 fixed = restrictions.fixed[restrictions.signs_of(restrictions.fixed) != 0]
                 held = np.setdiff1d(fixed[self._gram.diagonal[fixed] > 0], path[0].support)
-                least[money] += held.size
+                least[budget] += held.size
         # Beyond the last list found, more columns explain nothing more.
         return [
-            found[money][min(max(k - least[money], 0), len(found[money]) - 1)]
-            for k, money in zip(ks, moneys, strict=True)
+            found[budget][min(max(k - least[budget], 0), len(found[budget]) - 1)]
+            for k, budget in zip(ks, budgets, strict=True)
         ]
 
 

@@ -1,4 +1,4 @@
-"""Cross-validated AUC against the number of columns, or against money."""
+"""Cross-validated AUC against the number of columns, or against the budget."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

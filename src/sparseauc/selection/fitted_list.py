@@ -32,7 +32,7 @@ class FittedList(NamedTuple):
     gram: StandardisedGram  # of these rows
     support: Indices  # the chosen columns, ascending
     alpha: float  # ridge on the standardised scale
-    restrictions: Restrictions  # what the model's list obeys
+    restrictions: Restrictions  # those of the model's list
     names: npt.NDArray[Any]  # of the columns, or their indices
     strata: Strata | None = None
     weight: Array | None = None
@@ -148,7 +148,7 @@ class FittedList(NamedTuple):
         return self.solution(support).coef / self.gram.scale[support]
 
     def allows(self, support: Indices) -> bool:
-        """Whether a list obeys all that the model's does."""
+        """Whether a list is feasible, as the model's is."""
         return self.restrictions.allows(support) and self.restrictions.right_signs(
             support, self.coef(support)
         )

@@ -20,8 +20,8 @@ a budget B, what k columns take off is at most
 
     μB + the k largest of (t_j − μ c_j)⁺        for every μ ≥ 0.
 
-Columns that families or money no longer let join leave a part; the last list of a part is
-minimised with its signs. So a search that ends has found the best list that obeys them all.
+Columns that families or the budget no longer let join leave a part; the last list of a part is
+minimised with its signs. So a search that ends has found the best feasible list.
 
 The ridge carries the relaxation. On 1000 columns and as many rows, alpha = 10 closes in tenths of a
 second; alpha = 1 leaves 1 to 10 %, which branching closes in seconds, minutes or not at all;
@@ -222,7 +222,7 @@ class Problem:
             fits = self.restrictions.joins(chosen, self.columns[free])
             free, D = free[fits], D[fits]
             start = None if start is None else start[fits]
-            most, prices, money = self.restrictions.room(chosen, self.columns[free])
+            most, prices, budget = self.restrictions.room(chosen, self.columns[free])
             k = min(self.k - included.size, most)
             if k == 0 or free.size <= k:
                 support = np.concatenate([included, free if k else free[:0]])
@@ -235,7 +235,7 @@ class Problem:
             )  # fmt: skip
             if definite:
                 saved = np.partition(relaxed.terms, free.size - k)[free.size - k :].sum()
-                saved -= _most_for(money, relaxed.terms, prices, k)
+                saved -= _most_for(budget, relaxed.terms, prices, k)
                 bound = max(bound, relaxed.bound + max(saved - EPS * free.size, 0.0))
             supports = math.comb(free.size, k - 1) * free.size * k
             if bound < cutoff and supports <= _ENUMERABLE and self.restrictions.none_bind:
@@ -286,7 +286,7 @@ class Problem:
         return -np.inf if explained == -np.inf else self.constant - float(explained)
 
     def solve(self, support: Indices) -> _Candidate | None:
-        """Minimise on a support; None if it does not obey."""
+        """Minimise on a support; None if it is infeasible."""
         signs = self.restrictions.signs_of(self.columns[support])
         if signs.any():
             block = shifted(self.H[np.ix_(support, support)], self.alpha)
@@ -400,8 +400,8 @@ def bound_all(
         raise ValueError(f"column {column} is both fixed and excluded")
     if k < included.size:
         raise ValueError(f"k={k} is less than the {included.size} columns fixed")
-    dear = np.flatnonzero(~restrictions.affordable(gram.n_features))
-    barred = np.union1d(restrictions.excluded, np.setdiff1d(dear, included))
+    over_budget = np.flatnonzero(~restrictions.within_budget(gram.n_features))
+    barred = np.union1d(restrictions.excluded, np.setdiff1d(over_budget, included))
     k = max(included.size, min(k, restrictions.most_columns(gram.n_features)))
     # A column without variance explains nothing, takes no place and would leave no diagonal to take
     # out of H. One whose variance is as small as rounding might explain something.
@@ -488,12 +488,12 @@ def _restrict(relaxed: Relaxed, stay: Mask) -> Relaxed:
     return Relaxed(relaxed.bound, *(part[stay] for part in relaxed[1:]))
 
 
-def _most_for(money: float, terms: Array, prices: Array, k: int) -> float:
-    """No k columns that money can buy have terms of a larger sum."""
+def _most_for(budget: float, terms: Array, prices: Array, k: int) -> float:
+    """No k columns within the budget have terms of a larger sum."""
 
     def at_price(mu: float) -> float:
         net = np.maximum(terms - mu * prices, 0.0)
-        return mu * money + float(np.partition(net, net.size - k)[net.size - k :].sum())
+        return mu * budget + float(np.partition(net, net.size - k)[net.size - k :].sum())
 
     if not prices.any():
         return float(np.partition(terms, terms.size - k)[terms.size - k :].sum())

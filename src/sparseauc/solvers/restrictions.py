@@ -1,4 +1,4 @@
-"""What a list of columns must obey, beside its length."""
+"""Which lists of columns are feasible, whatever their length."""
 
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
@@ -36,7 +36,7 @@ class Prices(NamedTuple):
 
 @dataclass(frozen=True)
 class Restrictions:
-    """What lists must obey: columns in all or none, groups, families, signs and a budget."""
+    """What makes a list feasible: columns in all or none, groups, families, signs and a budget."""
 
     # Columns in every list, and in none, ascending.
     fixed: Indices = field(default_factory=_none)
@@ -95,39 +95,39 @@ class Restrictions:
 
     @property
     def none_bind(self) -> bool:
-        """Whether all lists of single columns that are not excluded obey."""
+        """Whether all lists of single columns that are not excluded are feasible."""
         return self.families is None and self.signs is None and self.budgets is None
 
     def right_signs(self, columns: Indices, coef: Array) -> bool:
         """Whether coefficients have the signs that they must have."""
         return bool((self.signs_of(columns) * coef >= 0).all())
 
-    def money(self, n_points: int) -> list[float]:
+    def cost_limits(self, n_points: int) -> list[float]:
         """What lists may cost, with what rounding may add to a sum; infinity without a budget."""
         if self.budgets is None:
             return [np.inf] * n_points
         return [budget * (1 + _ROUNDING) for budget in self.budgets.tolist()]
 
     @property
-    def most_money(self) -> float:
+    def largest_budget(self) -> float:
         """What the list of the largest budget may cost."""
-        return max(self.money(1))
+        return max(self.cost_limits(1))
 
-    def affordable(self, d: int, money: float | None = None) -> Mask:
-        """Which of d columns money can buy beside those that are fixed, by default all there is."""
+    def within_budget(self, d: int, budget: float | None = None) -> Mask:
+        """Which of d columns fit a budget, by default the largest, beside those that are fixed."""
         if self.prices is None:
             return np.ones(d, np.bool_)
-        left = (self.most_money if money is None else money) - self.prices.total(self.fixed)
-        affordable: Mask = self.prices.extra(self.fixed, np.arange(d)) <= left
-        return affordable
+        left = (self.largest_budget if budget is None else budget) - self.prices.total(self.fixed)
+        within: Mask = self.prices.extra(self.fixed, np.arange(d)) <= left
+        return within
 
     def most_columns(self, d: int) -> int:
         """Columns that a list can have at most."""
-        usable = ~self.masks(d).any(axis=0) & self.affordable(d)
+        usable = ~self.masks(d).any(axis=0) & self.within_budget(d)
         return self.fixed.size + self.room(self.fixed, np.flatnonzero(usable))[0]
 
     def room(self, support: Indices, columns: Indices) -> tuple[int, Array, float]:
-        """How many of some columns can join a list at most, at what price, and for what money.
+        """How many of some columns can join a list, their prices, and what is left of the budget.
 
         Each of these columns may join alone. Those of a purchase share its price, which is the
         least that any number of them costs.
@@ -139,7 +139,7 @@ class Restrictions:
         if self.budgets is None or self.prices is None:
             return most, np.zeros(columns.size), np.inf
         listed = np.union1d(support, self.fixed)
-        left = self.most_money - self.prices.total(listed)
+        left = self.largest_budget - self.prices.total(listed)
         purchases = self.prices.purchases[columns]
         shares = self.prices.extra(listed, columns) / np.bincount(purchases)[purchases]
         payable = np.searchsorted(np.cumsum(np.sort(shares)), left * (1 + _ROUNDING), "right")
@@ -150,23 +150,25 @@ class Restrictions:
         listed = np.union1d(support, self.fixed)
         counts = np.bincount(self.families_of(listed))
         price = 0.0 if self.prices is None else self.prices.total(listed)
-        return price <= self.most_money and bool((counts[1:] <= self.max_per_family).all())
+        return price <= self.largest_budget and bool((counts[1:] <= self.max_per_family).all())
 
-    def joins(self, support: Indices, columns: Indices, money: float | None = None) -> Mask:
-        """Which of some columns the families and the money, by default all, let join a list."""
+    def joins(self, support: Indices, columns: Indices, budget: float | None = None) -> Mask:
+        """Which of some columns families and a budget, by default the largest, let join a list."""
         allowed: Mask = np.ones(columns.size, np.bool_)
         if self.families is not None:
             families = self.families_of(columns)
             taken = np.bincount(self.families_of(support), minlength=families.max(initial=0) + 1)
             allowed &= (families == 0) | (taken[families] < self.max_per_family)
-        money = self.most_money if money is None else money
-        if self.prices is not None and money < np.inf:
+        budget = self.largest_budget if budget is None else budget
+        if self.prices is not None and budget < np.inf:
             listed = np.union1d(support, self.fixed)
             price = self.prices.total(listed) + self.prices.extra(listed, columns)
-            allowed &= price <= money
+            allowed &= price <= budget
         return allowed
 
-    def allowed_swaps(self, support: Indices, columns: Indices, money: float | None = None) -> Mask:
+    def allowed_swaps(
+        self, support: Indices, columns: Indices, budget: float | None = None
+    ) -> Mask:
         """Whether a column of a list may give way to another, (support + 1, columns).
 
         In the last row, whether another may join.
@@ -174,4 +176,4 @@ class Restrictions:
         if self.families is None and self.prices is None:
             return np.ones((support.size + 1, columns.size), np.bool_)
         kept = [np.delete(support, place) for place in range(support.size)]
-        return np.array([self.joins(one, columns, money) for one in [*kept, support]])
+        return np.array([self.joins(one, columns, budget) for one in [*kept, support]])

@@ -146,7 +146,7 @@ class ExchangeSearch:
         self._fixed[restrictions.fixed] = self._excluded[restrictions.excluded] = True
         self._usable: Mask = ~self._excluded & (gram.diagonal > 0)
         if self._limits is not None:
-            self._usable &= restrictions.affordable(gram.n_features, budget)
+            self._usable &= restrictions.within_budget(gram.n_features, budget)
         self._ranked = self._rank_columns()
         self._W = np.empty(0, np.int64)
         self._H = np.empty((0, 0))
