@@ -23,7 +23,7 @@ takes. On a CSR row it costs O(non-zeros) while w is inside the ball, and O(d) o
 """
 
 import math
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -293,32 +293,26 @@ class FSAUCState(RowState):
         return super().run(objective, max_epochs=max_epochs, **epochs)
 
 
-def fsauc(
-    objective: AUCObjective,
-    *,
-    radius: float = 1.0,
-    step_size: float = 0.1,
-    max_norm: float | Literal["auto"] = "auto",
-    start: npt.ArrayLike | None = None,
-    **epochs: Any,
-) -> SolverResult:
+def fsauc(objective: AUCObjective, *, step_size: float = 0.1, **settings: Any) -> SolverResult:
     """Minimise p(1 − p)·F(w) over the ball ‖w‖₁ ≤ R by FSAUC.
 
     Parameters
     ----------
-    objective, radius, step_size, max_norm, start
-        As in :func:`sparseauc_paper.baselines.solam`; ``start`` is w̄ before the first stage.
-    **epochs
-        As there. All ``max_epochs``·n rows are divided into stages, so fewer epochs are not the
-        beginning of more. A callback sees the mean of the present stage's iterates so far or, where
-        a stage has just ended, that stage's mean.
+    objective : AUCObjective
+        The data, without sample weights.
+    step_size : float, default=0.1
+        η of the first stage.
+    **settings
+        As in :func:`sparseauc_paper.baselines.solam`; ``start`` is w̄ before the first stage. All
+        ``max_epochs``·n rows are divided into stages, so fewer epochs are not the beginning of
+        more. A callback sees the mean of the present stage's iterates so far or, where a stage has
+        just ended, that stage's mean.
 
     Returns
     -------
     SolverResult
     """
-    settings = {"radius": radius, "step_size": step_size, "start": start}
-    return run_in_ball(FSAUCState, objective, max_norm, settings, epochs)
+    return run_in_ball(FSAUCState, objective, step_size, **settings)
 
 
 class FSAUCClassifier(SOLAMClassifier):

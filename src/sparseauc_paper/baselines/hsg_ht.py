@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
 from sparseauc.blocks import RowBlocks
@@ -61,26 +60,23 @@ def hsg_ht(
     objective: AUCObjective,
     k: int,
     *,
-    step_size: float | Literal["auto"] = "auto",
     alpha: float = 0.0,
     initial_batch_size: float = 1.0,
     growth: float = 1.033,
     restart_batches: bool = False,
     shuffle: bool = True,
-    start: npt.ArrayLike | None = None,
-    intercept: float = 0.0,
     rng: np.random.Generator | None = None,
-    **epochs: Any,
+    **settings: Any,
 ) -> SolverResult:
     """Minimise the logistic loss with at most k non-zeros, by batches that grow.
 
     Parameters
     ----------
     objective : AUCObjective
-    k, step_size, alpha, initial_batch_size, growth, restart_batches, shuffle
+    k, alpha, initial_batch_size, growth, restart_batches, shuffle
         As for :class:`HSGHTClassifier`. Batches that restart also leave up to a batch of
         rows out at the end of an epoch, as the published program does.
-    start, intercept, rng, **epochs
+    rng, **settings
         As in :func:`sparseauc_paper.baselines.sto_iht`.
 
     Returns
@@ -105,10 +101,7 @@ def hsg_ht(
         descent.set_blocks(RowBlocks(order, starts), 1.0 / sizes)
         return descent.run(np.arange(descent.n_blocks), step)
 
-    return descend_in_epochs(
-        "HSG-HT", descent, run_blocks, start=start, intercept=intercept, step_size=step_size,
-        **epochs,
-    )  # fmt: skip
+    return descend_in_epochs("HSG-HT", descent, run_blocks, **settings)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

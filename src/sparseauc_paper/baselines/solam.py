@@ -25,7 +25,7 @@ The answer is dense.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -208,47 +208,42 @@ class SOLAMState(RowState):
         self._mass += _descend_rows(table, rows, positive, run)
 
 
-def solam(
-    objective: AUCObjective,
-    *,
-    radius: float = 1.0,
-    step_size: float = 1.0,
-    max_norm: float | Literal["auto"] = "auto",
-    start: npt.ArrayLike | None = None,
-    **epochs: Any,
-) -> SolverResult:
+def solam(objective: AUCObjective, *, step_size: float = 1.0, **settings: Any) -> SolverResult:
     """Minimise p(1 − p)·F(w) over the ball ‖w‖₂ ≤ R by SOLAM.
 
     Parameters
     ----------
     objective : AUCObjective
         The data, without sample weights.
-    radius, step_size, max_norm
-        As for :class:`sparseauc_paper.baselines.SOLAMClassifier`, with ``step_size`` a number.
-    start : array-like of shape (d,), optional
-        w_0; R/√d everywhere by default.
-    **epochs
-        ``max_epochs``, ``tol``, ``shuffle``, ``callback`` and ``rng``, as in
-        :func:`sparseauc.solvers.sht_auc`.
+    step_size : float, default=1.0
+        ξ in the steps ξ/√t.
+    **settings
+        ``radius`` and ``max_norm``, as for :class:`sparseauc_paper.baselines.SOLAMClassifier`;
+        ``start``, array-like of shape (d,): w_0, R/√d everywhere by default; ``max_epochs``,
+        ``tol``, ``shuffle``, ``callback`` and ``rng``, as in :func:`sparseauc.solvers.sht_auc`.
 
     Returns
     -------
     SolverResult
     """
-    settings = {"radius": radius, "step_size": step_size, "start": start}
-    return run_in_ball(SOLAMState, objective, max_norm, settings, epochs)
+    return run_in_ball(SOLAMState, objective, step_size, **settings)
 
 
 def run_in_ball(
     state_type: Callable[..., RowState],
     objective: AUCObjective,
-    max_norm: float | Literal["auto"],
-    settings: Mapping[str, Any],
-    epochs: Mapping[str, Any],
+    step_size: float,
+    *,
+    radius: float = 1.0,
+    max_norm: float | Literal["auto"] = "auto",
+    start: npt.ArrayLike | None = None,
+    **epochs: Any,
 ) -> SolverResult:
     """Run SOLAM or FSAUC on an objective."""
-    norm = find_max_norm(max_norm, objective.table)
-    state = state_type(objective.n_features, objective.dtype, max_norm=norm, **settings)
+    state = state_type(
+        objective.n_features, objective.dtype, radius=radius, step_size=step_size,
+        max_norm=find_max_norm(max_norm, objective.table), start=start,
+    )  # fmt: skip
     return state.run(objective, **epochs)
 
 

@@ -141,18 +141,19 @@ def descend_in_epochs(
     descent: LogisticDescent,
     run_blocks: Callable[[float], bool],
     *,
-    start: npt.ArrayLike | None,
-    intercept: float,
-    **settings: Any,
+    step_size: float | Literal["auto"] = "auto",
+    start: npt.ArrayLike | None = None,
+    intercept: float = 0.0,
+    **epochs: Any,
 ) -> SolverResult:
-    """Run StoIHT or HSG-HT; ``settings`` are those of ``threshold_in_epochs``."""
+    """Run StoIHT or HSG-HT; ``epochs`` are those of ``threshold_in_epochs``."""
     if start is not None:
         k, dtype = descent.iterate.support.size, descent.objective.dtype
         descent.move_to(Point(largest_entries(start, k, dtype)))
     descent.loss.intercept[0] = intercept
     return threshold_in_epochs(
         method, descent.objective, descent, run_blocks, loss=descent.value,
-        first_step=descent.exact_first_step, **settings,
+        first_step=descent.exact_first_step, step_size=step_size, **epochs,
     )  # fmt: skip
 
 
@@ -161,28 +162,25 @@ def sto_iht(
     k: int,
     *,
     batch_size: int = 64,
-    step_size: float | Literal["auto"] = "auto",
     alpha: float = 0.0,
     block_order: BlockOrder = "replacement",
     shuffle: bool = True,
-    start: npt.ArrayLike | None = None,
-    intercept: float = 0.0,
     rng: np.random.Generator | None = None,
-    **epochs: Any,
+    **settings: Any,
 ) -> SolverResult:
     """Minimise the logistic loss with at most k non-zeros by stochastic hard thresholding.
 
     Parameters
     ----------
     objective : AUCObjective
-    k, step_size, alpha
+    k, alpha
         As for :class:`sparseauc_paper.baselines.StoIHTClassifier`.
-    batch_size, block_order, shuffle, start
+    batch_size, block_order, shuffle, rng
         As in :func:`sparseauc.solvers.sht_auc`.
-    intercept : float, default=0.0
-        Intercept to start from. The log odds of the classes make centred columns unnecessary.
-    **epochs
-        ``max_epochs``, ``tol`` and ``callback``, as there.
+    **settings
+        ``step_size``, a number or "auto", the default; ``intercept`` to start from, 0 by default:
+        the log odds of the classes make centred columns unnecessary; ``start``, ``max_epochs``,
+        ``tol`` and ``callback``, as there.
 
     Returns
     -------
@@ -199,10 +197,7 @@ def sto_iht(
     def run_blocks(step: float) -> bool:
         return descent.run(visiting_order(descent.n_blocks, block_order, rng), step)
 
-    return descend_in_epochs(
-        "StoIHT", descent, run_blocks, start=start, intercept=intercept, step_size=step_size,
-        **epochs,
-    )  # fmt: skip
+    return descend_in_epochs("StoIHT", descent, run_blocks, **settings)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
