@@ -28,8 +28,6 @@ from sparseauc.plotting import (
 from sparseauc.plotting.axes import PALE, _spread
 from sparseauc.selection.stability import stability_selection
 
-pytestmark = pytest.mark.slow
-
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402

@@ -26,8 +26,6 @@ from sparseauc_app.report.validation_report import (
 from sparseauc_app.updating import update_model
 from sparseauc_app.validation import validate_model
 
-pytestmark = pytest.mark.slow
-
 
 def cohort(seed, n=500):
     rng = np.random.default_rng(seed)

@@ -229,6 +229,11 @@ def _auc_if_known(
     source: Source, card: ScoreCard, scores: npt.NDArray[np.float64], labels: options.NewLabels
 ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     """AUC with its interval where the new rows have the outcome, and notes on rows left out."""
+    from ..reading.labels import known_outcome
+
+    if known_outcome(source, card, scores, labels.positive, labels.negative) is None:
+        return None, ()
+    # Which imports classifiers, and takes seconds.
     from ..validation import judge_ranking, read_outcome
 
     found = read_outcome(source, card, scores, labels.positive, labels.negative)

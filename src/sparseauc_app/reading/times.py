@@ -1,11 +1,13 @@
 """Times to event and weights of rows, read from the columns of a file."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc.survival import SurvivalTimes, horizon_weights
 from sparseauc.utils.types import Array, Mask
 
 from ..scorecard import ColumnType, FollowUp
@@ -13,6 +15,9 @@ from .columns import dense_column
 from .features import Rules
 from .scoring import read_numbers
 from .source import DataError, Source, unknown_column_error
+
+if TYPE_CHECKING:
+    from sparseauc.survival import SurvivalTimes
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,8 @@ def follow_rows(
         if rules.horizon is not None:
             raise DataError("--horizon is about times: give their column with --time")
         return FollowedRows(rows, y, None, weight, None)
+    from sparseauc.survival import SurvivalTimes
+
     times = SurvivalTimes(_read_complete(source, rules.time, "--time", rows), event)
     if not event.any():
         raise DataError(
@@ -87,6 +94,8 @@ def _ask_at_horizon(
     rows: npt.NDArray[np.intp], times: SurvivalTimes, weight: Array | None, found: FollowUp
 ) -> FollowedRows:
     """Rows whose state at the horizon is known, with weights that stand for the others."""
+    from sparseauc.survival import horizon_weights
+
     try:
         weights = horizon_weights(times, found.horizon, weight)
     except ValueError as error:

@@ -3,21 +3,21 @@
 Whatever would lose or change data is refused unless an option asks for it, and is noted.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc.survival import SurvivalTimes
 from sparseauc.utils.text import listed, quoted, shortened
 from sparseauc.utils.types import Array
 
-from ..outcomes import Outcome, TimeToEvent, TwoClasses
 from ..scorecard import ColumnType, FollowUp, Input
 from .checks import (
     find_copies,
@@ -43,6 +43,11 @@ from .labels import Classes, Labels, find_classes, find_event, label_key, leave_
 from .read import read_source
 from .source import DataError, Source, read_by, unknown_column_error
 from .times import follow_rows
+
+if TYPE_CHECKING:
+    from sparseauc.survival import SurvivalTimes
+
+    from ..outcomes import Outcome
 
 # Words that name outcomes.
 _OUTCOME_WORDS = {
@@ -130,6 +135,9 @@ class Table:
     @cached_property
     def outcome(self) -> Outcome:
         """What rows are ranked by."""
+        # Classifiers take seconds to import, which those who only read a table need not wait for.
+        from ..outcomes import TimeToEvent, TwoClasses
+
         if self.times is None or self.follow_up is None:
             return TwoClasses(self.y, self.weight)
         return TimeToEvent(self.times, self.follow_up.horizon, self.weight)

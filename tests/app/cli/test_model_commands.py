@@ -488,6 +488,7 @@ def crafted(original, place, value):
     return buffer.getvalue()
 
 
+@pytest.mark.slow
 def test_crafted_cards_end_in_one_line(folder, tmp_path):
     frame = FRAME.copy()
     frame.loc[::4, "a"] = np.nan
