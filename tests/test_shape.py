@@ -23,7 +23,7 @@ def problem():
 
 @pytest.mark.parametrize(
     ("model", "functions", "files", "chain"),
-    [(SparseAUCClassifierCV(random_state=0), 144, 22, 20), (SparseAUCClassifier(k=5), 87, 13, 16)],
+    [(SparseAUCClassifierCV(random_state=0), 147, 21, 18), (SparseAUCClassifier(k=5), 85, 12, 14)],
     ids=["cv", "plain"],
 )
 def test_the_walk_of_a_fit_is_short(problem, model, functions, files, chain):
@@ -45,8 +45,8 @@ def test_files_can_be_maintained():
 
 
 def test_the_library_is_small():
-    assert shape.lines("sparseauc") <= 23_000
-    assert shape.lines() <= 47_000
+    assert shape.lines("sparseauc") <= 23_500
+    assert shape.lines() <= 48_700
 
 
 def test_parameters_are_few():

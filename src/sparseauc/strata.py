@@ -119,6 +119,14 @@ class Strata:
         return float(shares @ (above / (totals[0] * totals[1])))
 
 
+def check_weighting(weighting: Weighting, strata: Any) -> None:
+    """Refuse weights of strata that are unknown, or have nothing to weigh."""
+    if weighting not in ("pairs", "equal"):
+        raise ValueError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
+    if strata is None and weighting != "pairs":
+        raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
+
+
 def stratum_shares(totals: Array, weighting: Weighting) -> Array:
     """What each stratum counts, 1 in all, given the weight of both classes in each, (2, n)."""
     if weighting not in ("pairs", "equal"):

@@ -21,7 +21,7 @@ from ..path.path import SparseAUCPath, find_paths
 from ..solvers.certificate import certify
 from ..solvers.exchange import solve_on
 from ..solvers.restrictions import Restrictions
-from ..strata import Strata, Weighting
+from ..strata import Strata, Weighting, check_weighting
 from ..utils.text import listed
 from ._base import SparseLinearClassifier, SparseLinearModel, frames_of_ours
 
@@ -239,12 +239,9 @@ class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
         self, strata: Any, weighting: Weighting, X: Any, positive: Mask, weight: Any
     ) -> Strata | None:
         """Number the strata of the rows, and set what is known of them."""
-        if weighting not in ("pairs", "equal"):
-            raise ValueError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
-        if strata is None:
-            if weighting != "pairs":
-                raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
+        if strata is None and weighting == "pairs":
             return None
+        check_weighting(weighting, strata)
         if isinstance(X, Chunks):
             strata = X.labels(strata, "strata")
         found = Strata.from_labels(strata, positive, weight, weighting)

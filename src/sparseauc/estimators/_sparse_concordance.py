@@ -22,7 +22,7 @@ from ..objective import Array, Floats, Indices
 from ..path.concordance import TimeTarget
 from ..path.folds import SplitPlan
 from ..path.rules import Rule
-from ..strata import Strata, StrataWarning, Weighting
+from ..strata import Strata, StrataWarning, Weighting, check_weighting
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
 from ._base import names_columns
 from ._exchange import ExchangeModel, ListOfK
@@ -151,12 +151,9 @@ class ConcordanceModel(ExchangeModel):
         self, strata: Any, weighting: Weighting, target: TimeTarget, weight: Array | None
     ) -> Strata | None:
         """Number the strata with pairs to compare; those of others count nothing."""
-        if weighting not in ("pairs", "equal"):
-            raise ValueError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
-        if strata is None:
-            if weighting != "pairs":
-                raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
+        if strata is None and weighting == "pairs":
             return None
+        check_weighting(weighting, strata)
         found = target.counted_strata(strata, weighting, weight)
         if left_out := np.count_nonzero(found.code < 0):
             warnings.warn(

@@ -189,25 +189,16 @@ class ValidatedList(ExchangeModel):
         Transforms are those of the training rows of each split, then that of all rows; None if all
         columns are taken as they are.
         """
-        dense = isinstance(X, np.ndarray)
-        if not dense:
-            self._refuse_transforms()
-        n_tables, first = 1 + len(plan.training), plan.first_round()
-        small = dense and is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
-        weights = [*map(plan.training_weights, range(n_tables - 1)), plan.weight]
+        first = plan.first_round()
+        weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
         clip, log = None if self.clip == "auto" else self.clip, self.log is True
         best: tuple[list[Transform] | None, CrossValidation, _Choice] | None = None
-        for name, least in {"": 0.0, **_LEAST_GAINS}.items():
-            if name and not (small and getattr(self, name) == "auto"):
-                continue
+        for name in ["", *self._transforms_to_try(X, len(weights))]:
+            least = _LEAST_GAINS.get(name, 0.0)
             tried = DEFAULT_CLIP if name == "clip" else clip, log or name == "log"
-            transforms = None
-            if tried != (None, False):
-                transforms = learn_transforms(
-                    X, weights, clip=tried[0], heavy_only=self.clip == "auto", log=tried[1]
-                )
-                if name and not any(one.logs if name == "log" else one.clips for one in transforms):
-                    continue
+            transforms = self._learn(X, weights, name, *tried)
+            if name and transforms is None:
+                continue
             for part in (plan,) if best is None or first is plan else (first, plan):
                 size = len(part.training)
                 found = CrossValidation(
@@ -226,14 +217,29 @@ class ValidatedList(ExchangeModel):
         assert best is not None
         return best
 
-    def _refuse_transforms(self) -> None:
-        """Refuse transforms that are asked for; tables other than arrays take none."""
+    def _learn(
+        self, X: Any, weights: list[Array | None], name: str, clip: Any, log: bool
+    ) -> list[Transform] | None:
+        """Learn transforms; None if none is asked for, or the one of this name changes nothing."""
+        if clip is None and not log:
+            return None
+        found = learn_transforms(X, weights, clip=clip, heavy_only=self.clip == "auto", log=log)
+        if name and not any(one.logs if name == "log" else one.clips for one in found):
+            return None
+        return found
+
+    def _transforms_to_try(self, X: Any, n_tables: int) -> list[str]:
+        """Name the transforms that are tried by default; arrays alone are transformed."""
+        if isinstance(X, np.ndarray):
+            small = is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
+            return [name for name in _LEAST_GAINS if small and getattr(self, name) == "auto"]
         for name, given in (("clip", self.clip), ("log", self.log)):
             if given not in ("auto", None, False):
                 raise ValueError(
                     f"{name}={given} needs quantiles of whole columns: give X as an array or a "
                     f"data frame, or transform it beforehand and leave {name} out"
                 )
+        return []
 
     def _path_points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
         """Values of k to try, and restrictions with a budget for each if there are any."""

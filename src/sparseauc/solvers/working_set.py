@@ -206,7 +206,11 @@ class ExchangeSearch:
     def _settle(self, sizes: range, ceiling: int) -> None:
         """Find the best supports of some sizes; fewer where columns run out."""
         if self._ceiling < ceiling:
-            self._widen(ceiling)
+            wanted = min(max(self._first, _PER_CEILING * ceiling), self._ranked.size)
+            wanted = max(wanted, int(np.count_nonzero(self._fixed)))
+            if (more := wanted - self._W.size) > 0:  # by their ranks alone
+                outside = self._ranked[self._place[self._ranked] < 0]
+                self._add(outside[:more])
             self._sweep(ceiling, sizes)
             self._ceiling, self._escaped = ceiling, not self._thorough
         while True:
@@ -317,14 +321,6 @@ class ExchangeSearch:
         dropped = np.arange(1, _LONGEST_DROPPED + 1 if sizes[0] == 0 else 1)
         escape(self._state, found, self._lowest, min(ceiling, self._W.size), dropped)
         return bool((found.explained > before).any())
-
-    def _widen(self, ceiling: int) -> None:
-        """Take in columns by their ranks alone."""
-        wanted = min(max(self._first, _PER_CEILING * ceiling), self._ranked.size)
-        wanted = max(wanted, int(np.count_nonzero(self._fixed)))
-        if (more := wanted - self._W.size) > 0:
-            outside = self._ranked[self._place[self._ranked] < 0]
-            self._add(outside[:more])
 
     def _add(self, columns: Indices) -> None:
         """Add columns, best first, at the end of the working set: places of earlier ones stay."""
