@@ -127,16 +127,7 @@ def fit_table(
     settings = FitSettings() if settings is None else settings
     report = progress or (lambda *_: None)
     started = time.perf_counter()
-    if settings.permutations and table.groups is not None:
-        raise DataError(
-            "--permutations cannot be combined with --groups: permuting single rows would make the "
-            "p-value too small"
-        )
-    beside = {"--time": table.times, "--weights": table.weight}
-    for option, of_rows in beside.items():
-        for name in ("permutations", "points")[: 2 if option == "--time" else 1]:
-            if getattr(settings, name) and of_rows is not None:
-                raise DataError(f"--{name} cannot be combined with {option}: leave one of them out")
+    _refuse_combinations(table, settings)
     splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
     # Warnings of the estimators are shown once, however many folds raise them.
     with warnings.catch_warnings(record=True) as caught:
@@ -175,6 +166,20 @@ def fit_table(
         warnings=(*table.warnings, *alone, *said),
         seconds=time.perf_counter() - started,
     )
+
+
+def _refuse_combinations(table: Table, settings: FitSettings) -> None:
+    """Refuse settings that the rows of the table do not allow."""
+    if settings.permutations and table.groups is not None:
+        raise DataError(
+            "--permutations cannot be combined with --groups: permuting single rows would make the "
+            "p-value too small"
+        )
+    beside = {"--time": table.times, "--weights": table.weight}
+    for option, of_rows in beside.items():
+        for name in ("permutations", "points")[: 2 if option == "--time" else 1]:
+            if getattr(settings, name) and of_rows is not None:
+                raise DataError(f"--{name} cannot be combined with {option}: leave one of them out")
 
 
 def summarise_fit(
