@@ -157,12 +157,8 @@ def encode_columns(
             types[name] = _type_of_numbers(kind, found, source.marks.get(name), name in marks)
         elif name in levels:
             entries = texts(column)
-            shown = levels[name]
-            if len(shown) == 2:  # the second says all
-                shown = shown[1:]
-            elif rules.text == "whole":  # the others count against the most common one
-                most = max(shown, key=Counter(entries.tolist()).__getitem__)
-                shown = [level for level in shown if level != most]
+            shown, most = _levels_encoded(entries, levels[name], rules.text)
+            if most is not None:
                 against[name] = most
             inputs += [Input(name, level) for level in shown]
             values += [indicator(entries, level) for level in shown]
@@ -172,14 +168,31 @@ def encode_columns(
     if against:
         told = listed([f"{name!r} (levels against {most!r})" for name, most in against.items()])
         notes.append(f"chosen with all levels or not at all: {told}")
-    for name, count in Counter(column.name for column in inputs).items():
-        if count > 1:
-            raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
+    _refuse_repeated_names(inputs)
     float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
     X = np.empty((frame.num_rows, len(values)), np.float32 if float32 == {"float"} else np.float64)
     for j, column in enumerate(values):
         X[:, j] = column
     return Features(X, inputs, types, left_out, notes)
+
+
+def _levels_encoded(
+    entries: npt.NDArray[Any], levels: Sequence[str], text: Text
+) -> tuple[Sequence[str], str | None]:
+    """Levels that get a column of their own, and the level that the others count against."""
+    if len(levels) == 2:  # the second says all
+        return levels[1:], None
+    if text != "whole":
+        return levels, None
+    most = max(levels, key=Counter(entries.tolist()).__getitem__)
+    return [level for level in levels if level != most], most
+
+
+def _refuse_repeated_names(inputs: Sequence[Input]) -> None:
+    """Refuse levels that would have the name of another column."""
+    for name, count in Counter(column.name for column in inputs).items():
+        if count > 1:
+            raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
 
 
 def _select_of_matrix(source: Source, aside: Collection[str]) -> Features:
