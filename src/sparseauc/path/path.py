@@ -137,9 +137,13 @@ class PathSearch:
         if restrictions.budgets is not None:
             budgets = restrictions.cost_limits(len(ks))
         if restrictions.groups is not None:
-            return [
-                exchange_groups(self._gram, k, alpha, restrictions, budget)
+            problems = [
+                (self._gram, k, alpha, restrictions, budget)
                 for k, budget in zip(ks, budgets, strict=True)
+            ]
+            return [
+                exchange_groups(*problem, cache=self._cache, thorough=self._thorough)
+                for problem in problems
             ]
         found: dict[float, list[Solution]] = {}
         least: dict[float, int] = {}

@@ -34,11 +34,19 @@ _FIRST = 500
 
 
 def exchange_groups(
-    gram: StandardisedGram, k: int, alpha: float, restrictions: Restrictions, budget: float = np.inf
+    gram: StandardisedGram,
+    k: int,
+    alpha: float,
+    restrictions: Restrictions,
+    budget: float = np.inf,
+    *,
+    cache: HCache | None = None,
+    thorough: bool = True,
 ) -> Solution:
     """Best union of groups with at most ``k`` columns, such that no exchange of two groups helps.
 
-    With costs, those of the groups are at most ``budget`` together.
+    With costs, those of the groups are at most ``budget`` together. ``cache`` keeps rows of H for
+    further searches; ``thorough`` is that of ``search_lists``.
     """
     labels = restrictions.groups
     assert labels is not None
@@ -55,7 +63,7 @@ def exchange_groups(
     usable = (sizes <= k) & (costs <= budget - costs[always].sum())
     usable[labels[excluded]] = False
     usable[always] = True
-    cache = HCache(gram)
+    cache = HCache(gram) if cache is None else cache
 
     def rows(columns: Indices) -> Array:
         cache.fetch(columns)
@@ -69,7 +77,7 @@ def exchange_groups(
     alone[always] = np.inf
     order = np.argsort(-np.where(usable, alone, -1.0), kind="stable")[: np.count_nonzero(usable)]
     count = int(np.searchsorted(np.cumsum(sizes[order]), _FIRST, side="right")) + 1
-    found = search_lists(problem, np.sort(order[:count]))
+    found = search_lists(problem, np.sort(order[:count]), thorough=thorough)
     union = problem.among(np.sort(np.array(found, np.int64)))
     place = union.columns(list(range(len(found))))
     support = _join([members[unit] for unit in sorted(found)])[place]

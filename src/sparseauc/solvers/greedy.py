@@ -73,7 +73,7 @@ class GreedyProblem(Protocol):
         """The problem among some units, by their places; all that is always included among them."""
 
 
-def search_lists(problem: GreedyProblem, first: Indices) -> list[int]:
+def search_lists(problem: GreedyProblem, first: Indices, *, thorough: bool = True) -> list[int]:
     """Search a list that no exchange of two units improves.
 
     Parameters
@@ -81,11 +81,13 @@ def search_lists(problem: GreedyProblem, first: Indices) -> list[int]:
     problem : GreedyProblem
     first : ndarray of int64
         The working set at first, ascending; units that are always included among them.
+    thorough : bool, default=True
+        Whether short lists do without each of their units in turn.
     """
     working, found = first, problem.always
     while True:
         places = np.searchsorted(working, found).tolist()
-        better = _Search(problem.among(working)).run(places)
+        better = _Search(problem.among(working), thorough).run(places)
         found = [int(working[place]) for place in better]
         outside = np.setdiff1d(np.flatnonzero(problem.usable), working)
         if outside.size:
@@ -141,8 +143,8 @@ def independent(P: Array, tolerance: float) -> Indices:
 class _Search:
     """The named phases of a search among all units of a problem."""
 
-    def __init__(self, problem: GreedyProblem) -> None:
-        self._problem = problem
+    def __init__(self, problem: GreedyProblem, thorough: bool) -> None:
+        self._problem, self._thorough = problem, thorough
 
     def run(self, known: list[int]) -> list[int]:
         """The best list found from the known one, and from nothing by each rate."""
@@ -191,7 +193,7 @@ class _Search:
     def _escapes(self, units: list[int], rate: Array) -> Iterator[list[int]]:
         """Lists that other ways lead to."""
         yield from self._overshoot(units, rate)
-        if len(units) <= _LONGEST_DROPPED:
+        if self._thorough and len(units) <= _LONGEST_DROPPED:
             yield from self._drop_each(units, rate)
         if self._problem.has_costs:
             yield from self._force_in(units, rate)
