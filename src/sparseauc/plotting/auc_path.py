@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier
 
 from ..metrics import auc_by_k
 from .axes import BACKGROUND, fitted_step, label_path, one_panel, path_axis
@@ -35,6 +36,8 @@ class AUCPathDisplay:
         Name of the line in the legend.
     along : {"k", "budget"}, default="k"
         What ``ks`` are.
+    measure : str, default="AUC"
+        What was validated; "C" for times to event.
 
     Attributes
     ----------
@@ -67,6 +70,7 @@ class AUCPathDisplay:
     chosen_auc: float | None = None
     name: str | None = None
     along: str = "k"
+    measure: str = "AUC"
 
     @classmethod
     def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
@@ -85,6 +89,7 @@ class AUCPathDisplay:
             repeats=getattr(model, "n_repeats_", 1.0),
             chosen=getattr(model, path_axis(model.cv_results_) + "_", None),
             chosen_auc=getattr(model, "best_score_", None),
+            measure="AUC" if is_classifier(model) else "C",
             **kwargs,
         )
 
@@ -97,6 +102,7 @@ class AUCPathDisplay:
         chosen: float | None = None,
         chosen_auc: float | None = None,
         name: str | None = None,
+        measure: str = "AUC",
         **kwargs: Any,
     ) -> Self:
         """Draw a table of validation scores.
@@ -109,7 +115,7 @@ class AUCPathDisplay:
         repeats : float, default=1.0
             How often each row was validated. Repeats use the same rows again and do not make the
             standard error smaller.
-        chosen, chosen_auc, name : optional
+        chosen, chosen_auc, name, measure : optional
             See :class:`AUCPathDisplay`.
         **kwargs
             Parameters of :meth:`plot`.
@@ -123,6 +129,7 @@ class AUCPathDisplay:
             chosen_auc=chosen_auc,
             name=name,
             along=along,
+            measure=measure,
         )
         return display.plot(**kwargs)
 
@@ -161,7 +168,7 @@ class AUCPathDisplay:
             label=f"{prefix}best: {called.format(ks[best])}",
         )  # fmt: skip
         self.readings_ = [
-            (float(k), float(m), f"{called.format(k)}: AUC {m:.3f} ± {e:.3f}")
+            (float(k), float(m), f"{called.format(k)}: {self.measure} {m:.3f} ± {e:.3f}")
             for k, m, e in zip(ks.tolist(), mean, error, strict=True)
         ]
         if self.chosen is not None:
@@ -171,9 +178,9 @@ class AUCPathDisplay:
             (self.points_["chosen"],) = ax.plot(
                 self.chosen, auc, **mark, markersize=5, label=f"{prefix}{text}",
             )  # fmt: skip
-            self.readings_.append((self.chosen, auc, f"{text}, AUC {auc:.3f}"))
+            self.readings_.append((self.chosen, auc, f"{text}, {self.measure} {auc:.3f}"))
         label_path(ax, self.along)
-        ax.set(ylabel="validation AUC")
+        ax.set(ylabel=f"validation {self.measure}")
         ax.legend(loc="lower right", fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
