@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from sparseauc.estimators._sparse_auc_cv import score_in_log_odds
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
 from sparseauc.path.folds import Split
+from sparseauc.path.path import paths_reported
 from sparseauc.path.rules import ChanceWarning
 from sparseauc.selection.confidence import (
     PermutationResult,
@@ -133,8 +135,8 @@ def fit_table(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            report("Choosing columns", 0, 1)
-            model, points = _fit_pipeline(table, settings, np.arange(table.y.size))
+            with paths_reported(partial(report, "Choosing columns")):
+                model, points = _fit_pipeline(table, settings, np.arange(table.y.size))
 
             def fit_again(rows: Rows) -> Any:
                 return _fit_pipeline(table, settings, rows)[0]

@@ -1,3 +1,4 @@
+import itertools
 import json
 from dataclasses import replace
 
@@ -194,7 +195,8 @@ def test_progress_counts_up_to_the_end():
     fit_table(table(), QUICK, lambda *step: steps.append(step))
     halves = 2 * QUICK.stability_pairs
     assert steps == [
-        ("Choosing columns", 0, 1),
+        *(("Choosing columns", done, 25) for done in range(26)),
+        *(("Choosing columns", done, 1) for done in range(2)),
         *((f"Nested cross-validation, fold {fold + 1} of 5", fold, 5) for fold in range(5)),
         *(
             (f"Stability selection, refit {done} of {halves}", done, halves)
@@ -202,6 +204,20 @@ def test_progress_counts_up_to_the_end():
         ),
         ("Done", 1, 1),
     ]
+
+
+def test_every_training_set_of_a_search_is_a_step():
+    steps = []
+    settings = FitSettings(max_k=3, folds=0, stability_pairs=0, jobs=2)
+    fit_table(table(), settings, lambda *step: steps.append(step))
+    searches = [(done, total) for stage, done, total in steps if stage == "Choosing columns"]
+    starts = [place for place, (done, _) in enumerate(searches) if done == 0]
+    rounds = [searches[low:high] for low, high in itertools.pairwise([*starts, len(searches)])]
+    # Cross-validation has several training sets; the final fit has one.
+    assert rounds[0][0][1] >= 5
+    assert rounds[-1] == [(0, 1), (1, 1)]
+    for steps in rounds:
+        assert sorted(steps) == [(done, steps[0][1]) for done in range(steps[0][1] + 1)]
 
 
 def test_permutations_of_a_tuned_procedure_report_progress():

@@ -1,8 +1,11 @@
 """All k in one go: the best columns of every number, for several ridges."""
 
 import functools
+import itertools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +31,19 @@ from ..utils.types import Array, Indices
 DEFAULT_ALPHAS = (0.01, 1.0, 100.0)
 # Elsewhere, where correlated columns need small ridges and few rows large ones.
 WIDE_ALPHAS = (0.01, 0.1, 10.0, 1000.0)
+
+Progress = Callable[[int, int], None]
+_progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
+
+
+@contextmanager
+def paths_reported(progress: Progress) -> Iterator[None]:
+    """Call a function with the paths that ``find_paths`` has found, and how many it searches."""
+    token = _progress.set(progress)
+    try:
+        yield
+    finally:
+        _progress.reset(token)
 
 
 @dataclass(frozen=True)
@@ -214,9 +230,13 @@ def find_paths(
     )
     unfinished = list(range(len(training)))
     paths: dict[int, SparseAUCPath] = {}
+    run_search: Callable[..., SparseAUCPath | PathSearch] = PathSearch.run
+    if (progress := _progress.get()) is not None:
+        progress(0, len(training))
+        run_search = functools.partial(_run_and_report, progress, len(training), itertools.count(1))
     while unfinished:
         with blas_threads().limit(limits=1 if one_thread else None, user_api="blas"):
-            results = run(delayed(search.run)(alphas) for search in searches)
+            results = run(delayed(run_search)(search, alphas) for search in searches)
         found = dict(zip(unfinished, results, strict=True))
         paths |= {at: one for at, one in found.items() if isinstance(one, SparseAUCPath)}
         searches = [one for one in found.values() if isinstance(one, PathSearch)]
@@ -225,6 +245,16 @@ def find_paths(
         if lacking:
             functools.reduce(operator.or_, lacking).gather(single=restrictions.groups is None)
     return [paths[number] for number in range(len(training))]
+
+
+def _run_and_report(
+    progress: Progress, total: int, numbers: Iterator[int], search: PathSearch, alphas: Array
+) -> SparseAUCPath | PathSearch:
+    """Run a search and, if it found its path, report how many are done."""
+    found = search.run(alphas)
+    if isinstance(found, SparseAUCPath):
+        progress(next(numbers), total)
+    return found
 
 
 @moved_parameters(**MOVED)
