@@ -54,7 +54,7 @@ def _show_demo(
     ] = Path("demo-output"),
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
 ) -> None:
-    """Fit, predict and compare on simulated patients, and show each command (seconds)."""
+    """Fit, predict and compare on simulated patients, and show each command (half a minute)."""
     from .demo import run_demo
 
     run_demo(out, seed, app)
