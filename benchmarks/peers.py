@@ -147,7 +147,8 @@ def main():
         once = f", of {' and '.join(SLOW)} 1 × 5" if arguments.repeats > 1 else ""
         seeds = f"{arguments.repeats} × 5 folds{once}; seeds from {SEEDS['ordinary']}."
         write_report(found, seeds)
-        draw_figure(found)
+        if set(SPARSE) <= set(arguments.methods):
+            draw_figure(found)
     if any(name not in ORDINARY for name in found):
         write_wide_report(found, wide_seeds)
 
