@@ -332,6 +332,29 @@ def test_interrupt_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["big.csv"]
 
 
+def test_an_interrupt_that_a_library_drops_ends_the_command(table):
+    """Numba may swallow an interrupt while it compiles: it is raised again until the end."""
+    program = (
+        "import signal, time, sparseauc_app.fitting as f\n"
+        "def drop(*a):\n"
+        "    for _ in range(2):\n"
+        "        try:\n"
+        "            signal.raise_signal(signal.SIGINT) if not _ else time.sleep(60)\n"
+        "        except KeyboardInterrupt:\n"
+        "            print('dropped', flush=True)\n"
+        "    time.sleep(60)\n"
+        "f._fit_pipeline = drop\n"
+        "import sparseauc_app.__main__ as m\n"
+        "m._PAUSE = 0.2\n"
+        "m.main()\n"
+    )
+    command = [sys.executable, "-c", program, "fit", str(table), "-t", "outcome", *FAST]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=50)
+    assert result.stdout == "dropped\ndropped\n"
+    assert result.returncode == 130
+    assert result.stderr.splitlines()[-1] == "Error: interrupted, nothing was written"
+
+
 @pytest.mark.slow
 def test_as_a_process(table, tmp_path):
     command = [sys.executable, "-m", "sparseauc_app", "fit", str(table), "-t", "outcome", *FAST]
