@@ -69,7 +69,7 @@ def make_card(
     chosen, intercept = np.flatnonzero(coef), float(classifier.intercept_[0])
     calibration = _calibration_of(classifier)
     # The score of points is their total, and its log odds are part of the calibration.
-    total = {"points_", "platt_"} <= vars(classifier).keys()
+    total = "points_" in vars(classifier) and bool({"platt_", "hazards_"} & {*vars(classifier)})
     if total:
         coef, intercept = classifier.points_ / classifier.units_, 0.0
     terms, height = _make_terms(before, classifier, coef, chosen, origins)

@@ -179,9 +179,8 @@ def _refuse_combinations(table: Table, settings: FitSettings) -> None:
         )
     beside = {"--time": table.times, "--weights": table.weight}
     for option, of_rows in beside.items():
-        for name in ("permutations", "points")[: 2 if option == "--time" else 1]:
-            if getattr(settings, name) and of_rows is not None:
-                raise DataError(f"--{name} cannot be combined with {option}: leave one of them out")
+        if settings.permutations and of_rows is not None:
+            raise DataError(f"--permutations cannot be combined with {option}: leave one out")
 
 
 def summarise_fit(
@@ -333,7 +332,8 @@ def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any,
         return model, None
     _, classifier = steps_of(model)
     score = point_score(
-        classifier, fill_in(model, table.X[rows]), table.y[rows], largest=settings.points,
+        classifier, fill_in(model, table.X[rows]), table.outcome.target[rows],
+        largest=settings.points,
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         random_state=settings.seed, strata=None if table.strata is None else table.strata[rows],
         sample_weight=None if table.weight is None else table.weight[rows],

@@ -32,6 +32,9 @@ HEADINGS = {
     "frequency": ("selection frequency", "%"),
 }
 
+# Points and units say what these do.
+WITHOUT_POINTS = {"coefficient", "odds_ratio", "odds_ratio_for", "hazard_ratio", "hazard_ratio_for"}
+
 
 def heading_of(key: str, measure: str) -> str:
     """What a column of a short list is called, given what rankings are measured by."""
@@ -45,7 +48,7 @@ def short_list_row(line: Mapping[str, Any], measure: str = "AUC") -> dict[str, s
     # Ratios and points say what coefficients do, and 80 characters are few.
     hidden = {"standardised"} if {"odds_ratio", "hazard_ratio"} & line.keys() else set()
     if "points" in line:
-        hidden = {"coefficient", "standardised", "odds_ratio", "odds_ratio_for"}
+        hidden = WITHOUT_POINTS | {"standardised"}
     for key, (_, form) in HEADINGS.items():
         if key in line and key not in hidden:
             text = percent(line[key]) if form == "%" else format(line[key], form)

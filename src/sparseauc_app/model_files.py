@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from sparseauc.utils.files import write_atomically
 from sparseauc.utils.text import listed
@@ -141,13 +140,19 @@ class SavedModel:
             If a column is wholly missing, has texts that training had not, or lies far outside the
             range of training.
         """
+        scores = self._score(X)
+        in_log_odds = self.card.total and self.card.times is None
+        return self.card.log_odds(scores) if in_log_odds else scores
+
+    def _score(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scores as the card gives them."""
         from .reading.scoring import score_rows
         from .reading.source import source_of
 
         found = score_rows(source_of(X, self.card), self.card)
         for warning in found.warnings:
-            warnings.warn(warning, stacklevel=2)
-        return self.card.log_odds(found.scores) if self.card.total else found.scores
+            warnings.warn(warning, stacklevel=3)
+        return found.scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each row, None where it has no score; of times to event, score."""
@@ -170,8 +175,7 @@ class SavedModel:
                 "this model has no probabilities: use decision_function, or fit "
                 "SparseAUCClassifierCV, which gives them"
             )
-        scores = self.decision_function(X)
-        return expit(scores) if self.card.total else self.card.probabilities(scores)
+        return self.card.probabilities(self._score(X))
 
     @property
     def predict_proba(self) -> Callable[[Any], npt.NDArray[np.float64]]:

@@ -19,12 +19,11 @@ from sparseauc import (
     SparseConcordance,
     SparseConcordanceCV,
 )
-from sparseauc.selection.ranking import ClassRanking, Ranking, TimeRanking
+from sparseauc.selection.ranking import ClassRanking, Ranking, TimeRanking, ranking_at
 from sparseauc.survival import SurvivalTimes
 from sparseauc.utils.types import Array, Mask
 
 from .evaluation.risks import Risks, judge_risks
-from .evaluation.times import ranking_at
 from .scorecard import Calibration
 
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_typ
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
 
+from sparseauc.utils.links import Link, from_linear, to_linear
 from sparseauc.utils.types import Array
 
 Kind = Literal["number", "boolean", "text"]
@@ -145,7 +145,7 @@ class Calibration:
     intercept: float
     n_positive: int
     n_negative: int
-    link: Literal["logit", "cloglog"] = "logit"
+    link: Link = "logit"
 
     @property
     def baseline(self) -> float:
@@ -164,14 +164,11 @@ class Calibration:
 
     def inverse(self, linear: Array) -> Array:
         """Risk of log odds, or of logarithms of cumulative hazards."""
-        with np.errstate(over="ignore"):
-            risks: Array = expit(linear) if self.link == "logit" else -np.expm1(-np.exp(linear))
-        return risks
+        return from_linear(linear, self.link)
 
     def score_of(self, risk: float) -> float:
         """Score with a risk; infinite for risks of 0 and 1."""
-        linear = logit(risk) if self.link == "logit" else np.log(-np.log1p(-risk))
-        return float((linear - self.intercept) / self.slope)
+        return float((to_linear(risk, self.link) - self.intercept) / self.slope)
 
 
 @dataclass(frozen=True)

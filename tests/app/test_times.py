@@ -62,13 +62,13 @@ def folder(tmp_path_factory):
 WITH_TIMES = ("--time", "days", "--event", "status", "--text", "one-hot")
 
 
-@pytest.fixture(scope="module")
-def fitted(folder):
+@pytest.fixture(scope="module", params=[(), ("--points", 5)], ids=["coefficients", "points"])
+def fitted(folder, request):
     """A model, and what its fit says in JSON."""
-    model = folder / "model.skops"
+    model = folder / f"model{len(request.param)}.skops"
     said = run(
         "fit", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--columns", "1-4", "--out",
-        model, "--json",
+        model, "--json", *request.param,
     )  # fmt: skip
     return model, json.loads(said.stdout)
 
@@ -87,8 +87,10 @@ def test_fit_ranks_by_concordance(fitted, folder):
     scores = sparseauc.load_model(model).predict(table)
     area = uno_concordance(y, y, scores, horizon=365)
     assert said["training_auc"] == pytest.approx(area, abs=1e-12)
+    slope = read_card(model).calibration.slope
+    assert said["points"] is not None or slope == 1
     for one in said["chosen"]:
-        assert one["hazard_ratio_per_sd"] == pytest.approx(np.exp(one["standardised"]))
+        assert one["hazard_ratio_per_sd"] == pytest.approx(np.exp(slope * one["standardised"]))
 
 
 def test_terminal_says_what_the_score_is(fitted):
@@ -96,7 +98,12 @@ def test_terminal_says_what_the_score_is(fitted):
     shown = run("show", model).output
     card = read_card(model)
     assert "Time to status = 2, in 'days'" in shown
-    assert f"Risk until 365: 1 - {card.calibration.baseline:.4f}^exp(score)" in shown
+    power = "score"
+    if card.total:
+        power = f"{card.calibration.slope:.4g} x total"
+        assert "risk until 365 (95 % CI)" in shown
+        assert f"C of rows left out {said['points']['auc']:.3f}" in shown
+    assert f"Risk until 365: 1 - {card.calibration.baseline:.4f}^exp({power})" in shown
     assert f"C until 365 {said['auc']['auc']:.3f}" in shown
     assert "AUC" not in shown
 
@@ -113,7 +120,7 @@ def test_model_file_comes_back_whole(fitted, folder):
     np.testing.assert_allclose(loaded.predict_risk(table), estimator.predict_risk(X), atol=1e-12)
     np.testing.assert_allclose(
         loaded.predict_risk(table),
-        1 - card.calibration.baseline ** np.exp(loaded.predict(table)),
+        1 - card.calibration.baseline ** np.exp(card.calibration.slope * loaded.predict(table)),
         atol=1e-12,
     )
     with pytest.raises(AttributeError, match="no class probabilities"):
@@ -124,12 +131,13 @@ def test_predict_writes_score_and_risk(fitted, folder):
     model, _ = fitted
     said = run("predict", model, folder / "new.csv", "--out", folder / "scores.csv", "--force")
     scores, table = pd.read_csv(folder / "scores.csv"), pd.read_csv(folder / "new.csv")
-    assert scores.columns.tolist() == ["row", "score", "risk"]
     loaded = sparseauc.load_model(model)
-    np.testing.assert_allclose(scores["score"], loaded.predict(table), rtol=1e-12)
+    name = loaded.card.score_name
+    assert scores.columns.tolist() == ["row", name, "risk"]
+    np.testing.assert_allclose(scores[name], loaded.predict(table), rtol=1e-12)
     np.testing.assert_allclose(scores["risk"], loaded.predict_risk(table), rtol=1e-12)
     y = np.column_stack([table["status"] == 2, table["days"]])
-    area = uno_concordance(y, y, scores["score"], horizon=365)
+    area = uno_concordance(y, y, scores[name], horizon=365)
     assert f"C {area:.3f}" in said.output
     without = folder / "without.csv"
     table.drop(columns=["days", "status"]).to_csv(without, index=False)
@@ -224,7 +232,6 @@ def with_three_values(table):
         (as_it_is, ("--horizon", 0.5), "no event comes before the horizon 0.5"),
         (as_it_is, ("--horizon", "soon"), "--horizon is a number above 0, or within:365"),
         (as_it_is, ("--event-value", 7), "--event-value: 'status' has no class '7'"),
-        (as_it_is, ("--points", 5), "--points cannot be combined with --time"),
         (as_it_is, ("--permutations", 5), "--permutations cannot be combined with --time"),
         (lambda t: t.assign(days="soon"), (), "'days' must hold numbers"),
     ],
@@ -295,7 +302,8 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
     formula = re.search(r"-- Risk until 365: (.*)", text)[1]
     with duckdb.connect() as connection:
         connection.register("t", table)
-        query = f"SELECT score, {formula} FROM (SELECT {text} AS score FROM t)"
+        name = loaded.card.score_name
+        query = f"SELECT {name}, {formula} FROM (SELECT {text} AS {name} FROM t)"
         by_sql = np.array(connection.execute(query).fetchall())
     np.testing.assert_allclose(by_sql, np.column_stack([score, risk]), atol=1e-12)
     assert "labelled" not in text
@@ -309,7 +317,7 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
         for one in session.get_inputs()
     }
     names = [one.name for one in session.get_outputs()]
-    assert names == ["score", "risk"]
+    assert names == [name, "risk"]
     found = session.run(names, feed)
     np.testing.assert_allclose(found[0][:, 0], score, atol=1e-12)
     np.testing.assert_allclose(found[1][:, 0], risk, atol=1e-12)
@@ -319,7 +327,7 @@ def test_calculators_have_the_risk_until_the_horizon(fitted, folder):
     model, _ = fitted
     how = read_card(model).calibration
     code = run("export", model, "--to", "r").stdout
-    assert f"risk = -expm1(-exp(1.0 * score + ({how.intercept!r})))" in code
+    assert f"risk = -expm1(-exp({how.slope!r} * score + ({how.intercept!r})))" in code
     assert "label =" not in code
     page = run("export", model, "--to", "html").stdout
     assert "Risk of status = 2 until 365" in page

@@ -1,19 +1,28 @@
 """Questions about a list of times to event, against naive answers."""
 
-from itertools import combinations, permutations
+import json
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import KFold
+from sksurv.linear_model import CoxPHSurvivalAnalysis
 
 from sparseauc import Limits, SparseConcordance, SparseConcordanceCV
 from sparseauc.selection import near_equal_lists, point_score, replacements, stability_selection
 from sparseauc.selection.confidence import nested_scores
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.replacing import validated_aucs
-from sparseauc.survival import ComparablePairs, SurvivalTimes, harrell_concordance
+from sparseauc.selection.table import column_table
+from sparseauc.survival import (
+    ComparablePairs,
+    ProportionalHazards,
+    SurvivalTimes,
+    harrell_concordance,
+    horizon_weights,
+)
 
 ALPHA = 0.3
 
@@ -146,8 +155,121 @@ def test_error_of_a_difference_of_concordances(table, rounded):
     assert pairs.standard_error(one, one) == 0
 
 
-def test_points_are_of_two_classes(table):
+def test_points_of_least_loss_against_all_whole_numbers(table):
+    """Points start from the least loss over all pairs, and then raise the concordance."""
     X, y = table
-    model = SparseConcordanceCV(ks=[2], clip=None).fit(X, y)
-    with pytest.raises(ValueError, match="model must be a SparseAUCClassifier"):
-        point_score(model, X, y)
+    model = SparseConcordance(2, ALPHA).fit(X, y)
+    score = point_score(model, X, y, largest=3)
+    chosen = model.get_support(indices=True)
+    units, values = score.columns["unit"].to_numpy(), X[:, chosen]
+    apart = [
+        (values[i] - values[j]) / units
+        for i, j in permutations(range(150), 2)
+        if y["event"][i] and y["time"][i] < y["time"][j]
+    ]
+    H = np.mean([np.outer(one, one) for one in apart], axis=0)
+    # A point per unit is so much of a coefficient per standard deviation.
+    P = H + ALPHA * np.diag((model.scale_[chosen] / units) ** 2)
+    delta = -np.mean(apart, axis=0)
+    grid = [np.array(p) for p in product(range(-3, 4), repeat=2) if any(p)]
+    least = max(grid, key=lambda p: (p @ delta < 0) * (p @ delta) ** 2 / (p @ P @ p))
+    found = score.columns["points"].to_numpy()
+    areas = {tuple(p): harrell_concordance(y, values @ (p / units)) for p in [*grid, least, found]}
+    assert areas[tuple(found)] >= areas[tuple(least)] - 1e-12
+    for place, step in product(range(2), (-2, -1, 1, 2)):
+        other = tuple(found + step * (np.arange(2) == place))
+        assert areas.get(other, 0.0) <= areas[tuple(found)] + 1e-4
+    assert_allclose(score.totals(X), values @ (found / units), atol=1e-8)
+
+
+def left_out_totals(X, y, splits, largest, final):
+    """Totals by the points of each training fold, of the mean and deviation of the final ones."""
+    found = np.empty(len(X))
+    for train, test in splits:
+        part = SparseConcordance(2, ALPHA).fit(X[train], y[train])
+        points = point_score(part, X[train], y[train], largest=largest)
+        of_train, of_test = points.totals(X[train]), points.totals(X[test])
+        found[test] = (of_test - of_train.mean()) / of_train.std()
+    return found * final.std() + final.mean()
+
+
+def test_risk_by_total_is_that_of_a_cox_model_of_totals_left_out(table):
+    X, y = table
+    splits = list(KFold(4, shuffle=True, random_state=0).split(X))
+    model = SparseConcordance(2, ALPHA, horizon=0.8).fit(X, y)
+    score = point_score(model, X, y, largest=3, cv=splits)
+    totals = score.totals(X)
+    left_out = left_out_totals(X, y, splits, 3, totals)
+    assert_allclose(score.model.out_of_fold_scores_, left_out, atol=1e-8)
+    cox = CoxPHSurvivalAnalysis(ties="breslow", tol=1e-12).fit(left_out[:, None], y)
+    assert_allclose(score.slope, cox.coef_[0], rtol=1e-6)
+    expected = 1 - np.array(
+        [curve(0.8) for curve in cox.predict_survival_function(totals[:, None])]
+    )
+    assert_allclose(score.risks(totals), expected, rtol=1e-6)
+    assert score.horizon == 0.8
+    # The model of the points scores by their total, and has the same risks.
+    assert_allclose(score.model.predict(X), totals, atol=1e-8)
+    assert_allclose(score.model.predict_risk(X), score.risks(totals), atol=1e-8)
+    assert_allclose(
+        score.model.predict_survival_function(X[:1])[0](0.8), 1 - score.risks(totals[:1])[0]
+    )
+    ratios = column_table(score.model, X, y).set_index("column")["hazard_ratio"]
+    one = score.columns.iloc[0]
+    assert_allclose(ratios[one["column"]], np.exp(score.slope * one["points"] / one["unit"]))
+    assert not hasattr(model, "hazards_")
+    by_hand = np.mean([harrell_concordance(y[test], left_out[test]) for _, test in splits])
+    assert_allclose(score.auc, by_hand)
+
+
+def test_shares_by_total_are_those_of_inverse_censoring_weights(table):
+    X, y = table
+    model = SparseConcordanceCV(ks=[2], horizon=0.8, clip=None, log=False).fit(X, y)
+    score = point_score(model, X, y, largest=3, cv=KFold(5))
+    times = SurvivalTimes(y["time"], y["event"])
+    weight, left_out = horizon_weights(times, 0.8), score.model.out_of_fold_scores_
+    positive, total = y["event"] & (y["time"] <= 0.8), 0
+    for one in score.risk.itertuples():
+        inside = (left_out > one.above) & (left_out <= one.up_to) & (weight > 0)
+        assert one.rows == inside.sum()
+        assert one.positives == positive[inside].sum()
+        assert_allclose(one.risk, np.average(positive[inside], weights=weight[inside]))
+        assert one.low < one.risk < one.high or one.risk in (0, 1)
+        total += one.rows
+    assert total == (weight > 0).sum()
+    assert_allclose(score.prevalence, np.average(positive, weights=weight))
+    assert score.risks(score.threshold - 1) < score.prevalence < score.risks(score.threshold + 1)
+    page = str(score)
+    assert "risk until 0.8 (95 % CI)" in page
+    assert "AUC" not in page
+    assert json.loads(json.dumps(score.as_dict()))["horizon"] == 0.8
+
+
+def test_risk_rests_on_every_round_and_counts_rows_once(table):
+    """A Cox model of two rounds of totals is that of rows with half the weight, twice."""
+    X, y = table
+    times = SurvivalTimes(y["time"], y["event"])
+    rng = np.random.default_rng(0)
+    rounds = X[:, [5, 5]] * -1 + rng.normal(size=(150, 2))
+    rounds[:10, 1] = np.nan
+    found = ProportionalHazards.fit(rounds, times)
+    twice = SurvivalTimes(np.tile(times.time, 2), np.tile(times.event, 2))
+    weight = np.where(np.arange(150) < 10, 1.0, 0.5)
+    plain = ProportionalHazards.fit(rounds.T.ravel(), twice, np.tile(weight, 2))
+    assert (found.n_rows, found.n_events) == (150, times.event.sum())
+    assert_allclose(found.slope, plain.slope)
+    assert_allclose(found.cumulative_hazard.y, plain.cumulative_hazard.y)
+
+
+def test_points_without_an_order_have_one_risk():
+    """Totals of rows left out that rank the wrong way round have a slope of 0."""
+    y = np.column_stack([np.ones(60), np.random.default_rng(1).exponential(size=60)])
+    flat = 0
+    for seed in range(20):
+        X = np.random.default_rng(seed).standard_normal((60, 3))
+        score = point_score(SparseConcordance(1, horizon=1.0).fit(X, y), X, y, cv=3)
+        if score.slope == 0:
+            flat += 1
+            assert np.ptp(score.risks([-5.0, 5.0])) == 0
+            assert "risk" in str(score)
+    assert 0 < flat < 20

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._validation import check_each_class_weighs, check_weights
 from ..estimators import ConcordanceModel, ExchangeClassifier
-from ..metrics import fast_auc_within
 from ..moments.base import Quadratic, StandardisedGram
 from ..objective import Array, Indices, Mask
 from ..path.concordance import TimeTarget
@@ -20,6 +19,7 @@ from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ..survival import SurvivalTimes
 from ..transforms import transform_columns
+from .ranking import ClassRanking, Ranking, TimeRanking
 from .table import _column, _positive_rows
 
 
@@ -153,9 +153,12 @@ class FittedList(NamedTuple):
             support, self.coef(support)
         )
 
-    def auc(self, scores: Array) -> float:
-        """AUC of scores of the rows, within strata where there are any."""
-        return fast_auc_within(scores, self.positive, self.strata, self.weight)
+    @property
+    def ranking(self) -> Ranking:
+        """How scores of the rows are brought to one scale."""
+        if isinstance(self.target, TimeTarget):
+            return TimeRanking(self.target.times, weight=self.weight)
+        return ClassRanking(self.positive, self.weight)
 
     def values(self, columns: Indices) -> Array:
         """Some columns, dense and in double precision."""

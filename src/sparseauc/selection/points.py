@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
 
 from ..curves import binomial_limits
 from ..estimators._sparse_auc_cv import fit_calibration
-from ..metrics import fast_auc_within
+from ..path.concordance import TimeTarget
 from ..path.cross_validation import mean_over_rounds
-from ..path.folds import Split, check_splits, make_splits
+from ..path.folds import Split
 from ..path.path import path_of_moments
 from ..solvers.points import Range, points_range, possible_points, raise_auc, whole_points
+from ..survival import ProportionalHazards
 from ..transforms import Transform
+from ..utils.links import Link, from_linear, to_linear
 from ..utils.types import Array, Indices, Mask
 from .fitted_list import FittedList
+from .ranking import ClassRanking, ranking_at
+from .replacing import judge_of
 from .table import _column
 
 if TYPE_CHECKING:
@@ -46,24 +48,31 @@ class PointScore:
     risk : pandas.DataFrame
         Rows left out of the fit, by their total: ``above`` and ``up_to``, how many ``rows`` and
         ``positives`` there are in between, ``risk``, the share of positives, with its 95 % CI
-        ``low`` and ``high``; ``predicted``, the mean risk by the logistic function of the total;
-        and ``sensitivity`` and ``specificity`` of calling rows positive whose total is ``above``.
+        ``low`` and ``high``; ``predicted``, the risk by the formula at the mean total; and
+        ``sensitivity`` and ``specificity`` of calling rows positive whose total is ``above``. Of
+        times to event, positives have their event until the horizon, rows that are censored before
+        are left out, and inverse censoring weights of the others stand for them.
     slope, intercept : float
-        The log odds of a total are slope × total + intercept.
+        The log odds of a total are slope × total + intercept. Of times to event, the logarithm of
+        the cumulative hazard until the horizon is: the risk is 1 − exp(−exp(slope × total +
+        intercept)), by a Cox model of totals of rows left out, with Breslow's baseline.
     threshold : float
         Total above which the risk is higher than the share of positives: a whole number.
     prevalence : float
         That share.
     auc, model_auc : float
         AUC of the points, and of coefficients of least loss on the same columns, on rows left out:
-        the mean over folds.
+        the mean over folds. Of times to event, the concordance.
     positive_label : object
         The class that high totals speak for.
-    model : SparseAUCClassifier or SparseAUCClassifierCV
-        A copy of the model whose coefficients are the points, in log odds: to predict, save and
-        export. It has the attributes ``points_`` and ``units_``, of all columns.
+    model : SparseAUCClassifier, SparseAUCClassifierCV, SparseConcordance or SparseConcordanceCV
+        A copy of the model whose coefficients are the points, in log odds; of times to event, whose
+        score is the total. To predict, save and export. It has the attributes ``points_`` and
+        ``units_``, of all columns.
     whole : bool
         Whether all totals are whole numbers.
+    horizon : float, optional
+        Of times to event: the time until which risks are given.
     """
 
     columns: pd.DataFrame
@@ -78,6 +87,7 @@ class PointScore:
     model: Any = field(repr=False)
     whole: bool
     _places: Indices = field(repr=False)
+    horizon: float | None = None
 
     def totals(self, X: Any) -> Array:
         """Total points of rows: of a frame by column name, of other tables by column number."""
@@ -97,9 +107,9 @@ class PointScore:
         return _totals(values, self.columns["points"].to_numpy(), self.columns["unit"].to_numpy())
 
     def risks(self, totals: npt.ArrayLike) -> Array:
-        """Risk of totals, by their logistic function."""
-        risks: Array = expit(self.slope * np.asarray(totals, np.float64) + self.intercept)
-        return risks
+        """Risk of totals, by the formula."""
+        linear = self.slope * np.asarray(totals, np.float64) + self.intercept
+        return from_linear(linear, "logit" if self.horizon is None else "cloglog")
 
     def as_dict(self) -> dict[str, Any]:
         """What JSON can hold: columns, risk, threshold; None where a range has no end."""
@@ -115,6 +125,7 @@ class PointScore:
             "prevalence": self.prevalence,
             "auc": self.auc,
             "model_auc": self.model_auc,
+            **({} if self.horizon is None else {"horizon": self.horizon}),
         }
 
     def __str__(self) -> str:
@@ -132,7 +143,11 @@ def write_points(score: Mapping[str, Any]) -> str:
     whole = all(one["yes_no"] for one in columns)
     how = "the points of all that apply" if whole else "points × value / unit"
     lines += ["", f"Total: {how}, added up.", ""]
-    lines.append("total above   up to   rows  positives   risk (95 % CI)")
+    until, events, share, measure = "", "positives", "the share of positives", "AUC"
+    if (horizon := score.get("horizon")) is not None:
+        until, events, measure = f" until {horizon:g}", "events", "C"
+        share = "that of all rows"
+    lines.append(f"total above   up to   rows  {events:>9}   risk{until} (95 % CI)")
     for one in score["risk"]:
         above, up_to = (
             "" if one[edge] is None else f"{one[edge]:g}" for edge in ("above", "up_to")
@@ -145,9 +160,10 @@ def write_points(score: Mapping[str, Any]) -> str:
     if "prevalence" in score:
         lines += [
             "Rows were left out of the fit that gives their total.",
-            f"Above {score['threshold']:g}, the risk is higher than the share of positives, "
+            f"Above {score['threshold']:g}, the risk is higher than {share}, "
             f"{score['prevalence']:.0%}.",
-            f"AUC of rows left out {score['auc']:.3f}, of coefficients {score['model_auc']:.3f}.",
+            f"{measure} of rows left out {score['auc']:.3f}, of coefficients "
+            f"{score['model_auc']:.3f}.",
         ]
     else:  # of version 0.2
         lines += [
@@ -177,11 +193,12 @@ def point_score(
 
     Parameters
     ----------
-    model : SparseAUCClassifier or SparseAUCClassifierCV
+    model : SparseAUCClassifier, SparseAUCClassifierCV, SparseConcordance or SparseConcordanceCV
         Fitted. A column that is not worth a point is left out.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)
+        Their labels; or their events and times, as the model was fitted to.
     largest : int or (int, int), default=5
         Points are from ``-largest`` to ``largest``, or from the first number to the second. With
         (0, 3) no column may lower the total: the list is chosen anew among such lists, if the
@@ -207,7 +224,7 @@ def point_score(
     Risk and AUC are those of rows left out. In every fold, a list of the same length is chosen with
     the same ridge and limits, and given points, without the rows of the fold. As these totals have
     other columns, they are brought to the scale of the points of all rows: so that the class means
-    of the training rows are the same.
+    of the training rows are the same; of times to event, their mean and standard deviation.
 
     Examples
     --------
@@ -225,7 +242,7 @@ def point_score(
         raise ValueError(f"per must be 'deviation' or 'unit', got {per!r}")
     within = points_range(largest)
     fitted = FittedList.from_model(
-        model, X, y, groups=True, sample_weight=sample_weight, strata=strata
+        model, X, y, groups=True, sample_weight=sample_weight, strata=strata, times=True
     )
     transform = Transform.of_model(model)
     if transform is not None and transform.of_columns(fitted.support).changed.size:
@@ -236,8 +253,7 @@ def point_score(
     signed = _with_signs(fitted, within)
     if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):
         signed = signed._replace(support=_choose(signed))
-    splits = make_splits(cv, fitted.X, fitted.positive, None, fitted.strata, random_state)
-    check_splits(splits, fitted.positive, fitted.weight, fitted.strata)
+    splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, fitted.strata, random_state)
     found = _give_points(signed, within, per) if signed.support.size else None
     if found is None or not found.points.any():
         raise ValueError(
@@ -247,9 +263,7 @@ def point_score(
     totals = found.totals(fitted)
     whole = bool(np.all(totals == np.rint(totals)))
     left_out, auc, model_auc = _totals_left_out(signed, found, within, per, splits)
-    platt = fit_calibration(left_out, fitted.positive, fitted.weight)
-    slope, intercept = platt["slope"], platt["intercept"]
-    threshold = whole_threshold(platt)
+    risk = _fit_risk(model, fitted, left_out)
     columns = pd.DataFrame(
         {
             "column": fitted.names[found.support], "points": found.points, "unit": found.units,
@@ -257,20 +271,57 @@ def point_score(
         }
     )  # fmt: skip
     kept = found.points != 0
-    risk = _risk_by_total(fitted, left_out, whole=whole)
-    middle = [np.average(part, weights=weight) for part, weight in risk.pop("totals")]
-    risk["predicted"] = expit(slope * np.array(middle) + intercept)
+    by_total = _risk_by_total(risk.known, left_out, whole=whole)
+    middle = [np.average(part, weights=weight) for part, weight in by_total.pop("totals")]
+    by_total["predicted"] = from_linear(risk.slope * np.array(middle) + risk.intercept, risk.link)
     return PointScore(
-        columns[kept].reset_index(drop=True), pd.DataFrame(risk), slope, intercept, threshold,
-        platt["prevalence"], auc, model_auc, model.classes_.tolist()[1],
-        _as_model(model, found, platt, left_out), whole, found.support[kept],
+        columns[kept].reset_index(drop=True), pd.DataFrame(by_total), risk.slope, risk.intercept,
+        whole_threshold(vars(risk), risk.link), risk.prevalence, auc, model_auc,
+        getattr(model, "classes_", ("censored", "event"))[1],
+        _as_model(model, found, risk, left_out), whole, found.support[kept],
+        model.horizon_ if risk.link == "cloglog" else None,
     )  # fmt: skip
 
 
-def whole_threshold(platt: Mapping[str, Any]) -> float:
+def whole_threshold(how: Mapping[str, Any], link: Link = "logit") -> float:
     """Return the largest whole total whose risk is not above the share of positives."""
-    even = (float(logit(platt["prevalence"])) - platt["intercept"]) / platt["slope"]
+    if how["slope"] == 0:  # totals tell nothing of the risk
+        return 0.0
+    even = (float(to_linear(how["prevalence"], link)) - how["intercept"]) / how["slope"]
     return float(np.floor(even + 1e-9)) + 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Risk:
+    """How a total becomes a risk; the outcome that it is of; and what a model keeps of it.
+
+    ``score`` is the slope and the intercept with which a total is the score of the model.
+    """
+
+    slope: float
+    intercept: float
+    prevalence: float
+    link: Link
+    known: ClassRanking
+    score: tuple[float, float]
+    kept: dict[str, Any]
+
+
+def _fit_risk(model: Any, fitted: FittedList, left_out: Array) -> _Risk:
+    """Fit the risk to totals of rows left out, (n, rounds)."""
+    if not isinstance(fitted.target, TimeTarget):
+        platt = fit_calibration(left_out, fitted.positive, fitted.weight)
+        del platt["reversed"]
+        how = platt["slope"], platt["intercept"]
+        known = ClassRanking(fitted.positive, fitted.weight)
+        return _Risk(*how, platt["prevalence"], "logit", known, how, {"platt_": platt})
+    times = fitted.target.times
+    hazards = ProportionalHazards.fit(left_out, times, fitted.weight)
+    known = ranking_at(times, model.horizon_, fitted.weight)
+    until = float(np.log(hazards.cumulative_hazard(model.horizon_)))
+    share = float(np.average(known.positive, weights=known.weight))
+    kept = {"hazards_": hazards}
+    return _Risk(hazards.slope, until, share, "cloglog", known, (1.0, 0.0), kept)
 
 
 class _Points(NamedTuple):
@@ -330,12 +381,7 @@ def _give_points(fitted: FittedList, within: Range, per: Unit) -> _Points:
         P * np.outer(stretch, stretch), gram.delta[support] * stretch, within, signs
     )
     low, high = possible_points(within, signs)
-    auc = partial(
-        fast_auc_within,
-        positive=fitted.positive,
-        strata=fitted.strata,
-        sample_weight=fitted.weight,
-    )
+    auc = judge_of(fitted, np.arange(fitted.positive.size)).auc
     points = raise_auc(values / units, auc, points, low, high)
     return _Points(support, points, units, yes_no)
 
@@ -347,61 +393,42 @@ def _totals_left_out(
 
     On the scale of the final points. The second AUC is that of coefficients of least loss.
     """
-    positive = fitted.positive
-    middle, distance = _class_means(final.totals(fitted), *fitted.labels(np.arange(positive.size)))
-    times = np.zeros(positive.size, np.int64)
+    n, ranking = fitted.positive.size, fitted.ranking
+    middle, distance = ranking.scale(final.totals(fitted))
+    times = np.zeros(n, np.int64)
     rounds = int(np.bincount(np.concatenate([test for _, test in splits])).max())
-    found = np.full((positive.size, rounds), np.nan)
+    found = np.full((n, rounds), np.nan)
     aucs = []
     for train, test in splits:
         part = fitted.at(train)
         part = part._replace(support=_choose(part))
         if part.support.size == 0:
-            totals, coef = np.zeros(test.size), np.zeros(0)
+            totals = np.zeros(test.size)
         else:
             points, coef = _give_points(part, within, per), part.coef(part.support)
             values = fitted.values(points.support)
-            own_middle, own_distance = _class_means(
-                _totals(values[train], points.points, points.units), *fitted.labels(train)
-            )
-            totals = (_totals(values[test], points.points, points.units) - own_middle) / (
-                own_distance if own_distance > 0 else 1.0
-            )
-            aucs.append(
-                [
-                    fast_auc_within(scores, of, strata, weight)
-                    for of, weight, strata in [fitted.labels(test)]
-                    for scores in (totals, values[test] @ coef)
-                ]
-            )
+            every = _totals(values, points.points, points.units)
+            own_middle, own_distance = ranking.take(train).scale(every[train])
+            totals = (every[test] - own_middle) / own_distance
+            judge = judge_of(fitted, test)
+            aucs.append([judge.auc(scores) for scores in (totals, values[test] @ coef)])
         found[test, times[test]] = middle + distance * totals
         times[test] += 1
     auc, model_auc = np.mean(aucs, axis=0) if aucs else (0.5, 0.5)
     return found, float(auc), float(model_auc)
 
 
-def _class_means(
-    totals: Array, positive: Mask, weight: Array | None, strata: Any
-) -> tuple[float, float]:
-    """The middle of the class means, and their distance."""
-    del strata
-    high, low = (
-        float(np.average(totals[side], weights=None if weight is None else weight[side]))
-        for side in (positive, ~positive)
-    )
-    return (high + low) / 2, high - low
-
-
-def _as_model(model: Any, found: _Points, platt: dict[str, Any], left_out: Array) -> Any:
-    """A copy of a model whose score is that of the points, in log odds."""
+def _as_model(model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
+    """A copy of a model whose score is that of the points."""
     other = copy(model)
     d = model.coef_.shape[1]
     other.points_, other.units_ = np.zeros(d, np.int64), np.ones(d)
     other.points_[found.support], other.units_[found.support] = found.points, found.units
-    other.coef_ = platt["slope"] * (other.points_ / other.units_).reshape(1, -1)
-    other.intercept_ = np.array([platt["intercept"]])
-    other.platt_ = {name: value for name, value in platt.items() if name != "reversed"}
-    other.out_of_fold_scores_ = platt["slope"] * mean_over_rounds(left_out) + platt["intercept"]
+    slope, intercept = risk.score
+    other.coef_ = slope * (other.points_ / other.units_).reshape(1, -1)
+    other.intercept_ = np.array([intercept])
+    other.out_of_fold_scores_ = slope * mean_over_rounds(left_out) + intercept
+    vars(other).update(risk.kept)
     if hasattr(model, "cost_"):
         prices = model._fitted_restrictions().prices
         other.cost_ = prices.total(np.flatnonzero(other.points_))
@@ -410,15 +437,16 @@ def _as_model(model: Any, found: _Points, platt: dict[str, Any], left_out: Array
     return other
 
 
-def _risk_by_total(fitted: FittedList, left_out: Array, *, whole: bool) -> dict[str, Any]:
+def _risk_by_total(known: ClassRanking, left_out: Array, *, whole: bool) -> dict[str, Any]:
     """Share of positives in each tenth of the totals, with edges that are easily read.
 
-    Each row counts once, whatever the number of rounds.
+    Each row counts once, whatever the number of rounds; those of weight 0 do not.
     """
-    rows, _ = np.nonzero(~np.isnan(left_out))
-    totals, positive = left_out[~np.isnan(left_out)], fitted.positive[rows]
-    times = np.bincount(rows, minlength=fitted.positive.size)[rows]
-    weight = (1.0 if fitted.weight is None else fitted.weight[rows]) / times
+    share = np.ones(known.positive.size) if known.weight is None else known.weight
+    rows, rounds = np.nonzero(~np.isnan(left_out) & (share > 0)[:, None])
+    totals, positive = left_out[rows, rounds], known.positive[rows]
+    times = np.bincount(rows, minlength=share.size)[rows]
+    weight = share[rows] / times
     if whole:
         totals = np.rint(totals)
     edges = np.quantile(totals, np.arange(0.1, 0.95, 0.1))

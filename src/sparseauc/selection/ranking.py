@@ -22,6 +22,7 @@ from ..survival import (
     ComparablePairs,
     SurvivalTimes,
     censoring_distribution,
+    horizon_weights,
     is_times,
     uno_weights,
 )
@@ -156,6 +157,12 @@ class TimeRanking:
             self.times, self.weight, code, event_weight=self.event_weight
         )
         return _interval_of_pairs(pairs, scores, confidence)
+
+
+def ranking_at(times: SurvivalTimes, horizon: float, weight: Array | None = None) -> ClassRanking:
+    """Rows with the event until a time and rows without, with inverse censoring weights."""
+    event = times.event & (times.time <= horizon)
+    return ClassRanking(event, horizon_weights(times, horizon, weight))
 
 
 def read_target(y: Any, strata: Any) -> tuple[npt.NDArray[Any], Ranking, Strata | None]:

@@ -236,13 +236,13 @@ def _judge_lists(
                 ridged, delta[columns], signs[columns], np.zeros(columns.size)
             )[0]
         scores = (values[test] / gram.scale) @ coef
-        judge = _judge(fitted, test)
+        judge = judge_of(fitted, test)
         aucs[number] = [judge.auc(score) for score in scores.T]
         variances[number] = [judge.variance(score, scores[:, 0]) for score in scores[:, 1:].T]
     return aucs, variances
 
 
-def _judge(fitted: FittedList, test: Indices) -> PairedAUCs | PairedConcordances:
+def judge_of(fitted: FittedList, test: Indices) -> PairedAUCs | PairedConcordances:
     """Judge of scores of some of the rows."""
     target = fitted.target
     if isinstance(target, ClassTarget):

@@ -141,7 +141,8 @@ def _ratios(model: Any, chosen: Indices, standardised: Array) -> dict[str, Any]:
     if not hasattr(model, "platt_") and (hazards is None or hazards.slope == 0):
         return {}
     name = "odds_ratio" if hazards is None else "hazard_ratio"
-    coef = np.asarray(model.coef_[0], np.float64)[chosen]
+    slope = 1.0 if hazards is None else hazards.slope
+    coef = slope * np.asarray(model.coef_[0], np.float64)[chosen]
     offsets = getattr(model, "log_offsets_", None)
     logged = np.zeros(chosen.size, np.bool_)
     if offsets is not None:
@@ -151,7 +152,7 @@ def _ratios(model: Any, chosen: Indices, standardised: Array) -> dict[str, Any]:
         ratios[name] = np.exp(coef * np.where(logged, np.log(2.0), 1.0))
         if logged.any():
             ratios[f"{name}_for"] = np.where(logged, "doubling", "unit")
-        ratios[f"{name}_per_sd"] = np.exp(standardised)
+        ratios[f"{name}_per_sd"] = np.exp(slope * standardised)
     return ratios
 
 

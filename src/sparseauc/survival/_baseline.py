@@ -42,18 +42,24 @@ class ProportionalHazards:
 
         Parameters
         ----------
-        scores : ndarray of shape (n,)
-            Out-of-fold scores; rows without one, NaN, are left out. A negative slope, which would
-            reverse the order of rows, is replaced by 0.
+        scores : ndarray of shape (n,) or (n, n_rounds)
+            Out-of-fold scores, of each round of cross-validation; NaN where there is none. A
+            negative slope, which would reverse the order of rows, is replaced by 0.
         times : SurvivalTimes
         weight : ndarray of shape (n,), optional
         """
+        scores = scores.reshape(len(times), -1)
         known = ~np.isnan(scores)
         if weight is not None:
-            known &= weight > 0
-        scores, times = scores[known], times.take(known)
-        weight = np.ones(len(times)) if weight is None else weight[known]
-        if not times.event.any():
+            known &= (weight > 0)[:, None]
+        rows, rounds = np.nonzero(known)
+        counted = known.any(axis=1)
+        n_rows, n_events = int(counted.sum()), int((counted & times.event).sum())
+        # A row counts once, whatever the number of rounds.
+        share = 1.0 / np.maximum(known.sum(axis=1), 1)
+        weight = (share if weight is None else share * weight)[rows]
+        scores, times = scores[rows, rounds], times.take(rows)
+        if n_events == 0:
             raise ValueError("no row with a score has an event: there is no risk to estimate")
         mean = float(np.average(scores, weights=weight))
         spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
@@ -64,7 +70,7 @@ class ProportionalHazards:
         slope = beta / spread if spread > 0 else 0.0
         # From the mean score to score 0.
         baseline = StepFunction(groups.times, hazard * np.exp(-slope * mean), 0.0)
-        return cls(slope, baseline, len(times), int(times.event.sum()))
+        return cls(slope, baseline, n_rows, n_events)
 
     def survival(self, scores: Array, times: Array) -> Array:
         """Probability to be free of the event at each of some times, of shape (scores, times)."""

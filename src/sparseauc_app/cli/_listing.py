@@ -90,10 +90,9 @@ def _headlines(card: ScoreCard) -> Iterable[str]:
     else:
         yield f"Time to {card.event}, in {times.time!r}"
     if times is not None and card.calibration is not None:
-        yield (
-            f"Risk until {times.horizon:g}: 1 - {card.calibration.baseline:.4f}^exp("
-            f"{'' if card.calibration.slope == 1 else f'{card.calibration.slope:.4g} x '}score)"
-        )
+        how = card.calibration
+        power = ("" if how.slope == 1 else f"{how.slope:.4g} x ") + card.score_name
+        yield f"Risk until {times.horizon:g}: 1 - {how.baseline:.4f}^exp({power})"
     if "rows" not in about:
         return
     yield (
@@ -121,7 +120,7 @@ def _title_of_list(card: ScoreCard) -> str:
     if about.get("coefficients") == "logistic":
         ridge = about.get("logistic_ridge")
         title += ", logistic coefficients" + ("" if ridge is None else f" (ridge {ridge:g})")
-    if card.times is not None:
+    if card.times is not None and not card.total:
         title += ", in log hazard ratios"
     elif card.calibration is not None and not card.total and card.threshold != 0:
         title += ", in log odds"

@@ -109,8 +109,7 @@ def evaluate(summary: FitSummary) -> Evaluation:
     if nested is not None:
         scores = np.asarray(summary.out_of_fold_scores, np.float64)
         if card.calibration is not None:
-            how = Calibration(1.0, 0.0, 0, 0) if card.total else card.calibration
-            risks = table.outcome.judge_risks(how, scores)
+            risks = table.outcome.judge_risks(_calibration_of_model(card), scores)
         if table.times is not None and card.follow_up is not None:
             followed = follow_scores(table.times, card.follow_up.horizon, scores)
         elif risks is not None and table.weight is None:
@@ -142,13 +141,19 @@ def _correlate(summary: FitSummary, chosen: list[str]) -> pd.DataFrame:
     return pd.DataFrame(values).corr()
 
 
+def _calibration_of_model(card: ScoreCard) -> Calibration:
+    """How a score of the fitted model becomes a risk: of points, it is in log odds already."""
+    how = card.calibration
+    assert how is not None
+    return Calibration(1.0, 0.0, 0, 0) if card.total and how.link == "logit" else how
+
+
 def _judge_instability(summary: FitSummary, card: ScoreCard) -> Instability | None:
     """Risks by the models of the outer folds, on the scale of the final model."""
-    scores, how = summary.refit_scores, card.calibration
-    if scores is None or how is None:
+    scores = summary.refit_scores
+    if scores is None or card.calibration is None:
         return None
-    # Scores of points are in log odds here.
-    how = Calibration(1.0, 0.0, 0, 0) if card.total else how
+    how = _calibration_of_model(card)
     risks, refitted = how.risks(summary.training_scores), how.risks(summary.rescale(scores))
     away = np.abs(refitted - risks).mean(axis=0)
     return Instability(risks, refitted, float(away.mean()), float(np.quantile(away, 0.9)))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparseauc.metrics import AUCInterval
-from sparseauc.selection.ranking import ClassRanking, TimeRanking
-from sparseauc.survival import SurvivalTimes, horizon_weights, kaplan_meier
+from sparseauc.selection.ranking import TimeRanking, ranking_at
+from sparseauc.survival import SurvivalTimes, kaplan_meier
 from sparseauc.utils.types import Array, Indices
 
 # Times at which rows at risk are counted.
@@ -69,12 +69,6 @@ def follow_scores(times: SurvivalTimes, horizon: float, scores: Array) -> Follow
         if len(part)
     ]
     return Followed(TimeRanking(times).interval(scores), at, marks, thirds)
-
-
-def ranking_at(times: SurvivalTimes, horizon: float, weight: Array | None = None) -> ClassRanking:
-    """Rows with the event until a time and rows without, with inverse censoring weights."""
-    event = times.event & (times.time <= horizon)
-    return ClassRanking(event, horizon_weights(times, horizon, weight))
 
 
 def _free_of_event(name: str, times: SurvivalTimes, marks: Array) -> FreeOfEvent:

@@ -15,7 +15,7 @@ from ..cautions import as_sentence, missing_share
 from ..evaluation.baselines import Baselines
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
-from ..formatting import HEADINGS, auc_text, capitalised, heading_of, percent
+from ..formatting import HEADINGS, WITHOUT_POINTS, auc_text, capitalised, heading_of, percent
 from ..summary import FitSummary
 from .alternatives import show_alternatives
 from .elements import Code, Element, Listing, Note, Report, Section
@@ -165,21 +165,21 @@ def _show_columns(evaluation: Evaluation) -> list[Element]:
     summary = evaluation.summary
     elements: list[Element] = [_list_columns(summary)]
     if summary.points is not None:
-        elements.append(_list_risks(summary.points))
+        elements.append(_list_risks(summary, summary.points))
     elements += [draw_columns(summary), _list_candidates(evaluation)]
     if summary.k > 1:
         elements.append(_list_correlations(evaluation))
     return elements
 
 
-def _list_risks(score: PointScore) -> Listing:
+def _list_risks(summary: FitSummary, score: PointScore) -> Listing:
     """Risk by total, of rows left out."""
     shown = pd.DataFrame(
         {
             "Total above": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["above"]],
             "Up to": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["up_to"]],
             "Rows": score.risk["rows"],
-            "Positive": score.risk["positives"],
+            _name_of_events(summary): score.risk["positives"],
             "Risk, % (95 % CI)": [
                 f"{100 * one.risk:.0f} ({100 * one.low:.0f}–{100 * one.high:.0f})"
                 for one in score.risk.itertuples()
@@ -187,7 +187,7 @@ def _list_risks(score: PointScore) -> Listing:
             "By the formula, %": [f"{100 * one:.0f}" for one in score.risk["predicted"]],
         }
     )
-    caption = SAY("risk_by_total", score=score)
+    caption = words_of(summary)("risk_by_total", score=score)
     return Listing("risk-by-total", "Risk by total of points", caption, shown)
 
 
@@ -197,8 +197,7 @@ def _list_columns(summary: FitSummary) -> Listing:
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     formats = {"Missing, %": ".1f"}
     for key, (_, form) in HEADINGS.items():
-        # Points and units say what the coefficient does.
-        if key not in columns or (key in ("coefficient", "odds_ratio") and "points" in columns):
+        if key not in columns or (key in WITHOUT_POINTS and "points" in columns):
             continue
         heading = heading_of(key, table.outcome.measure)
         name, values = capitalised(heading), columns[key].to_numpy()
