@@ -377,11 +377,18 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> De
     above, below = above_a - above_b, below_a - below_b
     difference = _area(above, below)
     error = _standard_error(above, below)
+    return paired_test(auc_a, auc_b, difference, error, min(above.size, below.size))
+
+
+def paired_test(
+    auc_a: float, auc_b: float, difference: float, error: float, disjoint: int
+) -> DeLongTest:
+    """Test a difference by its standard error, and the number of disjoint pairs if that is 0."""
     if difference == 0.0:
         statistic, pvalue = 0.0, 1.0
     elif error == 0.0:
         statistic = inf if difference > 0.0 else -inf
-        pvalue = min(1.0, 2.0 * exp(-min(above.size, below.size) * difference**2 / 2.0))
+        pvalue = min(1.0, 2.0 * exp(-disjoint * difference**2 / 2.0))
     else:
         statistic = difference / error
         pvalue = float(2.0 * ndtr(-abs(statistic)))

@@ -67,7 +67,7 @@ def make_card(
     coef = np.asarray(classifier.coef_[0], np.float64)
     origins = _origins_of(model, inputs, coef.size)
     chosen, intercept = np.flatnonzero(coef), float(classifier.intercept_[0])
-    calibration = _calibration_of(classifier)
+    calibration = calibration_of(classifier)
     # The score of points is their total, and its log odds are part of the calibration.
     total = "points_" in vars(classifier) and bool({"platt_", "hazards_"} & {*vars(classifier)})
     if total:
@@ -165,7 +165,7 @@ def limits_on_card(classifier: Any, names: Any) -> dict[str, Any]:
     return found
 
 
-def _calibration_of(classifier: Any) -> Calibration | None:
+def calibration_of(classifier: Any) -> Calibration | None:
     """How the score of a classifier becomes log odds; None without probabilities."""
     if "calibration_" in vars(classifier):  # of version 0.2
         return Calibration(**classifier.calibration_)

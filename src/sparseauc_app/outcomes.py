@@ -59,8 +59,16 @@ class Outcome(Protocol):
     def simple_methods(self) -> dict[str, Any]:
         """Makers of simple models of as many columns, by title, to compare with."""
 
-    def judge_risks(self, calibration: Calibration, scores: Array) -> Risks:
-        """Compare the risks of scores with the outcome."""
+    @property
+    def state(self) -> ClassRanking:
+        """Classes that risks are of, and weights: of times, at the horizon."""
+
+
+def judge_scores(outcome: Outcome, calibration: Calibration, scores: Array) -> Risks:
+    """Compare the risks of scores with the outcome."""
+    log_odds = calibration.linear(scores) if calibration.link == "logit" else None
+    state = outcome.state
+    return judge_risks(calibration.risks(scores), state.positive, log_odds, state.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +91,11 @@ class TwoClasses:
         return ClassRanking(self.y == 1, self.weight)
 
     @property
+    def state(self) -> ClassRanking:
+        """The classes."""
+        return self.ranking
+
+    @property
     def fold_labels(self) -> Mask:
         """The classes."""
         labels: Mask = self.y == 1
@@ -103,11 +116,6 @@ class TwoClasses:
             "best single column": lambda _: self.plain(1),
             "largest mean differences": MeanDifferenceClassifier,
         }
-
-    def judge_risks(self, calibration: Calibration, scores: Array) -> Risks:
-        """Compare the risks of scores with the classes."""
-        log_odds = calibration.linear(scores)
-        return judge_risks(calibration.risks(scores), self.y == 1, log_odds, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +162,7 @@ class TimeToEvent:
         """The best column alone."""
         return {"best single column": lambda _: self.plain(1)}
 
-    def judge_risks(self, calibration: Calibration, scores: Array) -> Risks:
-        """Compare risks with what is known at the horizon, by inverse censoring weights."""
-        known = ranking_at(self.times, self.horizon, self.weight)
-        return judge_risks(calibration.risks(scores), known.positive, weight=known.weight)
+    @cached_property
+    def state(self) -> ClassRanking:
+        """Rows with the event until the horizon and without, by inverse censoring weights."""
+        return ranking_at(self.times, self.horizon, self.weight)

@@ -1,4 +1,4 @@
-"""Update a model on new rows: its probabilities are recalibrated, its score stays as it is."""
+"""Update a model on new rows: its risks are recalibrated, its score stays as it is."""
 
 from copy import copy
 from dataclasses import asdict, replace
@@ -8,9 +8,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from sparseauc.curves import fit_logistic
+from sparseauc.survival import ProportionalHazards
 
-from .card_making import steps_of, threshold_of
+from .card_making import calibration_of, steps_of, threshold_of
 from .model_files import ModelFileError, SavedModel
+from .outcomes import TimeToEvent
 from .reading import DataError
 from .scorecard import Calibration
 from .validation import Validation
@@ -28,7 +30,8 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
     found : Validation
     how : {"intercept", "slope"}
         Whether to shift the log odds, so that as many positives are expected as there are
-        (recalibration in the large), or to fit their slope too.
+        (recalibration in the large), or to fit their slope too. Of times to event: whether to fit
+        Breslow's baseline hazard alone, or the slope of the Cox model too.
 
     Returns
     -------
@@ -45,23 +48,37 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
     old, check = saved.card.calibration, found.calibration
     if old is None or check is None:
         raise ModelFileError("the model has no probabilities to recalibrate")
-    if saved.card.follow_up is not None:
-        raise ModelFileError("models of times to event are not recalibrated: fit one to these rows")
+    classifier = copy(steps_of(saved.estimator)[1])
     slope, shift = 1.0, check.intercept
-    if how == "slope":
-        slope, shift = fit_logistic(old.slope * found.scores + old.intercept, found.positive)
-        if not (np.isfinite([slope, shift]).all() and slope > 0):
-            raise DataError(
-                f"{found.source}: the score separates the classes, or ranks them the other way "
-                "round, so that no slope can be fitted; update the intercept"
+    if isinstance(found.outcome, TimeToEvent):
+        given = None if how == "slope" else old.slope
+        classifier.hazards_ = ProportionalHazards.fit(
+            found.scores, found.outcome.times, slope=given
+        )
+        new = calibration_of(classifier)
+        assert new is not None
+        slope = new.slope / old.slope if old.slope else 1.0
+        shift = new.intercept - slope * old.intercept
+        names, scale = ("baseline", "slope and baseline"), "logarithm of the cumulative hazard"
+    else:
+        if how == "slope":
+            slope, shift = fit_logistic(
+                old.linear(found.scores), found.positive, found.outcome.weight
             )
-    new = Calibration(
-        slope=slope * old.slope,
-        intercept=slope * old.intercept + shift,
-        n_positive=found.positives,
-        n_negative=found.rows - found.positives,
-    )
-    what = "intercept" if how == "intercept" else "slope and intercept"
+        new = Calibration(
+            slope=slope * old.slope,
+            intercept=slope * old.intercept + shift,
+            n_positive=found.positives,
+            n_negative=found.rows - found.positives,
+        )
+        _set_calibration(classifier, asdict(new))
+        names, scale = ("intercept", "slope and intercept"), "log odds"
+    if not (np.isfinite([slope, shift]).all() and slope > 0):
+        raise DataError(
+            f"{found.source}: the score ranks these rows without exception, or the other way "
+            "round, so that no slope can be fitted; update the intercept"
+        )
+    what = names[how == "slope"]
     step = {
         "what": what,
         "source": found.source,
@@ -70,20 +87,18 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
         "slope": slope,
         "intercept": shift,
         "text": f"Recalibrated ({what}) on {found.rows} rows of {found.source} with "
-        f"{found.positives} positive: log odds × {slope:.4g} {shift:+.4g}.",
+        f"{found.positives} positive: {scale} × {slope:.4g} {shift:+.4g}.",
     }
     summary = dict(saved.card.summary)
     summary["updates"] = [*(summary.get("updates") or ()), step]
     summary["calibration"] = asdict(new)
-    estimator = _with_calibration(saved.estimator, asdict(new))
-    threshold = threshold_of(steps_of(estimator)[1], total=saved.card.total)
+    threshold = threshold_of(classifier, total=saved.card.total)
     card = replace(saved.card, calibration=new, threshold=threshold, summary=summary)
-    return SavedModel(estimator, card)
+    return SavedModel(_with_last_step(saved.estimator, classifier), card)
 
 
-def _with_calibration(estimator: Any, calibration: dict[str, Any]) -> Any:
-    """A copy of a fitted model with another calibration."""
-    classifier = copy(steps_of(estimator)[1])
+def _set_calibration(classifier: Any, calibration: dict[str, Any]) -> None:
+    """Give a classifier another calibration."""
     if "points_" in vars(classifier) and "platt_" in vars(classifier):
         # Of points the calibration is part of the coefficients.
         counts = calibration["n_positive"], calibration["n_negative"]
@@ -93,6 +108,10 @@ def _with_calibration(estimator: Any, calibration: dict[str, Any]) -> Any:
         classifier.intercept_ = np.array([calibration["intercept"]])
     else:
         classifier.calibration_ = calibration
+
+
+def _with_last_step(estimator: Any, classifier: Any) -> Any:
+    """A copy of a fitted model with another classifier."""
     if not isinstance(estimator, Pipeline):
         return classifier
     model = copy(estimator)

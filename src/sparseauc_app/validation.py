@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from sparseauc.metrics import AUCInterval, auc_confidence_interval, delong_test
+from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint, judge_threshold
 from sparseauc.selection.ranking import Ranking
 from sparseauc.utils.types import Array, Mask
@@ -18,7 +18,7 @@ from .evaluation.risks import CalibrationCheck, Risks, judge_risks
 from .evaluation.sample_size import ValidationSize, validation_size
 from .evaluation.times import Followed, follow_scores
 from .model_files import ModelFileError
-from .outcomes import Outcome, TimeToEvent, TwoClasses
+from .outcomes import Outcome, TimeToEvent, TwoClasses, judge_scores
 from .reading import DataError, Rules
 from .reading.columns import texts
 from .reading.labels import known_outcome
@@ -49,11 +49,13 @@ class OtherScore:
     rows : int
         Rows that have it; the model is compared on these.
     interval, own : AUCInterval
-        Its AUC, and that of the model on the same rows.
+        Its AUC, and that of the model on the same rows; of times to event, the concordance.
     difference, error, pvalue : float
         AUC of the model minus its own, with DeLong's paired standard error and test.
     risks : Risks, optional
         If it holds probabilities.
+    at_horizon : AUCInterval, optional
+        Of times to event: its AUC at the horizon.
     """
 
     name: str
@@ -64,6 +66,7 @@ class OtherScore:
     error: float
     pvalue: float
     risks: Risks | None = field(repr=False)
+    at_horizon: AUCInterval | None = None
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -81,6 +84,8 @@ class OtherScore:
             "standard_error": self.error,
             "pvalue": self.pvalue,
             "calibration": None if self.risks is None else self.risks.check.as_dict(),
+            "brier": None if self.risks is None else self.risks.brier,
+            "auc_at_horizon": None if self.at_horizon is None else asdict(self.at_horizon),
         }
 
 
@@ -98,7 +103,7 @@ class Validation:
     card: ScoreCard = field(repr=False)
     source: str
     scores: Array = field(repr=False)
-    positive: Mask = field(repr=False)
+    outcome: Outcome = field(repr=False)
     interval: AUCInterval
     within: str | None
     promised: AUCInterval | None
@@ -133,6 +138,11 @@ class Validation:
             )
         told += [one.sentence for one in self.columns if one.moved]
         return tuple(dict.fromkeys(told))
+
+    @property
+    def positive(self) -> Mask:
+        """Rows with the event."""
+        return self.outcome.ranking.positive
 
     @property
     def rows(self) -> int:
@@ -186,8 +196,6 @@ def validate_model(
     the model; with ``negative``, rows with other labels are left out. ``risk_columns`` are columns
     of other scores or risks to compare with.
     """
-    if risk_columns and card.follow_up is not None:
-        raise DataError("--risk-column: other scores are not compared by times to event yet")
     found = score_rows(source, card)
     scores = found.scores
     new = read_outcome(source, card, scores, positive, negative)
@@ -228,7 +236,7 @@ def validate_model(
     pvalue = None if promised is None else _compare(promised, interval)
     risks = size = None
     if (how := card.calibration) is not None:
-        risks = new.outcome.judge_risks(how, kept)
+        risks = judge_scores(new.outcome, how, kept)
         expected = interval if promised is None else promised
         if card.follow_up is None:
             size = validation_size(how.linear(kept), expected.auc, float(truth.mean()))
@@ -238,9 +246,9 @@ def validate_model(
     by = within if by is None else by
     groups = [] if by is None else judge_groups(_read_groups(source, by, judged), ranking, kept)
     return Validation(
-        card, source.name, kept, truth, interval, within, promised, pvalue, risks, size, points,
-        groups, columns, tuple(notes), tuple(warnings),
-        [_judge_other(card, source, name, judged, truth, kept) for name in risk_columns],
+        card, source.name, kept, new.outcome, interval, within, promised, pvalue, risks, size,
+        points, groups, columns, tuple(notes), tuple(warnings),
+        [_judge_other(card, source, name, new, kept) for name in risk_columns],
         followed,
     )  # fmt: skip
 
@@ -268,29 +276,33 @@ def _compare(promised: AUCInterval, found: AUCInterval) -> float | None:
 
 
 def _judge_other(
-    card: ScoreCard, source: Source, name: str, judged: Mask, truth: Mask, scores: Array
+    card: ScoreCard, source: Source, name: str, new: "NewOutcome", scores: Array
 ) -> OtherScore:
     """Compare a column of other scores with the model, on the rows that have both."""
     names = source.frame.column_names
     if name not in names:
         raise unknown_column_error(name, names, f"{source.name}, --risk-column")
     # A column that the model uses too is read as the model does.
-    values = read_numbers(source, name, card.types.get(name) or ColumnType("number"))[judged]
+    values = read_numbers(source, name, card.types.get(name) or ColumnType("number"))
+    values = values[new.judged]
     known = np.isfinite(values)
-    positive, values, scores = truth[known], values[known], scores[known]
-    if min(positive.sum(), (~positive).sum()) < 2:
-        raise DataError(f"{source.name}: {name!r} has fewer than 2 rows of a class")
-    paired = delong_test(positive, scores, values)
+    ranking, state = new.outcome.ranking.take(known), new.outcome.state.take(known)
+    values, scores = values[known], scores[known]
+    if ranking.informative < 2:
+        few = "rows of a class" if card.times is None else "rows with an event until the horizon"
+        raise DataError(f"{source.name}: {name!r} has fewer than 2 {few}")
+    paired = ranking.compare(scores, values)
     probabilities = values.min() >= 0 and values.max() <= 1 and np.unique(values).size > 2
     return OtherScore(
         name=name,
         rows=int(known.sum()),
-        interval=auc_confidence_interval(positive, values),
-        own=auc_confidence_interval(positive, scores),
+        interval=ranking.interval(values),
+        own=ranking.interval(scores),
         difference=paired.difference,
         error=paired.standard_error,
         pvalue=paired.pvalue,
-        risks=judge_risks(values, positive) if probabilities else None,
+        risks=judge_risks(values, state.positive, weight=state.weight) if probabilities else None,
+        at_horizon=None if card.times is None else state.interval(values),
     )
 
 

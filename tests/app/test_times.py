@@ -13,6 +13,7 @@ import openpyxl
 import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
+from sksurv.linear_model import CoxPHSurvivalAnalysis
 from sksurv.metrics import concordance_index_censored, cumulative_dynamic_auc
 from sksurv.nonparametric import kaplan_meier_estimator
 from sksurv.util import Surv
@@ -175,6 +176,101 @@ def test_validate_judges_concordance_and_risks_at_the_horizon(fitted, folder):
     assert "Thresholds" not in text
 
 
+def with_another_score(folder):
+    """New rows with risks of another model, and a score that some rows lack."""
+    table = pd.read_csv(folder / "new.csv")
+    rng = np.random.default_rng(5)
+    table["theirs"] = 1 / (1 + np.exp(0.6 - 0.7 * table["nodes"] + 0.3 * rng.normal(size=80)))
+    table["rank"] = table["grade"].rank().where(table.index >= 10)
+    table.to_csv(folder / "others.csv", index=False)
+    return table
+
+
+def test_another_score_is_judged_at_the_horizon(fitted, folder):
+    model, _ = fitted
+    table = with_another_score(folder)
+    options = ("--risk-column", "theirs", "--risk-column", "rank")
+    said = json.loads(run("validate", model, folder / "others.csv", *options, "--json").stdout)
+    theirs, rank = said["others"]
+    times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
+    y, p = np.column_stack([times.event, times.time]), table["theirs"].to_numpy()
+    own = sparseauc.load_model(model).predict(table)
+    areas = [uno_concordance(y, y, scores, horizon=365) for scores in (own, p)]
+    assert theirs["auc"]["auc"] == pytest.approx(areas[1])
+    assert theirs["own_auc"] == said["auc"]
+    assert theirs["difference"] == pytest.approx(areas[0] - areas[1])
+    event_weight = uno_weights(times, censoring_distribution(times), 365.0)
+    pairs = ComparablePairs.from_times(times, event_weight=event_weight)
+    assert theirs["standard_error"] == pytest.approx(pairs.standard_error(own, p))
+    weights, by_then = horizon_weights(times, 365.0), times.event & (times.time <= 365)
+    assert theirs["brier"] == pytest.approx(np.mean(weights * (by_then - p) ** 2))
+    assert theirs["calibration"]["expected"] == pytest.approx(np.average(p, weights=weights))
+    at_horizon = roc_auc_score(by_then, p, sample_weight=weights)
+    assert theirs["auc_at_horizon"]["auc"] == pytest.approx(at_horizon)
+    assert (rank["rows"], rank["calibration"], rank["brier"]) == (70, None, None)
+    assert rank["auc_at_horizon"]["auc"] < 0.5 < theirs["auc_at_horizon"]["auc"]
+    text = run(
+        "validate", model, folder / "others.csv", *options, "--report", folder / "others.html",
+        "--force",
+    ).output  # fmt: skip
+    assert f"theirs: C {areas[1]:.3f}" in text
+    assert "AUC of rank at the horizon" in text
+    assert f"Brier score of theirs: {theirs['brier']:.3f}" in text
+    page = unescape((folder / "others.html").read_text())
+    assert "AUC at the horizon" in page
+    assert "C of the model" in page
+    assert "DeLong" not in page.split("Compared with other scores")[1].split("</table>")[0]
+
+
+@pytest.mark.parametrize("how", ["intercept", "slope"])
+def test_a_model_is_recalibrated_on_new_rows(fitted, folder, how):
+    """Breslow's baseline at the model's slope; or the Cox model of its scores."""
+    model, _ = fitted
+    path, table = folder / f"updated-{how}.skops", pd.read_csv(folder / "new.csv")
+    run("validate", model, folder / "new.csv", "--update", how, "--out", path, "--force")
+    before, after = sparseauc.load_model(model), sparseauc.load_model(path)
+    scores = before.predict(table)
+    np.testing.assert_array_equal(after.predict(table), scores)
+    event, days = (table["status"] == 2).to_numpy(), table["days"].to_numpy()
+    slope = before.card.calibration.slope
+    if how == "slope":
+        cox = CoxPHSurvivalAnalysis(ties="breslow", tol=1e-12)
+        slope = cox.fit(scores[:, None], Surv.from_arrays(event, days)).coef_[0]
+    assert after.card.calibration.slope == pytest.approx(slope, rel=1e-6)
+    hazard = sum(
+        1 / np.exp(slope * scores[days >= time]).sum() for time in days[event & (days <= 365)]
+    )
+    np.testing.assert_allclose(
+        after.predict_risk(table), 1 - np.exp(-hazard * np.exp(slope * scores)), rtol=1e-6
+    )
+    X = table.assign(**{f"arm={level}": table["arm"] == level for level in ("new", "old")})
+    X = X[list(after.card.columns)].astype(float)
+    np.testing.assert_allclose(
+        after.estimator.predict_risk(X), after.predict_risk(table), atol=1e-12
+    )
+    (step,) = after.card.summary["updates"]
+    assert (step["rows"], step["events"]) == (80, event.sum())
+    named = "baseline" if how == "intercept" else "slope and baseline"
+    shown = " ".join(run("show", path).output.split())
+    assert f"Recalibrated ({named}) on 80 rows of new.csv" in shown
+    card = json.loads(run("export", path, "--to", "json").stdout)
+    assert card["baseline"] == pytest.approx(after.card.calibration.baseline)
+    # The model that was updated is as it was.
+    assert sparseauc.load_model(model).card.calibration == before.card.calibration
+
+
+def test_rows_in_reversed_order_have_no_slope(fitted, folder):
+    model, _ = fitted
+    table = pd.read_csv(folder / "new.csv")
+    table["days"] = 1e5 / table["days"]
+    table.to_csv(folder / "reversed.csv", index=False)
+    said = run(
+        "validate", model, folder / "reversed.csv", "--update", "slope", "--out",
+        folder / "none.skops", code=3,
+    ).output  # fmt: skip
+    assert "no slope can be fitted" in " ".join(said.split())
+
+
 def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
     model = folder / "within.skops"
     said = json.loads(
@@ -200,8 +296,18 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
     plain.fit(X.to_numpy(), y, sample_weight=weights[known])
     by_file = sparseauc.load_model(model).estimator
     np.testing.assert_allclose(by_file.coef_, plain.coef_, rtol=1e-9)
-    found = json.loads(run("validate", model, folder / "new.csv", "--json").stdout)
+    with_another_score(folder)
+    update = ("--risk-column", "theirs", "--update", "slope", "--out", folder / "again.skops")
+    found = json.loads(run("validate", model, folder / "others.csv", *update, "--json").stdout)
     assert found["measure"] == "AUC"
+    (theirs,) = found["others"]
+    new = pd.read_csv(folder / "others.csv")
+    times = SurvivalTimes(new["days"].to_numpy(float), (new["status"] == 2).to_numpy())
+    weights, by_then = horizon_weights(times, 365.0), times.event & (times.time <= 365)
+    expected = roc_auc_score(by_then, new["theirs"], sample_weight=weights)
+    assert theirs["auc"]["auc"] == pytest.approx(expected)
+    again = run("validate", folder / "again.skops", folder / "new.csv", "--json").stdout
+    assert json.loads(again)["calibration"]["slope"] == pytest.approx(1, abs=1e-6)
     new = run("predict", model, folder / "new.csv").output
     assert "row,score,risk,label" in new
     assert "not 2 within 365" in new

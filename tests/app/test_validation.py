@@ -16,6 +16,7 @@ from sparseauc_app.model_files import (
     model_bytes,
     save_model,
 )
+from sparseauc_app.outcomes import TwoClasses
 from sparseauc_app.reading import DataError, Rules, read_source, training_table
 from sparseauc_app.report.html import render
 from sparseauc_app.report.tripod import checklist
@@ -252,6 +253,6 @@ def test_updates_that_cannot_be_made(fitted, found):
     saved = SavedModel(fitted.model, replace(fitted.card(), calibration=None))
     with pytest.raises(ModelFileError, match="no probabilities"):
         update_model(saved, found, "intercept")
-    reversed_ = replace(found, positive=~found.positive)
+    reversed_ = replace(found, outcome=TwoClasses((~found.positive).astype(np.int64)))
     with pytest.raises(DataError, match="other way"):
         update_model(SavedModel(fitted.model, fitted.card()), reversed_, "slope")

@@ -12,8 +12,11 @@ import numpy.typing as npt
 from .._validation import check_labels
 from ..metrics import (
     AUCInterval,
+    DeLongTest,
     area_interval,
     auc_confidence_interval,
+    delong_test,
+    paired_test,
     stratified_auc,
 )
 from ..path.concordance import TimeTarget
@@ -53,6 +56,9 @@ class Ranking(Protocol):
 
     def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
         """The same over pairs that agree in all these strata; None if there are none."""
+
+    def compare(self, one: Scores, other: Scores) -> DeLongTest:
+        """Test whether two scores of all rows rank them equally well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +100,18 @@ class ClassRanking:
         """AUC of pairs that agree in all these strata; None if there are none."""
         if self.weight is None:
             return auc_within(scores, self.positive, *strata, confidence=confidence)
-        # Positives have their event at the same time, and negatives are followed longer.
+        return _interval_of_pairs(self._pairs(*strata), scores, confidence)
+
+    def compare(self, one: Scores, other: Scores) -> DeLongTest:
+        """DeLong's paired test."""
+        if self.weight is None:
+            return delong_test(self.positive, one, other)
+        return _compare_pairs(self._pairs(), one, other)
+
+    def _pairs(self, *strata: Any) -> ComparablePairs:
+        """Positives have their event at the same time, and negatives are followed longer."""
         times = SurvivalTimes(np.where(self.positive, 1.0, 2.0), self.positive)
-        pairs = ComparablePairs.from_times(times, self.weight, _combine(self.positive.size, strata))
-        return _interval_of_pairs(pairs, scores, confidence)
+        return ComparablePairs.from_times(times, self.weight, _combine(self.positive.size, strata))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +166,17 @@ class TimeRanking:
 
     def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
         """Concordance of pairs that agree in all these strata; None if there are none."""
+        return _interval_of_pairs(self._pairs(*strata), scores, confidence)
+
+    def compare(self, one: Scores, other: Scores) -> DeLongTest:
+        """Test the difference of two concordances by what the pairs of each row add to it."""
+        return _compare_pairs(self._pairs(), one, other)
+
+    def _pairs(self, *strata: Any) -> ComparablePairs:
         code = _combine(len(self.times), strata)
-        pairs = ComparablePairs.from_times(
+        return ComparablePairs.from_times(
             self.times, self.weight, code, event_weight=self.event_weight
         )
-        return _interval_of_pairs(pairs, scores, confidence)
 
 
 def ranking_at(times: SurvivalTimes, horizon: float, weight: Array | None = None) -> ClassRanking:
@@ -190,6 +210,12 @@ def _interval_of_pairs(
     events = int(np.count_nonzero(pairs.first * pairs.after))
     error = pairs.standard_error(scores)
     return area_interval(pairs.concordance(scores), error, events, confidence)
+
+
+def _compare_pairs(pairs: ComparablePairs, one: Scores, other: Scores) -> DeLongTest:
+    areas = pairs.concordance(one), pairs.concordance(other)
+    events = int(np.count_nonzero(pairs.first * pairs.after))
+    return paired_test(*areas, areas[0] - areas[1], pairs.standard_error(one, other), events)
 
 
 def _combine(n: int, strata: tuple[Any, ...]) -> Indices:

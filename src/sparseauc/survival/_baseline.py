@@ -36,7 +36,12 @@ class ProportionalHazards:
 
     @classmethod
     def fit(
-        cls, scores: Array, times: SurvivalTimes, weight: Array | None = None
+        cls,
+        scores: Array,
+        times: SurvivalTimes,
+        weight: Array | None = None,
+        *,
+        slope: float | None = None,
     ) -> ProportionalHazards:
         """Fit the slope by partial likelihood, and the hazard by Breslow's estimate.
 
@@ -47,6 +52,8 @@ class ProportionalHazards:
             negative slope, which would reverse the order of rows, is replaced by 0.
         times : SurvivalTimes
         weight : ndarray of shape (n,), optional
+        slope : float, optional
+            Keep to this one, and fit the hazard alone.
         """
         scores = scores.reshape(len(times), -1)
         known = ~np.isnan(scores)
@@ -65,9 +72,11 @@ class ProportionalHazards:
         spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
         standard = (scores - mean) / (spread if spread > 0 else 1.0)
         groups = _Groups(times, weight)
-        beta = max(_partial_likelihood_slope(standard, groups), 0.0)
-        hazard = np.cumsum(groups.events / groups.at_risk(weight * np.exp(beta * standard)))
-        slope = beta / spread if spread > 0 else 0.0
+        if slope is None:
+            beta = max(_partial_likelihood_slope(standard, groups), 0.0)
+            slope = beta / spread if spread > 0 else 0.0
+        risk = weight * np.exp(np.clip(slope * (scores - mean), -500.0, 500.0))
+        hazard = np.cumsum(groups.events / groups.at_risk(risk))
         # From the mean score to score 0.
         baseline = StepFunction(groups.times, hazard * np.exp(-slope * mean), 0.0)
         return cls(slope, baseline, n_rows, n_events)

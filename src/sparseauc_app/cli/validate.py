@@ -43,8 +43,9 @@ def validate_command(
         Literal["intercept", "slope"] | None,
         options.output(
             show_default=False,
-            help="Recalibrate the probabilities on these rows and write a new model (--out): "
-            "intercept shifts the log odds, slope fits their slope too.",
+            help="Recalibrate the risks on these rows and write a new model (--out): intercept "
+            "shifts the log odds, of times to event the baseline hazard; slope fits their slope "
+            "too.",
         ),
     ] = None,
     out: Annotated[
@@ -113,11 +114,15 @@ def _print_validation(found: Validation) -> None:
     for one in found.others:
         low, high = one.ends
         lines.append(
-            f"{one.name}: AUC {auc_text(one.interval)} on {one.rows} rows; model minus {one.name} "
-            f"{one.difference:+.3f} (95 % CI {low:+.3f} to {high:+.3f}), p = {one.pvalue:.2g}"
+            f"{one.name}: {found.card.measure} {auc_text(one.interval)} on {one.rows} rows; model "
+            f"minus {one.name} {one.difference:+.3f} (95 % CI {low:+.3f} to {high:+.3f}), "
+            f"p = {one.pvalue:.2g}"
         )
+        if one.at_horizon is not None:
+            lines.append(f"  AUC of {one.name} at the horizon: {auc_text(one.at_horizon)}")
         if one.risks is not None:
             lines.append(f"  Calibration of {one.name}: {calibration_text(one.risks.check)}")
+            lines.append(f"  Brier score of {one.name}: {one.risks.brier:.3f}")
     for group in found.groups:
         area = "too few rows of a class"
         if group.interval:

@@ -9,6 +9,7 @@ from sparseauc.metrics import AUCInterval
 from sparseauc.utils.types import Array
 
 from ..alternatives import Alternatives
+from ..outcomes import judge_scores
 from ..reading.columns import dense_column
 from ..scorecard import Calibration, ScoreCard
 from ..summary import FitSummary
@@ -109,7 +110,7 @@ def evaluate(summary: FitSummary) -> Evaluation:
     if nested is not None:
         scores = np.asarray(summary.out_of_fold_scores, np.float64)
         if card.calibration is not None:
-            risks = table.outcome.judge_risks(_calibration_of_model(card), scores)
+            risks = judge_scores(table.outcome, _calibration_of_model(card), scores)
         if table.times is not None and card.follow_up is not None:
             followed = follow_scores(table.times, card.follow_up.horizon, scores)
         elif risks is not None and table.weight is None:

@@ -107,23 +107,31 @@ def _show_probabilities(found: Validation) -> list[Element]:
 
 
 def _list_others(found: Validation) -> Listing:
+    measure = found.card.measure
     frame = pd.DataFrame(
         {
             "Score": one.name,
             "Rows": one.rows,
-            "AUC": auc_text(one.interval),
-            "AUC of the model": auc_text(one.own),
+            measure: auc_text(one.interval),
+            f"{measure} of the model": auc_text(one.own),
             "Difference": one.difference,
             "95 % from": one.ends[0],
             "to": one.ends[1],
             "p": one.pvalue,
+            **({"AUC at the horizon": auc_text(one.at_horizon)} if one.at_horizon else {}),
             "Slope": None if one.risks is None else one.risks.check.slope,
             "Brier score": None if one.risks is None else one.risks.brier,
         }
         for one in found.others
     )
     formats = {"p": ".2g", "Slope": ".2f"}
-    return Listing("others", "Compared with other scores", SAY("others"), frame, formats=formats)
+    return Listing(
+        "others",
+        "Compared with other scores",
+        SAY("others", measure=measure),
+        frame,
+        formats=formats,
+    )
 
 
 def _list_columns(found: Validation) -> Listing:
