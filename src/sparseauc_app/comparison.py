@@ -19,9 +19,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc.limits import Limits
-from sparseauc.metrics import delong_test, fast_auc
 from sparseauc.path.folds import Split
-from sparseauc.selection.confidence import NestedScores
+from sparseauc.selection.confidence import NestedScores, scores_by
+from sparseauc.selection.ranking import Ranking
 
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows
 from .limits import limits_for
@@ -43,8 +43,8 @@ class MethodResult:
     columns : float
         Median number of columns used.
     difference, difference_error, pvalue : float, optional
-        AUC minus that of the first method, its standard error and DeLong's paired p-value (both
-        without strata), of the first repeat.
+        AUC minus that of the first method, its standard error and the p-value of a paired test
+        (both without strata), of the first repeat.
     scores : ndarray of shape (repeats, n)
         Out of fold, in units of the distance of the classes in training, zero midway.
     seconds : float
@@ -91,8 +91,9 @@ def compare_methods(
     Parameters
     ----------
     table : Table
-    methods : sequence of str, default=all of ``all_methods``
-        The first is what the others are compared with.
+    methods : sequence of str, default=all that are installed
+        Of ``all_methods``, or of ``methods_of_times``. The first is what the others are compared
+        with.
     repeats : int, default=1
         Repeats of the outer cross-validation. All methods use the same folds.
     folds : int, default=5
@@ -109,7 +110,7 @@ def compare_methods(
         In the order asked for.
     """
     known = all_methods() if table.times is None else methods_of_times()
-    methods = list(known) if methods is None else methods
+    methods = [name for name in known if known[name].installed] if methods is None else methods
     unknown = [name for name in methods if name not in known]
     if unknown:
         raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(known)}")
@@ -157,10 +158,9 @@ def judge_method(
     fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
     difference = None if first is None else auc - first.auc
     pvalue = error = None
-    unpaired = any(one is not None for one in (table.strata, table.times, table.weight))
-    if first is not None and not unpaired:
-        # The paired test is of two classes and all rows, whatever their stratum.
-        paired = delong_test(table.y, scores[0], first.scores[0])
+    if first is not None and table.strata is None:
+        # The paired test is of all rows, whatever their stratum.
+        paired = table.outcome.ranking.compare(scores[0], first.scores[0])
         difference, error, pvalue = paired.difference, paired.standard_error, paired.pvalue
     return MethodResult(
         method=name,
@@ -202,23 +202,26 @@ def fit_method(
                 return Pipeline([*before, ("model", model)]).fit(X, y, **extra)
             before.append(("scale", StandardScaler(with_mean=not sp.issparse(X))))
             splits = split_rows(table, train, 5, 1000 + seed)
-            best = _best_parameters(method, Pipeline(before), X, y, splits)
+            ranking = table.outcome.ranking.take(train)
+            best = _best_parameters(method, Pipeline(before), X, y, ranking, splits)
             return Pipeline([*before, ("model", method.make().set_params(**best))]).fit(X, y)
         except ValueError as error:
             raise DataError(f"{method.key}: {error}") from error
 
 
 def _best_parameters(
-    method: Method, before: Pipeline, X: Any, y: npt.NDArray[np.int64], splits: Sequence[Split]
-) -> dict[str, float]:
+    method: Method, before: Pipeline, X: Any, y: npt.NDArray[Any], ranking: Ranking,
+    splits: Sequence[Split],
+) -> dict[str, float]:  # fmt: skip
     """Parameters of the highest mean AUC over folds, in half the time of ``GridSearchCV``."""
     # A fold is imputed and scaled once for all parameters.
     grid = list(ParameterGrid(method.feasible_grid(X.shape[1])))
     aucs = np.zeros(len(grid))
     for train, test in splits:
+        area = ranking.take(test).area
         fitted, left_out = before.fit_transform(X[train]), before.transform(X[test])
         for place, parameters in enumerate(grid):
             model = method.make().set_params(**parameters).fit(fitted, y[train])
-            aucs[place] += fast_auc(model.decision_function(left_out), y[test] == 1)
+            aucs[place] += area(np.asarray(scores_by(model, left_out), np.float64))
     best: dict[str, float] = grid[int(np.argmax(aucs))]
     return best

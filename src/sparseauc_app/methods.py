@@ -5,9 +5,10 @@ Importing this module is cheap: estimators are imported when one is made.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Literal
 
 import sparseauc
 
@@ -16,12 +17,21 @@ KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 
 @dataclass(frozen=True)
 class Method:
-    """A classifier and the grid it is tuned over, empty for one that scales and tunes itself."""
+    """A model and the grid it is tuned over, empty for one that scales and tunes itself.
+
+    ``needs`` is a module that must be installed for it.
+    """
 
     key: str
     title: str
     make: Callable[[], Any]
     grid: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    needs: str | None = None
+
+    @property
+    def installed(self) -> bool:
+        """Whether all that it needs is installed."""
+        return self.needs is None or find_spec(self.needs) is not None
 
     def feasible_grid(self, n_features: int) -> dict[str, list[float]]:
         """Return the grid without values of k above the number of features."""
@@ -49,6 +59,12 @@ def _l2_logistic() -> Any:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(class_weight="balanced", max_iter=1000)
+
+
+def _cox(penalty: Literal["l1", "l2"]) -> Any:
+    from .cox_peers import CoxPeer
+
+    return CoxPeer(penalty)
 
 
 def powers_of_ten(low: float, high: float, count: int) -> tuple[float, ...]:
@@ -120,6 +136,14 @@ def methods_of_times() -> Mapping[str, Method]:
         Method(
             "single-column", "the best column alone",
             lambda: sparseauc.SparseConcordanceCV(ks=[1]),
+        ),
+        Method(
+            "l1-cox", "Cox model, L1 penalty", partial(_cox, "l1"),
+            {"alpha": powers_of_ten(-3, 0, 13)}, "sksurv",
+        ),
+        Method(
+            "ridge-cox", "Cox model, L2 penalty, all columns", partial(_cox, "l2"),
+            {"alpha": powers_of_ten(-2, 4, 13)}, "sksurv",
         ),
     )  # fmt: skip
     return {method.key: method for method in found}

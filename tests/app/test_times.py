@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from html import unescape
 
 import duckdb
@@ -12,8 +13,9 @@ import onnxruntime
 import openpyxl
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
-from sksurv.linear_model import CoxPHSurvivalAnalysis
+from sksurv.linear_model import CoxnetSurvivalAnalysis, CoxPHSurvivalAnalysis
 from sksurv.metrics import concordance_index_censored, cumulative_dynamic_auc
 from sksurv.nonparametric import kaplan_meier_estimator
 from sksurv.util import Surv
@@ -30,6 +32,7 @@ from sparseauc.survival import (
     uno_weights,
 )
 from sparseauc_app.cli import app
+from sparseauc_app.cox_peers import CoxPeer
 from sparseauc_app.evaluation.times import follow_scores
 from sparseauc_app.model_files import read_card
 
@@ -529,10 +532,58 @@ def test_methods_are_compared_by_concordance(folder):
         "sparse-concordance,single-column",
     ).output  # fmt: skip
     assert "C (95 % CI)" in said
+    assert "p: paired test" in said
     assert "AUC" not in said
     assert "sparse-concordance" in said
     wrong = run("compare", folder / "table.csv", *WITH_TIMES, "--methods", "l1-logistic", code=2)
     assert "unknown method 'l1-logistic'" in wrong.output.replace("│", "")
+
+
+def test_cox_models_are_peers(folder):
+    """Tuned by C on folds of the training rows; the first differs from itself by nothing."""
+    said = json.loads(
+        run(
+            "compare", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--methods",
+            "sparse-concordance,l1-cox,ridge-cox", "--folds", 3, "--json",
+        ).stdout
+    )  # fmt: skip
+    ours, l1, ridge = said["methods"]
+    assert ridge["columns"] == 6 >= l1["columns"] >= 3
+    for one in (l1, ridge):
+        assert abs(one["auc"] - ours["auc"]) < 0.03
+        assert one["difference"] == pytest.approx(one["auc"] - ours["auc"])
+        assert one["pvalue"] == pytest.approx(
+            2 * norm.sf(abs(one["difference"]) / one["difference_error"])
+        )
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_a_peer_has_the_coefficients_of_scikit_survival(penalty):
+    table = make_patients(200, seed=3)
+    X, event = table[["nodes", "grade", "a"]].to_numpy(), table["status"] == 2
+    pairs, y = np.column_stack([event, table["days"]]), Surv.from_arrays(event, table["days"])
+    peer = CoxPeer(penalty, 0.1).fit(X, pairs)
+    other = {
+        "l1": CoxnetSurvivalAnalysis(l1_ratio=1.0, alphas=[0.1]),
+        "l2": CoxPHSurvivalAnalysis(alpha=0.1),
+    }[penalty].fit(X, y)
+    np.testing.assert_allclose(peer.coef_[0], np.ravel(other.coef_), atol=1e-12)
+    np.testing.assert_allclose(peer.predict(X), X @ peer.coef_[0])
+    # Steps that lead nowhere.
+    assert not CoxPeer("l2", 0.0).fit(np.zeros((200, 3)), pairs).coef_.any()
+
+
+def test_peers_that_are_not_installed_are_named(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sksurv.linear_model", None)
+    monkeypatch.setattr("sparseauc_app.methods.find_spec", lambda _: None)
+    said = run("compare", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--folds", 2)
+    told = " ".join(said.output.split())
+    assert "l1-cox and ridge-cox left out" in told
+    assert "pip install 'scikit-survival" in told
+    assert "single-column" in told
+    options = ("--methods", "ridge-cox", "--folds", 2)
+    alone = run("compare", folder / "table.csv", *WITH_TIMES, *options, code=1)
+    assert "pip install 'scikit-survival" in " ".join(alone.output.split())
 
 
 def test_weights_count_like_repeated_rows(folder, tmp_path):

@@ -16,6 +16,7 @@ from ..metrics import (
     area_interval,
     auc_confidence_interval,
     delong_test,
+    fast_auc,
     paired_test,
     stratified_auc,
 )
@@ -56,6 +57,9 @@ class Ranking(Protocol):
 
     def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
         """The same over pairs that agree in all these strata; None if there are none."""
+
+    def area(self, scores: Array) -> float:
+        """AUC or concordance of all rows alone; a half where no two can be compared."""
 
     def compare(self, one: Scores, other: Scores) -> DeLongTest:
         """Test whether two scores of all rows rank them equally well."""
@@ -101,6 +105,10 @@ class ClassRanking:
         if self.weight is None:
             return auc_within(scores, self.positive, *strata, confidence=confidence)
         return _interval_of_pairs(self._pairs(*strata), scores, confidence)
+
+    def area(self, scores: Array) -> float:
+        """AUC of all rows, alone."""
+        return fast_auc(scores, self.positive, self.weight)
 
     def compare(self, one: Scores, other: Scores) -> DeLongTest:
         """DeLong's paired test."""
@@ -167,6 +175,11 @@ class TimeRanking:
     def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
         """Concordance of pairs that agree in all these strata; None if there are none."""
         return _interval_of_pairs(self._pairs(*strata), scores, confidence)
+
+    def area(self, scores: Array) -> float:
+        """Concordance of all rows, alone."""
+        pairs = self._pairs()
+        return pairs.concordance(scores) if pairs.total > 0 else 0.5
 
     def compare(self, one: Scores, other: Scores) -> DeLongTest:
         """Test the difference of two concordances by what the pairs of each row add to it."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sparseauc.utils.optional import REQUIREMENTS
+
 from ..methods import all_methods, methods_of_times
 from . import _options as options
 
@@ -45,7 +47,10 @@ def compare_command(
     """Compare methods on TABLE by nested cross-validation, each tuned on training rows only."""
     of_times = training.time is not None and "within" not in (training.horizon or "")
     known = methods_of_times() if of_times else _METHODS
-    chosen = list(known) if methods == "all" else [name.strip() for name in methods.split(",")]
+    chosen = [name.strip() for name in methods.split(",")]
+    left_out = [method for method in known.values() if not method.installed]
+    if methods == "all":
+        chosen = [name for name, method in known.items() if method.installed]
     for name in chosen:
         if name not in known:
             raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(known)}")
@@ -73,8 +78,13 @@ def compare_command(
     elif out is not None:
         contents[out] = csv_bytes([rows[0], *(row.values() for row in rows)])
     written = write_outputs(contents)
+    notes = [*ready.notes]
+    if methods == "all" and left_out:
+        package = REQUIREMENTS[str(left_out[0].needs)]
+        names = " and ".join(method.key for method in left_out)
+        notes.append(f"{names} left out, as they need another package: pip install '{package}'")
     print_result(
-        output, {"methods": rows}, written, ready.notes, ready.warnings,
+        output, {"methods": rows}, written, notes, ready.warnings,
         lambda: _print_results(results, repeats, training.strata, ready.outcome.measure),
     )  # fmt: skip
 
@@ -102,6 +112,7 @@ def _print_results(
             }
         )
     print_rows(rows)
+    test = "DeLong's paired test" if measure == "AUC" else "paired test"
     Console(highlight=False).print(
         f"{measure}: by nested cross-validation, "
         + ("all rows pooled" if strata is None else f"within {strata!r}")
@@ -110,9 +121,7 @@ def _print_results(
         + (
             "Methods other than ours are fitted to all pairs. "
             if strata is not None
-            else "p: DeLong's paired test, not corrected for multiple comparisons. "
-            if measure == "AUC"
-            else ""
+            else f"p: {test}, not corrected for multiple comparisons. "
         )
         + "s: seconds."
     )

@@ -357,8 +357,7 @@ def _list_folds(summary: FitSummary, nested: NestedScores) -> Listing:
 
 def _list_baselines(found: Baselines, summary: FitSummary) -> Listing:
     measure = summary.table.outcome.measure
-    # Without a paired test.
-    strata = summary.table.strata is not None or measure != "AUC"
+    strata = summary.table.strata is not None
     rows = []
     for one in found.results:
         row: dict[str, Any] = {
