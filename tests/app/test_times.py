@@ -578,7 +578,7 @@ def test_peers_that_are_not_installed_are_named(folder, monkeypatch):
     monkeypatch.setattr("sparseauc_app.methods.find_spec", lambda _: None)
     said = run("compare", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--folds", 2)
     told = " ".join(said.output.split())
-    assert "l1-cox and ridge-cox left out" in told
+    assert "l1-cox is left out: pip install 'scikit-survival>=0.24'" in told
     assert "pip install 'scikit-survival" in told
     assert "single-column" in told
     options = ("--methods", "ridge-cox", "--folds", 2)

@@ -14,7 +14,10 @@ from ..methods import all_methods, methods_of_times
 from . import _options as options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..comparison import MethodResult
+    from ..methods import Method
 
 _METHODS = all_methods()
 
@@ -47,13 +50,7 @@ def compare_command(
     """Compare methods on TABLE by nested cross-validation, each tuned on training rows only."""
     of_times = training.time is not None and "within" not in (training.horizon or "")
     known = methods_of_times() if of_times else _METHODS
-    chosen = [name.strip() for name in methods.split(",")]
-    left_out = [method for method in known.values() if not method.installed]
-    if methods == "all":
-        chosen = [name for name, method in known.items() if method.installed]
-    for name in chosen:
-        if name not in known:
-            raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(known)}")
+    chosen, left_out = _choose_methods(methods, known)
 
     from ._listing import print_result
     from .output import check_outputs, check_suffix, csv_bytes, write_outputs
@@ -78,15 +75,26 @@ def compare_command(
     elif out is not None:
         contents[out] = csv_bytes([rows[0], *(row.values() for row in rows)])
     written = write_outputs(contents)
-    notes = [*ready.notes]
-    if methods == "all" and left_out:
-        package = REQUIREMENTS[str(left_out[0].needs)]
-        names = " and ".join(method.key for method in left_out)
-        notes.append(f"{names} left out, as they need another package: pip install '{package}'")
     print_result(
-        output, {"methods": rows}, written, notes, ready.warnings,
+        output, {"methods": rows}, written, [*ready.notes, *left_out], ready.warnings,
         lambda: _print_results(results, repeats, training.strata, ready.outcome.measure),
     )  # fmt: skip
+
+
+def _choose_methods(names: str, known: Mapping[str, Method]) -> tuple[list[str], list[str]]:
+    """Methods by name, and notes on those that are left out of all."""
+    if names != "all":
+        chosen = [name.strip() for name in names.split(",")]
+        for name in chosen:
+            if name not in known:
+                raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(known)}")
+        return chosen, []
+    absent = [method for method in known.values() if not method.installed]
+    notes = [
+        f"{method.key} is left out: pip install '{REQUIREMENTS[str(method.needs)]}'"
+        for method in absent
+    ]
+    return [name for name, method in known.items() if method.installed], notes
 
 
 def _print_results(
