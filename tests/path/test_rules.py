@@ -116,5 +116,12 @@ def test_few_rows_are_judged_by_neighbouring_lengths_too():
     np.testing.assert_allclose(smooth[1::2], 0.5)
     assert best(results) == 2
     assert best({**results, "smooth_test_score": smooth}) == 8
+    again = {**results, "mean_test_score": smooth}
+    np.testing.assert_allclose(smooth_over_lengths(results, 2), smooth_over_lengths(again))
+    # Lengths further apart than a column are no neighbours; those of budgets are.
+    apart = {**results, "param_k": np.repeat([1, 3, 6, 10, 20], 2)}
+    np.testing.assert_array_equal(smooth_over_lengths(apart, 4), results["mean_test_score"])
+    budgets = {**apart, "param_budget": np.repeat([10.0, 30.0, 60.0, 100.0, 200.0], 2)}
+    np.testing.assert_array_equal(smooth_over_lengths(budgets), smooth)
     alone = {"param_k": [3, 3], "mean_test_score": [0.7, 0.8]}
     assert smooth_over_lengths(alone).tolist() == [0.7, 0.8]

@@ -123,6 +123,20 @@ def test_cross_validation_is_that_of_single_fits(scoring, pair_weights):
     assert model.horizon_ == event_times[int(np.ceil(0.8 * event_times.size)) - 1]
 
 
+def test_lengths_are_compared_by_smooth_scores():
+    X, y = make_times(5)
+    model = SparseConcordanceCV(range(1, 10), [0.1, 1.0], cv=4, clip=None, log=False).fit(X, y)
+    smooth = model.cv_results_["mean_test_score"].reshape(9, 2)
+    for _ in range(4):
+        around = np.pad(smooth, ((1, 1), (0, 0)), mode="edge")
+        smooth = around[:-2] / 4 + smooth / 2 + around[2:] / 4
+    assert_allclose(model.cv_results_["smooth_test_score"], smooth.ravel(), rtol=1e-12)
+    k = 1 + np.flatnonzero(smooth.max(axis=1) >= smooth.max() - 0.002)[0]
+    assert (model.k_, model.alpha_) == (k, [1.0, 0.1][np.argmax(smooth[k - 1])])
+    wide = SparseConcordanceCV([1, 2], [1.0], cv=3).fit(np.hstack([X] * 50), y)
+    assert "smooth_test_score" not in wide.cv_results_
+
+
 def test_risk_is_calibrated_on_out_of_fold_scores():
     X, y = make_times(n=400)
     model = SparseConcordanceCV(ks=[1, 3, 5]).fit(X, y)

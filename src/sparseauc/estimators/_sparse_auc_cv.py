@@ -54,7 +54,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         "best": the fewest columns with a mean AUC within 0.002 of the highest. "1se": the fewest
         columns with a mean AUC within one standard error of the highest (or within 0.005, if that
         is more). With fewer than 50 rows of the rarer class, but more rows than columns, mean AUCs
-        are first averaged with those of the lengths before and after, which count half as much. A
+        are first averaged with those of one column less and one more, which count half as much. A
         callable takes ``cv_results_`` and returns the index of the model, as for
         ``GridSearchCV(refit=…)``.
     coefficients : {"auto", "auc", "logistic"}, default="auto"
@@ -246,8 +246,9 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         splits = target.splits(self.cv, seen, groups, weight, divided, self.random_state)
         plan = SplitPlan.from_splits(splits, n, weight, divided)
         rarer = min(np.count_nonzero(positive), np.count_nonzero(~positive))
+        smoothing = int(d < n and rarer < _FEW)
         found, coef, rounds = self._choose_by_validation(
-            X, target, plan, logistic=tries_logistic, few=bool(d < n and rarer < _FEW)
+            X, target, plan, logistic=tries_logistic, smoothing=smoothing
         )
         if chunked:
             self.auc_error_ = found.score_error
@@ -256,7 +257,8 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         score_in_log_odds(self, rounds, positive, weight, stacklevel=5)
         n_positive, n_negative = (self.platt_[f"n_{side}"] for side in ("positive", "negative"))
         self._report_choice(
-            float(np.sqrt((n_positive + n_negative + 1) / (12 * n_positive * n_negative)))
+            float(np.sqrt((n_positive + n_negative + 1) / (12 * n_positive * n_negative))),
+            smoothing,
         )
         return self
 

@@ -97,13 +97,13 @@ class ValidatedList(ExchangeModel):
         *,
         logistic: bool = False,
         n_informative: int | None = None,
-        few: bool = False,
+        smoothing: int = 0,
     ) -> tuple[CrossValidation, Array, Array]:
         """Choose k, ridge, columns and coefficients; set all that says so but ``coef_``.
 
         Returns the search, coefficients, and out-of-fold scores of each round, (n, n_rounds).
         Lists are as long as ``n_informative`` rows allow by default, all of them unless given.
-        ``few``: so few rows of a class that mean scores are smoothed before models are compared.
+        Mean scores are smoothed over lengths before models are compared, ``smoothing`` times.
         """
         n, d = X.shape
         given = self.alphas
@@ -116,7 +116,7 @@ class ValidatedList(ExchangeModel):
 
         while True:
             transforms, found, choice = self._validate(
-                X, target, plan, ks, alphas, restrictions, logistic=logistic, few=few
+                X, target, plan, ks, alphas, restrictions, logistic=logistic, smoothing=smoothing
             )
             at_alpha = int(np.flatnonzero(alphas == choice.attributes["alpha_"])[0])
             self.path_ = found.path_at(at_alpha)
@@ -151,7 +151,7 @@ class ValidatedList(ExchangeModel):
         self.scale_ = self.path_.scale
         return found, coef.astype(X.dtype, copy=False), rounds
 
-    def _report_choice(self, chance: float) -> None:
+    def _report_choice(self, chance: float, smoothing: int) -> None:
         """Print the choice if verbose, and warn if it is not better than chance.
 
         ``chance`` is the standard error of the score of a list that says nothing.
@@ -165,7 +165,7 @@ class ValidatedList(ExchangeModel):
                 f"{self.best_score_:.4f} over {self.n_splits_} folds, "
                 f"{len(self.cv_results_['params'])} models each"
             )
-        mean, error = score_by_others(self.rule, self.cv_results_, self.n_repeats_)
+        mean, error = score_by_others(self.rule, self.cv_results_, self.n_repeats_, smoothing)
         # Of few folds the standard error is uncertain itself; that of chance is known.
         half = 1.96 * max(error, chance)
         low, high = mean - half, min(mean + half, 1.0)
@@ -180,7 +180,7 @@ class ValidatedList(ExchangeModel):
 
     def _validate(
         self, X: Any, target: Target, plan: SplitPlan, ks: Indices, alphas: Array,
-        restrictions: Restrictions, *, logistic: bool, few: bool,
+        restrictions: Restrictions, *, logistic: bool, smoothing: int,
     ) -> tuple[list[Transform] | None, CrossValidation, _Choice]:  # fmt: skip
         """Search with columns as they are, then logged and then clipped, as far as is to be tried.
 
@@ -206,7 +206,9 @@ class ValidatedList(ExchangeModel):
                     transforms=transforms and [*transforms[:size], transforms[-1]],
                     logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
                 )  # fmt: skip
-                choice = self._choose(ks, restrictions.budgets, alphas, found, part.n_repeats, few)
+                choice = self._choose(
+                    ks, restrictions.budgets, alphas, found, part.n_repeats, smoothing
+                )
                 if best is not None:
                     gain = choice.scores - best[2].scores[:size]
                     needed = least if part is plan else 0.0
@@ -284,7 +286,7 @@ class ValidatedList(ExchangeModel):
 
     def _choose(
         self, ks: Indices, budgets: Array | None, alphas: Array, found: CrossValidation,
-        repeats: float, few: bool,
+        repeats: float, smoothing: int,
     ) -> _Choice:  # fmt: skip
         """Choose by the rule."""
         ks, budgets = ks[: found.n_ks], None if budgets is None else budgets[: found.n_ks]
@@ -316,8 +318,8 @@ class ValidatedList(ExchangeModel):
         if found.logistic_ridges is not None:
             own = np.repeat(found.logistic_ridges, len(kinds))
             results["param_logistic_ridge"] = np.where(of_kinds == "logistic", own, np.nan)
-        if few:
-            results["smooth_test_score"] = smooth_over_lengths(results)
+        if smoothing:
+            results["smooth_test_score"] = smooth_over_lengths(results, smoothing)
         best = choose(self.rule, results)
         attributes = {
             "cv_results_": results,

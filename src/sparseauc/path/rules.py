@@ -82,17 +82,24 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
 RULES: dict[str, Rule] = {"best": best, "1se": one_standard_error}
 
 
-def smooth_over_lengths(cv_results: Mapping[str, Any]) -> Any:
-    """Mean AUCs averaged with those of the lengths before and after, which count half as much.
+def smooth_over_lengths(cv_results: Mapping[str, Any], times: int = 1) -> Any:
+    """Mean scores averaged with those of one column less and one more, which count half as much.
 
     With few rows of a class a single mean may be high by chance; its neighbours, whose lists differ
-    in a column, are high too if it is not. Models are in the order of their lengths.
+    in a column, are high too if it is not. Models are in the order of their lengths. ``times`` says
+    how often this is done, each time with what was found before.
     """
     mean = np.asarray(cv_results["mean_test_score"], np.float64)
-    length = np.asarray(cv_results["param_budget" if "param_budget" in cv_results else "param_k"])
-    by_length = mean.reshape(-1, np.count_nonzero(length == length[0]))
-    before, after = np.vstack([by_length[:1], by_length]), np.vstack([by_length, by_length[-1:]])
-    return ((before[:-1] + 2 * by_length + after[1:]) / 4).ravel()
+    by_budget = "param_budget" in cv_results
+    length = np.asarray(cv_results["param_budget" if by_budget else "param_k"])
+    n_alike = np.count_nonzero(length == length[0])
+    near = (np.diff(length[::n_alike]) == 1) | by_budget
+    found = mean.reshape(-1, n_alike)
+    for _ in range(times):
+        before, after = found.copy(), found.copy()
+        before[1:][near], after[:-1][near] = found[:-1][near], found[1:][near]
+        found = (before + 2 * found + after) / 4
+    return found.ravel()
 
 
 def choose(rule: str | Rule, cv_results: Mapping[str, Any]) -> int:
@@ -109,7 +116,7 @@ def choose(rule: str | Rule, cv_results: Mapping[str, Any]) -> int:
 
 
 def score_by_others(
-    rule: str | Rule, cv_results: Mapping[str, Any], repeats: float
+    rule: str | Rule, cv_results: Mapping[str, Any], repeats: float, smoothing: int = 0
 ) -> tuple[float, float]:
     """Mean AUC of every fold by the model that the other folds choose, and its standard error.
 
@@ -133,8 +140,8 @@ def score_by_others(
             "mean_test_score": others.mean(axis=0),
             "standard_error_test_score": fold_standard_error(others),
         }
-        if "smooth_test_score" in cv_results:
-            seen["smooth_test_score"] = smooth_over_lengths(seen)
+        if smoothing:
+            seen["smooth_test_score"] = smooth_over_lengths(seen, smoothing)
         found.append(scores[split, choose(rule, seen)])
     return float(np.mean(found)), float(fold_standard_error(found, repeats))
 
