@@ -191,12 +191,13 @@ def published_parts() -> dict[str, str]:
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in first_table("published_lists").splitlines()
     )
-    start = f".. csv-table:: Difference: {head[-1]}, ± standard error\n"
-    start += "   :header: method, columns, AUC, difference\n\n"
+    start = f".. csv-table:: Difference: {head[4]}, ± standard error\n"
+    start += "   :header: method, columns, AUC, difference, folds with the published list\n\n"
     parts: dict[str, str] = {}
     for name, *cells in rows:
         part = f"parts/published_{re.sub(r'[^a-z]+', '_', name.lower())}.rst"
-        parts[part] = parts.get(part, start) + f"   {', '.join(cells)}\n"
+        line = ", ".join(f'"{cell}"' for cell in cells)
+        parts[part] = parts.get(part, start) + f"   {line}\n"
     return parts
 
 
