@@ -89,6 +89,7 @@ FIRST = (
 INTERNAL = {
     "sparseauc.blocks",
     "sparseauc_app.cli",
+    "sparseauc.labels",
     "sparseauc.limits",
     "sparseauc.limits_files",
     "sparseauc.path",
@@ -98,7 +99,6 @@ INTERNAL = {
     "sparseauc.objective",
     "sparseauc.projections",
     "sparseauc.rows",
-    "sparseauc.strata",
     "sparseauc.transforms",
     "sparseauc.utils",
 }

@@ -187,3 +187,10 @@ def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:
         for column in torch.nonzero(~torch.isfinite(entries))[:1, 0].tolist():
             return row, column, float(entries[column])
     return None
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view of ``array`` that cannot be written through."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view

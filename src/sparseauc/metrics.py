@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from ._validation import check_each_class_weighs, check_labels, check_scores, check_weights
-from .strata import Strata, Weighting, stratum_shares
+from .labels import Labels, Weighting
 
 __all__ = [
     "AUCInterval",
@@ -110,18 +110,16 @@ def fast_auc(
 
 
 def fast_auc_within(
-    scores: NDArray[Any],
-    positive: NDArray[np.bool_],
-    strata: Strata | None,
-    sample_weight: NDArray[Any] | None = None,
+    scores: NDArray[Any], labels: Labels, sample_weight: NDArray[Any] | None = None
 ) -> float:
     """Area under the ROC curve, within strata where there are any, without input checks."""
-    if strata is None:
+    positive = labels.positive
+    if labels.code is None:
         return fast_auc(scores, positive, sample_weight)
     if sample_weight is None:
-        return strata.auc(scores, positive)
-    shares = stratum_shares(strata.totals(positive, sample_weight), strata.weighting)
-    parts = [np.flatnonzero(strata.code == number) for number in range(len(strata))]
+        return labels.auc(scores)
+    shares = labels.shares(labels.totals(sample_weight))
+    parts = [np.flatnonzero(labels.code == number) for number in range(len(labels))]
     aucs = [fast_auc(scores[rows], positive[rows], sample_weight[rows]) for rows in parts]
     return float(shares @ aucs)
 
@@ -305,9 +303,10 @@ def stratified_auc(
     """
     positive, _ = check_labels(y_true, "y_true")
     scores = check_scores(y_score, positive.size, "y_score")
-    divided = Strata.from_labels(strata, positive, weighting=weights)
-    totals = divided.totals(positive)
-    shares = stratum_shares(totals, weights)
+    divided = Labels(positive).within(strata, weights)
+    assert divided.code is not None
+    totals = divided.totals()
+    shares = divided.shares(totals)
     order = np.argsort(divided.code, kind="stable")
     ends = np.searchsorted(divided.code[order], np.arange(len(divided) + 1))
     aucs, variances = np.empty(len(divided)), np.full(len(divided), np.nan)
@@ -341,7 +340,7 @@ def stratified_auc(
     interval = area_interval(area, stretch * sqrt(variance), disjoint, confidence)
     interval = replace(interval, standard_error=sqrt(variance))
     return StratifiedAUC(
-        **vars(interval), strata=divided.names, shares=shares, aucs=aucs,
+        **vars(interval), strata=list(divided.names), shares=shares, aucs=aucs,
         n_positive=totals[0].astype(np.int64), n_negative=totals[1].astype(np.int64),
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+from ._validation import read_only as read_only
 from .utils.jit import FAST, REORDER, inlined_kernel, kernel
 
 # Columns handled at a time by ``add_rows``: the slice of the sum stays in the second-level cache
@@ -51,13 +52,6 @@ def as_table(X: Any) -> Table:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return CSR(read_only(matrix.data), read_only(matrix.indices), read_only(matrix.indptr))
-
-
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view of ``array`` that cannot be written through."""
-    view = array.view(np.ndarray)
-    view.flags.writeable = False
-    return view
 
 
 @intrinsic

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sparseauc.path.folds import check_splits
+from sparseauc.labels import StrataWarning
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
 from sparseauc.selection.replacing import best_replacements, validated_aucs
-from sparseauc.strata import StrataWarning
 
 from .folds import splits_of
 from .reading import Table
@@ -73,7 +72,7 @@ def find_alternatives(
         splits = [
             (train, test) for train, test in splits_of(folds) if np.unique(table.y[test]).size == 2
         ]
-        check_splits(splits, fitted.positive, table.weight, fitted.strata)
+        splits = fitted.target.splits(splits, fitted.X, None, table.weight, None)
         origins = np.array([one.column for one in table.inputs])
         n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
         replacements = best_replacements(fitted, n_best, splits, origins)

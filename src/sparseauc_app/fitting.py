@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from sparseauc.estimators import ConcordanceModel, ExchangeClassifier
 from sparseauc.estimators._sparse_auc_cv import score_in_log_odds
+from sparseauc.labels import StrataWarning
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
 from sparseauc.path.folds import Split
@@ -27,7 +28,6 @@ from sparseauc.selection.confidence import (
 from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
-from sparseauc.strata import StrataWarning
 from sparseauc.transforms import is_small, transform_columns
 from sparseauc.utils.text import quoted
 

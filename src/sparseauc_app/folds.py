@@ -2,14 +2,15 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sparseauc.labels import Labels, StrataWarning
 from sparseauc.path.folds import Split, groups_by_class, make_splits
 from sparseauc.selection.confidence import NestedScores, score_out_of_fold
-from sparseauc.strata import Strata, StrataWarning
 
 from .reading import DataError, Table
 
@@ -36,24 +37,21 @@ def split_rows(table: Table, rows: Rows, most: int, seed: int) -> list[Split]:
 
 def outer_splits(table: Table, folds: int, seed: int) -> list[Split]:
     """Splits for nested cross-validation; none if the training rows of a fold lack a class."""
-    positive, strata = table.y == 1, None
+    labels = Labels(table.y == 1)
     everything = np.arange(table.y.size)
     if table.groups is None and min(_units_by_class(table, everything)) < 3:
         return []
     if table.strata is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StrataWarning)
-            strata = Strata.from_labels(table.strata, positive)
-    if strata is not None and table.groups is None:
+            labels = labels.within(table.strata)
+    if labels.code is not None and table.groups is None:
         few = min(folds, *_units_by_class(table, everything))
-        splits = _split(table, everything, few, strata, seed)
+        splits = _split(table, everything, few, labels, seed)
     else:
         splits = split_rows(table, everything, folds, seed)
     for train, _ in splits:
-        if min(_units_by_class(table, train)) < 2:
-            return []
-        inside = np.bincount(train, minlength=table.y.size).astype(np.float64)
-        if strata is not None and not len(strata.with_both_classes(positive, inside)):
+        if min(_units_by_class(table, train)) < 2 or not len(labels.take(train)):
             return []
     return splits
 
@@ -73,10 +71,11 @@ def score_folds(
     return score_out_of_fold(fit, table.X, table.outcome.ranking, splits, strata=table.strata)
 
 
-def _split(table: Table, rows: Rows, folds: int, strata: Strata | None, seed: int) -> list[Split]:
+def _split(table: Table, rows: Rows, folds: int, labels: Labels | None, seed: int) -> list[Split]:
     groups: Any = None if table.groups is None else table.groups[rows]
     positive = table.outcome.fold_labels[rows]
-    return make_splits(folds, positive, positive, groups, strata, seed, n_repeats=1)
+    divided = Labels(positive) if labels is None else replace(labels, positive=positive)
+    return make_splits(folds, positive, divided, groups, seed, n_repeats=1)
 
 
 def _units_by_class(table: Table, rows: Rows) -> list[int]:

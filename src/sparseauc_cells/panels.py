@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy.stats import mannwhitneyu
 
 from sparseauc.estimators import SharedListClassifier
+from sparseauc.labels import Labels
 from sparseauc.limits import Limits
 from sparseauc.metrics import fast_auc
 from sparseauc.moments import class_moments
@@ -337,7 +338,7 @@ def _propose(
 ) -> dict[tuple[int, int], Indices]:  # fmt: skip
     """Genes whose means differ most beside their deviations, of each type without each fold."""
     part = np.where(label >= 0, label * n_folds + fold, -1)
-    everyone = np.ones(label.size, np.bool_)
+    everyone = Labels(np.ones(label.size, np.bool_))
     parts = GatheredMoments(
         reader, everyone, [Partition(part, n_types * n_folds)], products=False
     ).parts

@@ -33,6 +33,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.chunks import TableInMemory
 from sparseauc.datasets import make_outbreak
+from sparseauc.labels import Labels
 from sparseauc.moments import class_moments
 from sparseauc.path import validation
 from sparseauc.path.folds import SplitPlan, make_splits
@@ -606,7 +607,7 @@ def test_default_folds_keep_groups_together():
     model = SparseAUCClassifierCV([2], [1.0], coefficients="auc", clip=None)
     for cv in (None, 4):
         model.set_params(cv=cv).fit(X, y, groups=visits)
-        splits = make_splits(cv, X, y > 0, visits, None, 0)
+        splits = make_splits(cv, X, Labels(y > 0), visits, 0)
         assert model.n_splits_ == len(splits)
         for train, test in splits:
             assert not set(visits[train]) & set(visits[test])

@@ -22,11 +22,11 @@ from sparseauc import (
     sparse_auc_path,
 )
 from sparseauc.chunks import TableInMemory, open_table
+from sparseauc.labels import Labels
 from sparseauc.path.folds import make_splits
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.confidence import nested_scores
 from sparseauc.selection.stability import stability_selection
-from sparseauc.strata import Strata
 
 
 def pairs_within(X, positive, strata, weight=None, weighting="pairs"):
@@ -234,20 +234,18 @@ def test_validation_aucs_are_means_within_strata(weighting, weighted, luggage, m
 def test_default_folds_hold_every_stratum_or_keep_small_ones_whole():
     rng = np.random.default_rng(8)
     sites, positive = rng.integers(4, size=400), rng.random(400) < 0.4
-    strata = Strata.from_labels(sites, positive)
-    for train, test in make_splits(None, sites, positive, None, strata, 0):
+    labels = Labels(positive).within(sites)
+    for train, test in make_splits(None, sites, labels, None, 0):
         for rows in (train, test):
-            assert (
-                len(strata.with_both_classes(positive, np.bincount(rows, minlength=400) * 1.0)) == 4
-            )
+            assert len(labels.take(rows)) == 4
     sets, positive = np.repeat(np.arange(60), 3), np.tile([True, False, False], 60)
-    strata = Strata.from_labels(sets, positive)
-    splits = make_splits(None, sets, positive, None, strata, 0)
+    labels = Labels(positive).within(sets)
+    splits = make_splits(None, sets, labels, None, 0)
     assert len(splits) == 20
     for train, test in splits:
         assert not set(sets[train]) & set(sets[test])
-    assert len(make_splits(4, sets, positive, None, strata, None)) == 4
-    groups = make_splits(GroupKFold(6), sets, positive, None, strata, None)
+    assert len(make_splits(4, sets, labels, None, None)) == 4
+    groups = make_splits(GroupKFold(6), sets, labels, None, None)
     assert all(not set(sets[train]) & set(sets[test]) for train, test in groups)
 
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from sparseauc import StratifiedMoments, class_moments
 from sparseauc.chunks import TableInMemory
+from sparseauc.labels import Labels
+from sparseauc.moments import moments_of
 from sparseauc.moments.chunked import ChunkedMoments, GatheredMoments, Partition
-from sparseauc.strata import Strata
 
 
 def naive_loss(X, positive, strata, w, weight=None, weighting="pairs"):
@@ -50,12 +51,11 @@ def problems(draw):
 
 def homes(X, positive, strata, weight):
     """The same rows as moments of every kind."""
-    every = Strata.from_labels(strata, positive, weight, "pairs")
     for weighting in ("pairs", "equal"):
-        kind = Strata(every.code, every.names, weighting)
+        labels = Labels(positive).within(strata, weighting, weight)
         for table in (X, np.asfortranarray(X), sp.csr_array(X)):
-            yield weighting, class_moments(table, positive, weight, strata=kind)
-        yield weighting, class_moments(TableInMemory(X), positive, weight, strata=kind)
+            yield weighting, moments_of(table, labels, weight)
+        yield weighting, moments_of(TableInMemory(X), labels, weight)
         parts = []
         for stratum in np.unique(strata):
             rows = np.flatnonzero(strata == stratum)
@@ -108,15 +108,15 @@ def test_the_loss_is_the_sum_over_pairs_within_strata(problem):
 @settings(max_examples=30, deadline=None)
 def test_training_folds_merged_are_those_computed_alone(problem, n_folds):
     X, positive, strata, weight, weighting = problem
-    divided = Strata.from_labels(strata, positive, weight, weighting)
+    divided = Labels(positive).within(strata, weighting, weight)
     fold = np.random.default_rng(1).integers(n_folds, size=len(X))
     partition = Partition(fold.astype(np.int16), n_folds, weight)
-    gathered = GatheredMoments(TableInMemory(X), positive, [partition], strata=divided)
+    gathered = GatheredMoments(TableInMemory(X), divided, [partition])
     for own in range(n_folds):
         inside = (fold != own).astype(float) * (1.0 if weight is None else weight)
-        if not len(divided.with_both_classes(positive, inside)):
+        if not len(divided.take(np.flatnonzero(inside))):
             continue
-        alone = class_moments(X, positive, inside, strata=divided)
+        alone = moments_of(X, divided, inside)
         merged = ChunkedMoments(gathered, [other for other in range(n_folds) if other != own])
         assert merged.shares == pytest.approx(alone.shares)
         H = alone.columns(range(X.shape[1]))

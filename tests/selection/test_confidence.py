@@ -21,6 +21,7 @@ from sklearn.utils import resample
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
+from sparseauc.labels import Labels
 from sparseauc.metrics import auc_confidence_interval, stratified_auc
 from sparseauc.path.folds import make_splits
 from sparseauc.selection.bootstrap import OptimismResult, optimism_bootstrap
@@ -31,7 +32,6 @@ from sparseauc.selection.confidence import (
     permutation_test,
 )
 from sparseauc.selection.ranking import ClassRanking
-from sparseauc.strata import Strata
 
 MODEL = SparseAUCClassifier(k=2)
 
@@ -259,8 +259,8 @@ def test_permutation_within_strata_equals_a_naive_loop(noise, chooses):
     rng, null = np.random.RandomState(4), []
     splits = None
     if not chooses:
-        divided = Strata.from_labels(sites, y == np.unique(y)[1])
-        splits = make_splits(3, X, y == np.unique(y)[1], None, divided, rng, n_repeats=1)
+        divided = Labels(y == np.unique(y)[1]).within(sites)
+        splits = make_splits(3, X, divided, None, rng, n_repeats=1)
     for _ in range(5):
         labels = y.copy()
         if null:

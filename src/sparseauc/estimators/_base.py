@@ -29,10 +29,10 @@ from sklearn.utils.validation import (
 
 from .._validation import (
     NotFiniteError,
+    check_classes,
     check_each_class_weighs,
     check_finite,
     check_known_labels,
-    check_labels,
     check_weights,
     refuse_masked,
 )
@@ -303,13 +303,13 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
     def _check_labels(self, y: npt.NDArray[Any], sample_weight: Any) -> tuple[Mask, Array | None]:
         """Set ``classes_``; return the mask of positives and the weights."""
         check_classification_targets(y)
-        positive, classes = check_labels(y)
+        classes = check_classes(y)
         weight = None
         if sample_weight is not None:
             weight, _ = scale_weights(check_weights(sample_weight, y.size))
             check_each_class_weighs(weight, y, classes)
         self.classes_ = classes
-        return positive, weight
+        return y == classes[1], weight
 
     def _check_training_chunks(
         self, chunks: Chunks, y: Any, sample_weight: Any

@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,21 +11,24 @@ from joblib import Parallel
 from sklearn.utils._param_validation import Interval
 
 from ..chunks import Chunks
+from ..labels import Weighting, check_weighting
 from ..limits import Limits
 from ..moments import Moments
 from ..moments.base import NotGathered, Quadratic, StandardisedGram
 from ..moments.pairs import PairMoments
 from ..moments.table import TableMoments
-from ..objective import Array, Indices, Mask
+from ..objective import Array, Indices
+from ..path.concordance import TimeTarget
 from ..path.path import SparseAUCPath, find_paths
+from ..path.validation import ClassTarget
 from ..solvers.certificate import certify
 from ..solvers.exchange import solve_on
 from ..solvers.restrictions import Restrictions
-from ..strata import Strata, Weighting, check_weighting
 from ..utils.text import listed
 from ._base import SparseLinearClassifier, SparseLinearModel, frames_of_ours
 
 _NONE: Indices = np.empty(0, np.int64)
+T = TypeVar("T", ClassTarget, TimeTarget)
 
 
 class RequiredColumnWarning(UserWarning):
@@ -47,6 +50,8 @@ class ExchangeModel(SparseLinearModel):
     cost_: float
     objective_: float
     scale_: Array
+    n_strata_: int
+    stratum_weights_: Weighting
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"limits": [Limits, None]}
 
@@ -60,6 +65,26 @@ class ExchangeModel(SparseLinearModel):
     def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
         """Set ``coef_`` and ``intercept_``, so that scores are 0 amid the rows."""
         raise NotImplementedError
+
+    def _within(
+        self, target: T, X: Any, weight: Array | None, strata: Any, weighting: Weighting
+    ) -> T:
+        """Compare rows within strata only, if there are any, and set what is known of these."""
+        if strata is None and weighting == "pairs":
+            return target
+        check_weighting(weighting, strata)
+        divided = target.within(_labels(X, strata), weighting, weight)
+        self.n_strata_, self.stratum_weights_ = len(divided.labels), weighting
+        return divided
+
+    def _within_again(self, target: T, X: Any, weight: Array | None, strata: Any = None) -> T:
+        """Compare the rows of the fit within its strata, which are given once more."""
+        if strata is not None:
+            weighting: Weighting = getattr(self, "stratum_weights_", "pairs")
+            return target.within(_labels(X, strata), weighting, weight)
+        if hasattr(self, "n_strata_"):
+            raise ValueError("this model compares rows within strata: give those of the fit too")
+        return target
 
     def _restrict(self, budgets: Any = None, missing: Indices = _NONE) -> Restrictions:
         """Bring the limits to the columns, with a budget for each list of a path."""
@@ -220,8 +245,6 @@ class ListOfK(ExchangeModel):
 class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
     """Base of :class:`SparseAUCClassifier` and :class:`SparseAUCClassifierCV`."""
 
-    stratum_weights_: Weighting
-
     _reads_chunks = _reads_maps_in_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -235,18 +258,10 @@ class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
         positive, negative = (mean.astype(coef.dtype) for mean in quadratic.means)
         return self._set_coef(coef, (coef @ positive + coef @ negative) / 2)
 
-    def _check_strata(
-        self, strata: Any, weighting: Weighting, X: Any, positive: Mask, weight: Any
-    ) -> Strata | None:
-        """Number the strata of the rows, and set what is known of them."""
-        if strata is None and weighting == "pairs":
-            return None
-        check_weighting(weighting, strata)
-        if isinstance(X, Chunks):
-            strata = X.labels(strata, "strata")
-        found = Strata.from_labels(strata, positive, weight, weighting)
-        self.n_strata_, self.stratum_weights_ = len(found), weighting
-        return found
+
+def _labels(X: Any, strata: Any) -> Any:
+    """Labels of the strata of each row, which may be a column of chunks."""
+    return X.labels(strata, "strata") if isinstance(X, Chunks) else strata
 
 
 def with_limits_of_0_2(state: dict[str, Any]) -> dict[str, Any]:

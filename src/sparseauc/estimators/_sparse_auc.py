@@ -3,18 +3,17 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from .._moved import moved_parameters
 from ..chunks import Chunks, score_chunks
+from ..labels import Weighting
 from ..limits import MOVED, Limits
-from ..moments import ClassMoments, DenseMoments, Moments, SparseMoments, StratifiedMoments
-from ..moments.chunked import chunked_moments
+from ..moments import ClassMoments, Moments, StratifiedMoments, moments_of
 from ..objective import Array, Indices, Mask
+from ..path.validation import ClassTarget
 from ..solvers.logistic import logistic_regression
-from ..strata import Strata, Weighting
 from ._base import names_columns
 from ._exchange import ExchangeClassifier, ListOfK
 
@@ -172,8 +171,8 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         self
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
-        divided = self._check_strata(strata, stratum_weights, X, positive, weight)
-        moments = _moments(X, positive, weight, divided)
+        target = self._within(ClassTarget(positive), X, weight, strata, stratum_weights)
+        moments = moments_of(X, target, weight, solver=True)
         self._choose_list(moments, *self._check_limits(), X.dtype)
         _balance_threshold(self, X, positive, weight)
         if isinstance(X, Chunks):
@@ -288,25 +287,14 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
             if not hasattr(self, "moments_"):
                 raise ValueError("certify needs the rows of the fit: certify(X, y)")
             return self.moments_.carefully(), _missing(self.moments_)
-        if hasattr(self, "n_strata_") and strata is None:
-            raise ValueError("this model compares rows within strata: give those of the fit too")
         other = type(self)(device=self.device)
         X, positive, weight = other._check_training_data(X, y, sample_weight)
         if X.shape[1] != self.n_features_in_ or (other.classes_ != self.classes_).any():
             raise ValueError("X and y have other columns or labels than those of the fit")
-        weighting: Weighting = getattr(self, "stratum_weights_", "pairs")
-        divided = other._check_strata(strata, weighting, X, positive, weight)
+        target = self._within_again(ClassTarget(positive), X, weight, strata)
         if not isinstance(X, Chunks):
             X = X.astype(np.float64, copy=False)
-        return _moments(X, positive, weight, divided).carefully(), _NONE
-
-
-def _moments(X: Any, positive: Any, weight: Array | None, strata: Strata | None) -> Moments:
-    """Class moments of rows in memory or in chunks."""
-    if isinstance(X, Chunks):
-        return chunked_moments(X, positive, weight, strata, solver=True)
-    kind = SparseMoments if sp.issparse(X) else DenseMoments
-    return kind(X, positive, weight, strata)
+        return moments_of(X, target, weight, solver=True).carefully(), _NONE
 
 
 def _missing(moments: ClassMoments | StratifiedMoments) -> Indices:

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._moved import moved_parameters
 from ..chunks import Chunks
+from ..labels import Weighting
 from ..limits import MOVED, Limits
 from ..objective import Array, Mask
 from ..path.cross_validation import mean_over_rounds
@@ -17,7 +18,6 @@ from ..path.folds import SplitPlan
 from ..path.rules import ChanceWarning, Rule
 from ..path.validation import ClassTarget
 from ..solvers.logistic import logistic_regression
-from ..strata import Weighting
 from ..transforms import is_small
 from ._base import names_columns
 from ._exchange import ExchangeClassifier
@@ -234,7 +234,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         self
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
-        divided = self._check_strata(strata, stratum_weights, X, positive, weight)
+        target = self._within(ClassTarget(positive), X, weight, strata, stratum_weights)
         n, d = X.shape
         tries_logistic = self.coefficients == "logistic" or (
             self.coefficients == "auto" and is_small(n, d)
@@ -242,9 +242,8 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         chunked = isinstance(X, Chunks)
         # Splitters of rows that are read in chunks see labels and groups only.
         seen = positive if chunked else X
-        target = ClassTarget(positive)
-        splits = target.splits(self.cv, seen, groups, weight, divided, self.random_state)
-        plan = SplitPlan.from_splits(splits, n, weight, divided)
+        splits = target.splits(self.cv, seen, groups, weight, self.random_state)
+        plan = SplitPlan.from_splits(splits, n, weight)
         rarer = min(np.count_nonzero(positive), np.count_nonzero(~positive))
         smoothing = int(d < n and rarer < _FEW)
         found, coef, rounds = self._choose_by_validation(

@@ -1,6 +1,5 @@
 """SparseConcordance and SparseConcordanceCV: the best few columns for times to event."""
 
-import warnings
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
@@ -14,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_weights
 from ..chunks import Chunks
+from ..labels import Weighting
 from ..limits import Limits
 from ..moments.base import Quadratic
 from ..moments.chunked_pairs import GatheredPairs
@@ -22,7 +22,6 @@ from ..objective import Array, Floats, Indices
 from ..path.concordance import TimeTarget
 from ..path.folds import SplitPlan
 from ..path.rules import Rule
-from ..strata import Strata, StrataWarning, Weighting, check_weighting
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
 from ._base import names_columns
 from ._exchange import ExchangeModel, ListOfK
@@ -55,7 +54,6 @@ class ConcordanceModel(ExchangeModel):
     horizon: float | None
     horizon_: float
     hazards_: ProportionalHazards
-    stratum_weights_: Weighting
 
     _reads_chunks = True
 
@@ -149,23 +147,6 @@ class ConcordanceModel(ExchangeModel):
         times.check_pairs(weight)
         self.horizon_ = times.check_horizon(self.horizon)
         return X, times, weight
-
-    def _check_strata(
-        self, strata: Any, weighting: Weighting, target: TimeTarget, weight: Array | None
-    ) -> Strata | None:
-        """Number the strata with pairs to compare; those of others count nothing."""
-        if strata is None and weighting == "pairs":
-            return None
-        check_weighting(weighting, strata)
-        found = target.counted_strata(strata, weighting, weight)
-        if left_out := np.count_nonzero(found.code < 0):
-            warnings.warn(
-                f"{left_out} rows are in strata that hold no rows to compare, and count nothing",
-                StrataWarning,
-                stacklevel=5,
-            )
-        self.n_strata_, self.stratum_weights_ = len(found), weighting
-        return found
 
     def _target(self, times: SurvivalTimes) -> TimeTarget:
         """Return the pairs to train with."""
@@ -297,9 +278,8 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         self
         """
         X, times, weight = self._check_times(X, y, sample_weight)
-        target = self._target(times)
-        divided = self._check_strata(strata, stratum_weights, target, weight)
-        moments = target.moments(X, weight, divided)
+        target = self._within(self._target(times), X, weight, strata, stratum_weights)
+        moments = target.moments(X, weight)
         return self._choose_list(moments, *self._check_limits(), X.dtype)
 
     @names_columns
@@ -327,16 +307,12 @@ class SparseConcordance(ListOfK, ConcordanceModel):
             With ``lower_bound_``, ``optimality_gap_`` and ``certificate_status_``.
         """
         check_is_fitted(self, "coef_")
-        if hasattr(self, "n_strata_") and strata is None:
-            raise ValueError("this model compares rows within strata: give those of the fit too")
         other = type(self)(pair_weights=self.pair_weights, horizon=self.horizon)
         X, times, weight = other._check_times(X, y, sample_weight)
         if X.shape[1] != self.n_features_in_:
             raise ValueError("X has other columns than that of the fit")
-        weighting: Weighting = getattr(self, "stratum_weights_", "pairs")
-        target = other._target(times)
-        divided = other._check_strata(strata, weighting, target, weight)
-        return self._prove(target.moments(X, weight, divided), _NONE, time_limit)
+        target = self._within_again(other._target(times), X, weight, strata)
+        return self._prove(target.moments(X, weight), _NONE, time_limit)
 
 
 class SparseConcordanceCV(ValidatedList, ConcordanceModel):
@@ -490,12 +466,11 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         self
         """
         X, times, weight = self._check_times(X, y, sample_weight)
-        target = self._target(times)
-        divided = self._check_strata(strata, stratum_weights, target, weight)
+        target = self._within(self._target(times), X, weight, strata, stratum_weights)
         # Splitters of rows that are read in chunks see times and groups only.
         seen = times.time if isinstance(X, Chunks) else X
-        splits = target.splits(self.cv, seen, groups, weight, divided, self.random_state)
-        plan = SplitPlan.from_splits(splits, len(times), weight, divided)
+        splits = target.splits(self.cv, seen, groups, weight, self.random_state)
+        plan = SplitPlan.from_splits(splits, len(times), weight)
         n, d = X.shape
         smoothing = _SMOOTHING if d < n else 0
         found, coef, _ = self._choose_by_validation(

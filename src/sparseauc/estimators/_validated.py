@@ -46,14 +46,6 @@ class _Choice(NamedTuple):
     attributes: dict[str, Any]  # fitted attributes that say so
 
 
-class Candidates(NamedTuple):
-    """Validation scores of one kind of coefficients at every k, and the ridges of their lists."""
-
-    kind: str
-    scores: Array  # (n_splits, n_ks)
-    alphas: Array
-
-
 class ValidatedList(ExchangeModel):
     """Base of models whose list is the best of a path by cross-validation.
 
@@ -244,10 +236,23 @@ class ValidatedList(ExchangeModel):
         return []
 
     def _path_points(self, n: int, d: int) -> tuple[Indices, Restrictions]:
-        """Values of k to try, and restrictions with a budget for each if there are any."""
+        """Values of k to try, and restrictions with a budget for each if there are any.
+
+        Values ascend, without those there are too few columns for.
+        """
         budgets = None if self.limits is None else self.limits.budgets
         restrictions = self._restrict(budgets)
-        ks = self._sizes_to_try(n, d, restrictions)
+        n_fixed, available = restrictions.fixed.size, self._most_columns(restrictions)
+        if self.ks is None:
+            tried = _SIZES[max(n, _ROWS[0]) >= _ROWS]
+            smallest = max(1, n_fixed)
+            ks = np.unique(np.clip(tried, smallest, max(smallest, available)))
+        else:
+            ks = whole_numbers(self.ks, "ks")
+            if ks.size and self._longest_list(int(ks[-1]), restrictions) < ks[-1]:
+                few_enough = ks[ks <= available]
+                ks = few_enough if few_enough.size else np.array([available])
+            check_lengths(ks, d, restrictions)
         if budgets is None:
             return ks, restrictions
         if budgets.size == 1 and self.ks is None:
@@ -257,46 +262,28 @@ class ValidatedList(ExchangeModel):
         ks, budgets = np.broadcast_arrays(ks, budgets)
         return ks, replace(restrictions, budgets=budgets)
 
-    def _sizes_to_try(self, n: int, d: int, restrictions: Restrictions) -> Indices:
-        """Numbers of columns, ascending, without those there are too few columns for."""
-        n_fixed, available = restrictions.fixed.size, self._most_columns(restrictions)
-        if self.ks is None:
-            tried = _SIZES[max(n, _ROWS[0]) >= _ROWS]
-            smallest = max(1, n_fixed)
-            return np.unique(np.clip(tried, smallest, max(smallest, available)))
-        ks = whole_numbers(self.ks, "ks")
-        if ks.size and self._longest_list(int(ks[-1]), restrictions) < ks[-1]:
-            few_enough = ks[ks <= available]
-            ks = few_enough if few_enough.size else np.array([available])
-        check_lengths(ks, d, restrictions)
-        return ks
-
-    def _candidates(self, alphas: Array, found: CrossValidation) -> list[Candidates]:
-        """Return the models to choose from; among equals the first wins."""
-        candidates = []
-        if getattr(self, "coefficients", "auc") != "logistic":
-            candidates = [
-                Candidates("auc", found.scores[:, a], np.full(found.n_ks, alphas[a]))
-                for a in np.argsort(-alphas).tolist()
-            ]
-        if found.logistic_aucs is not None:
-            ridges = alphas[found.best_alphas]
-            candidates.append(Candidates("logistic", found.logistic_aucs, ridges))
-        return candidates
-
     def _choose(
         self, ks: Indices, budgets: Array | None, alphas: Array, found: CrossValidation,
         repeats: float, smoothing: int,
     ) -> _Choice:  # fmt: skip
         """Choose by the rule."""
         ks, budgets = ks[: found.n_ks], None if budgets is None else budgets[: found.n_ks]
+        # Kinds of coefficients, their validation scores, (n_splits, n_ks), and ridges of the lists.
+        kinds, by_kind, ridges = [], [], []
+        if getattr(self, "coefficients", "auc") != "logistic":
+            for a in np.argsort(-alphas).tolist():
+                kinds.append("auc")
+                by_kind.append(found.scores[:, a])
+                ridges.append(np.full(found.n_ks, alphas[a]))
+        if found.logistic_aucs is not None:
+            kinds.append("logistic")
+            by_kind.append(found.logistic_aucs)
+            ridges.append(alphas[found.best_alphas])
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
-        candidates = self._candidates(alphas, found)
-        kinds = [one.kind for one in candidates]
-        scores = np.stack([one.scores for one in candidates], axis=2).reshape(len(found.scores), -1)
+        scores = np.stack(by_kind, axis=2).reshape(len(found.scores), -1)
         tried: dict[str, Any] = {
             "k": np.repeat(ks, len(kinds)),
-            "alpha": np.stack([one.alphas for one in candidates], axis=1).ravel(),
+            "alpha": np.stack(ridges, axis=1).ravel(),
         }
         of_kinds = np.tile(np.array(kinds, dtype=object), ks.size)
         names_kinds = hasattr(self, "coefficients")

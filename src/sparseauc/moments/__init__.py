@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..chunks import as_chunks, labels_and_weights
-from ..strata import Strata, Weighting
+from ..chunks import Chunks, as_chunks, labels_and_weights
+from ..labels import Labels, Weighting
+from ..utils.types import Array
 from .base import ColumnError
 from .cells import ClassMoments, ClassPart, Moments, StratifiedMoments
 from .chunked import ChunkedMoments, chunked_moments
@@ -57,12 +58,12 @@ def class_moments(
     chunks = as_chunks(X, y, sample_weight)
     if chunks is not None:
         y, sample_weight = labels_and_weights(chunks, y, sample_weight)
-    labels = np.asarray(y)
-    if labels.dtype.kind not in "biuf":
+    values = np.asarray(y)
+    if values.dtype.kind not in "biuf":
         raise ValueError("y must be true/false or numbers; for text labels pass y == label")
-    for row in np.flatnonzero(np.isnan(labels))[:1]:
+    for row in np.flatnonzero(np.isnan(values))[:1]:
         raise ValueError(f"y has NaN at row {row}; leave out rows without a label")
-    positive = np.ascontiguousarray(labels > 0)
+    positive = np.ascontiguousarray(values > 0)
     if chunks is not None:
         X = chunks
     n = X.shape[0]
@@ -72,24 +73,36 @@ def class_moments(
         raise ValueError(f"X has {n} rows but y has shape {positive.shape}")
     if X.dtype not in (np.float32, np.float64):
         raise ValueError(f"X must be float32 or float64, got {X.dtype}")
-    weight, unit = None, 1.0
+    weight = None
     if sample_weight is not None:
         weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
         if weight.shape != (n,):
             raise ValueError(f"X has {n} rows but sample_weight has shape {weight.shape}")
         for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
             raise ValueError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
+    labels = Labels(positive)
+    if strata is not None:
+        strata = strata if chunks is None else chunks.labels(strata, "strata")
+        labels = labels.within(strata, stratum_weights, weight)
+    return moments_of(X, labels, weight)
+
+
+def moments_of(
+    X: Any, labels: Labels, weight: Array | None = None, *, solver: bool = False
+) -> Moments:
+    """Moments of rows that were checked, in memory or in chunks.
+
+    For a solver, what was not gathered of chunks raises ``NotGathered``.
+    """
+    unit = 1.0
+    if weight is not None:
         weight, unit = scale_weights(weight)
-    if strata is not None and not isinstance(strata, Strata):
-        if chunks is not None:
-            strata = chunks.labels(strata, "strata")
-        strata = Strata.from_labels(strata, positive, weight, stratum_weights)
     moments: Moments
-    if chunks is not None:
-        moments = chunked_moments(chunks, positive, weight, strata)
+    if isinstance(X, Chunks):
+        moments = chunked_moments(X, labels, weight, solver=solver)
     elif hasattr(X, "tocsr"):
-        moments = SparseMoments(X.tocsr(), positive, weight, strata)
+        moments = SparseMoments(X.tocsr(), labels, weight)
     else:
-        moments = DenseMoments(np.asarray(X), positive, weight, strata)
+        moments = DenseMoments(np.asarray(X), labels, weight)
     moments.weight_unit = unit
     return moments

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..strata import Weighting, stratum_shares
+from ..labels import Weighting, pair_shares
 from ..utils.files import write_atomically
 from ..utils.types import Array, Indices, Mask
 from .base import Quadratic
@@ -154,8 +154,8 @@ class Moments(Quadratic):
         self.check_both_classes()
         rows_of_h = self._covariances(index)
         differences = self.differences
-        for row, on_strata in zip(rows_of_h, differences[:, index].T * self.shares, strict=True):
-            row += on_strata @ differences
+        for row, factors in zip(rows_of_h, differences[:, index].T * self.shares, strict=True):
+            row += factors @ differences
         return rows_of_h.T
 
     def block(self, columns: Indices, others: Indices) -> Array:
@@ -189,8 +189,8 @@ class Moments(Quadratic):
             that sum is at most the root of both sums of squares (Cauchy and Schwarz).
         """
         deviations, about = np.sqrt(self.cell_variances), np.abs(self.cell_means)
-        by_stratum = deviations[::2] + deviations[1::2] + about[::2] + about[1::2]
-        return self._rounding(self._terms, by_stratum)
+        magnitudes = deviations[::2] + deviations[1::2] + about[::2] + about[1::2]
+        return self._rounding(self._terms, magnitudes)
 
     def _rounding(self, terms: int, magnitudes: Array) -> tuple[float, Array]:
         """``rounding``, given the numbers added up for a moment and magnitudes by stratum."""
@@ -496,7 +496,7 @@ class StratifiedMoments(Moments):
         units = [part.weight_unit for part in self.parts]
         totals = np.array([part.weights for part in self.parts]).T * units
         self.weights = float(totals[0].sum()), float(totals[1].sum())
-        self.shares = stratum_shares(totals, weighting)
+        self.shares = pair_shares(totals, weighting)
         self.cell_means = np.concatenate([part.cell_means for part in self.parts])
         self.cell_variances = np.concatenate([part.cell_variances for part in self.parts])
         self.differences = np.concatenate([part.differences for part in self.parts])
@@ -527,8 +527,8 @@ class StratifiedMoments(Moments):
     def _covariances(self, index: Indices) -> Array:
         return self._mean(part._covariances(index) for part in self.parts)
 
-    def _mean(self, by_stratum: Iterable[Array]) -> Array:
-        parts = zip(self.shares.tolist(), by_stratum, strict=True)
+    def _mean(self, of_parts: Iterable[Array]) -> Array:
+        parts = zip(self.shares.tolist(), of_parts, strict=True)
         return functools.reduce(np.add, (share * part for share, part in parts))
 
     def carefully(self) -> StratifiedMoments:

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..chunks import Chunks
-from ..strata import Strata, stratum_shares
+from ..labels import Labels
 from ..utils.arrays import is_tensor, to_host
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 from . import _tensors
 from .base import NotGathered
 from .cells import Moments
@@ -44,12 +44,6 @@ class Partition:
     n_parts: int
     weight: Array | None = None
 
-    def within(self, strata: Strata) -> Partition:
-        """Divide every part by stratum."""
-        inside = (self.part >= 0) & (strata.code >= 0)
-        part = np.where(inside, self.part * np.int64(len(strata)) + strata.code, -1)
-        return Partition(part.astype(np.int32), self.n_parts * len(strata), self.weight)
-
 
 def fits_whole(n_features: int, n_parts: int) -> bool:
     """Whether all of H in every part is gathered at once."""
@@ -70,29 +64,26 @@ class GatheredMoments:
     def __init__(
         self,
         chunks: Chunks,
-        positive: Mask,
+        labels: Labels,
         partitions: Sequence[Partition],
         *,
         products: bool = True,
-        strata: Strata | None = None,
     ) -> None:
-        self.strata = strata
-        if strata is not None:
-            partitions = [partition.within(strata) for partition in partitions]
+        self.labels = labels
         self._chunks = chunks
         self.quick = chunks.in_device_memory
-        self._known: list[npt.NDArray[Any]] = [positive]
+        self._known: list[npt.NDArray[Any]] = [labels.positive]
         for partition in partitions:
-            self._known.append(partition.part)
+            self._known.append(labels.divide(partition.part))
             if partition.weight is not None:
                 self._known.append(partition.weight)
-        counts = [partition.n_parts for partition in partitions]
+        counts = [partition.n_parts * len(labels) for partition in partitions]
         weighted = [partition.weight is not None for partition in partitions]
         self._division = Division(counts, weighted)
-        self.n_rows, self.n_features = positive.size, chunks.shape[1]
+        self.n_rows, self.n_features = labels.positive.size, chunks.shape[1]
         self.whole = products and fits_whole(self.n_features, sum(counts))
         held = np.arange(self.n_features if self.whole else 0)
-        found = chunks.run(Summaries(self._division, held, self.n_features), *self._known)
+        found = chunks.run(Summaries(self._division, held), *self._known)
         # Products of some columns with all, and of some columns among themselves.
         self._rows = _GatheredRows()
         self._rows.add(held, [[side.cross for side in sides] for sides in found])
@@ -262,15 +253,15 @@ class ChunkedMoments(Moments):
         self, gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
     ) -> None:
         self._gathered, self._solver = gathered, solver
-        strata = gathered.strata
+        size, none = len(gathered.labels), np.empty(0, np.int64)
+        divided = gathered.labels.code is not None
         # Many strata are brought together once for all.
-        self._keeps_all = strata is not None and gathered.whole
-        size, none = 1 if strata is None else len(strata), np.empty(0, np.int64)
+        self._keeps_all = divided and gathered.whole
         # Classes of parts, by cell. They are merged, and none is subtracted: a column that varies
         # elsewhere only has no variance here.
         members, cells = [], []
-        for stratum in range(size):
-            numbers = [size * part + stratum for part in parts]
+        for first in range(size):
+            numbers = [size * part + first for part in parts]
             both = [[(number, side) for number in numbers] for side in (0, 1)]
             merged = [
                 functools.reduce(
@@ -280,7 +271,7 @@ class ChunkedMoments(Moments):
                 for same in both
             ]
             # Strata without both classes count nothing.
-            if strata is None or min(cell.weight for cell in merged) > 0:
+            if not divided or min(cell.weight for cell in merged) > 0:
                 members += both
                 cells += merged
         if not cells:
@@ -289,7 +280,7 @@ class ChunkedMoments(Moments):
         self._cell_weights = np.array([cell.weight for cell in cells])
         totals = self._cell_weights.reshape(-1, 2).T
         self.weights = float(totals[0].sum()), float(totals[1].sum())
-        self.shares = np.ones(1) if strata is None else stratum_shares(totals, strata.weighting)
+        self.shares = gathered.labels.shares(totals)
         self.cell_means = np.array([cell.mean for cell in cells])
         self.n_features = gathered.n_features
         scatters = np.array([cell.scatter for cell in cells])
@@ -372,14 +363,13 @@ class ChunkedMoments(Moments):
 
 def chunked_moments(
     chunks: Chunks,
-    positive: Mask,
+    labels: Labels,
     weight: Array | None = None,
-    strata: Strata | None = None,
     *,
     products: bool = True,
     solver: bool = False,
 ) -> Moments:
     """Moments of all rows of a table that is read in chunks; see ``GatheredMoments``."""
-    everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
-    gathered = GatheredMoments(chunks, positive, [everything], products=products, strata=strata)
+    everything = Partition(np.zeros(labels.positive.size, np.int16), 1, weight)
+    gathered = GatheredMoments(chunks, labels, [everything], products=products)
     return ChunkedMoments(gathered, [0], solver=solver)

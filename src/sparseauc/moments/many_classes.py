@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..chunks import Chunks
+from ..labels import Labels
 from ..utils.types import Array, Indices
 from .base import NotGathered, check_deviations
 from .chunked import ChunkedMoments, GatheredMoments, Partition
@@ -38,7 +39,7 @@ class ManyClasses:
     def __init__(
         self, chunks: Chunks, label: Indices, n_classes: int, weight: Array | None = None
     ) -> None:
-        first = label == 0
+        first = Labels(label == 0)
         by_class = Partition(label, n_classes, weight)
         parts = GatheredMoments(chunks, first, [by_class], products=False).parts
         self.weights = np.array([sum(side.weight for side in sides) for sides in parts])

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg.blas import dgemm, dsyrk, sgemm
 
-from .._validation import check_finite
+from .._validation import check_finite, read_only
 from ..chunks import Pass
-from ..rows import read_only
+from ..labels import Labels
 from ..utils.arrays import is_tensor
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
@@ -56,14 +56,12 @@ class Division:
             first += count
 
 
+@dataclass(eq=False)
 class Summaries(Pass[list[Sides]]):
     """Moments of both classes of every part, with the cross products of some columns."""
 
-    def __init__(self, division: Division, columns: Indices, n_features: int) -> None:
-        self._division = division
-        self._columns = columns
-        nothing = np.zeros(n_features)
-        self._empty = ClassPart(0.0, nothing, nothing, np.zeros((columns.size, n_features)))
+    division: Division
+    columns: Indices
 
     def add(
         self, state: list[Sides] | None, X: Any, start: int, *known: npt.NDArray[Any]
@@ -71,21 +69,24 @@ class Summaries(Pass[list[Sides]]):
         """Merge in the moments of a chunk; its entries must be finite."""
         check_finite(X, start)
         if state is None:
-            state = [[self._empty, self._empty] for _ in range(sum(self._division.counts))]
+            nothing, d = np.zeros(X.shape[1]), X.shape[1]
+            empty = ClassPart(0.0, nothing, nothing, np.zeros((self.columns.size, d)))
+            state = [[empty, empty] for _ in range(sum(self.division.counts))]
         positive, *others = known
-        for number, side, rows, weight in self._division.split(positive, others):
-            cell = _moments_of(X, rows, weight, self._columns)
-            state[number][side] = state[number][side].combine(cell, self._columns, 1)
+        for number, side, rows, weight in self.division.split(positive, others):
+            cell = _moments_of(X, rows, weight, self.columns)
+            state[number][side] = state[number][side].combine(cell, self.columns, 1)
         return state
 
     def merge(self, first: list[Sides], second: list[Sides]) -> list[Sides]:
         """Merge part by part."""
         return [
-            [one.combine(other, self._columns, 1) for one, other in zip(*sides, strict=True)]
+            [one.combine(other, self.columns, 1) for one, other in zip(*sides, strict=True)]
             for sides in zip(first, second, strict=True)
         ]
 
 
+@dataclass(eq=False)
 class Products(Pass[list[Any]]):
     """Products of some columns with others in each class of every part, about known means.
 
@@ -93,12 +94,10 @@ class Products(Pass[list[Any]]):
     products may be of ``single`` precision.
     """
 
-    def __init__(
-        self, division: Division, wanted: Sequence[tuple[Indices, Indices | None]],
-        means: Sequence[Sequence[Array]], single: bool,
-    ) -> None:  # fmt: skip
-        self._division, self._means = division, means
-        self.wanted, self._single = wanted, single
+    division: Division
+    wanted: Sequence[tuple[Indices, Indices | None]]
+    means: Sequence[Sequence[Array]]
+    single: bool
 
     def add(
         self, state: list[Any] | None, X: Any, start: int, *known: npt.NDArray[Any]
@@ -107,8 +106,8 @@ class Products(Pass[list[Any]]):
         del start
         state = state or self._nothing(X)
         positive, *others = known
-        for number, side, rows, weight in self._division.split(positive, others):
-            mean, totals = self._means[number][side], [total[number, side] for total in state]
+        for number, side, rows, weight in self.division.split(positive, others):
+            mean, totals = self.means[number][side], [total[number, side] for total in state]
             if is_tensor(X):
                 _tensors.add_products(X, rows, weight, mean, self.wanted, totals)
                 continue
@@ -128,7 +127,7 @@ class Products(Pass[list[Any]]):
         """Zeros to add to; those of a tensor lie on its device."""
         shapes = [
             (
-                sum(self._division.counts),
+                sum(self.division.counts),
                 2,
                 columns.size,
                 X.shape[1] if others is None else others.size,
@@ -138,7 +137,7 @@ class Products(Pass[list[Any]]):
         if is_tensor(X):
             return [_tensors.no_products(X, shape) for shape in shapes]
         kinds = [
-            np.float32 if others is None and self._single else np.float64
+            np.float32 if others is None and self.single else np.float64
             for _, others in self.wanted
         ]
         return [np.zeros(*each) for each in zip(shapes, kinds, strict=True)]
@@ -180,7 +179,9 @@ def _moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> Class
 
 def _sparse_moments(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassPart:
     members = X[rows]
-    moments = SparseMoments(members, np.ones(rows.size, np.bool_), weight if weight.size else None)
+    moments = SparseMoments(
+        members, Labels(np.ones(rows.size, np.bool_)), weight if weight.size else None
+    )
     return moments.summary(columns).positive
 
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..rows import CSR, as_table, read_only
-from ..strata import Strata
+from .._validation import read_only
+from ..labels import Labels
+from ..rows import CSR, as_table
 from ..utils.jit import kernel
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 from .table import TableMoments, check_totals, unit_of
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
@@ -23,8 +24,8 @@ def _look(table, cell, weight, n_features, counts):  # type: ignore[no-untyped-d
 
     And by stratum the first of a column, and how far all others are from it.
     """
-    n_strata = counts.shape[0] // 2
-    first, spread = np.zeros((n_strata, n_features)), np.zeros((n_strata, n_features))
+    first = np.zeros((counts.shape[0] // 2, n_features))
+    spread = np.zeros_like(first)
     reach = np.zeros(n_features)
     for i in range(cell.size):
         c = cell[i]
@@ -106,22 +107,14 @@ class SparseMoments(TableMoments):
     Parameters
     ----------
     X : CSR matrix or array of shape (n, d)
-    positive : bool ndarray of shape (n,)
+    labels : Labels
     sample_weight : float64 ndarray of shape (n,) or None
-    strata : Strata or None
-        Where there are any, only pairs of one stratum count.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        positive: Mask,
-        sample_weight: Array | None = None,
-        strata: Strata | None = None,
-    ) -> None:
+    def __init__(self, X: Any, labels: Labels, sample_weight: Array | None = None) -> None:
         table = as_table(X)
         assert isinstance(table, CSR)
-        super().__init__(X.shape, positive, sample_weight, strata)
+        super().__init__(X.shape, labels, sample_weight)
         (n, d), cells = X.shape, self._cells
         counts = np.zeros((cells.sums.size, d), np.int32 if n < 2**31 else np.int64)
         first, reach, spread = _look(table, cells.cell, cells.share, d, counts)

@@ -19,11 +19,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import check_finite
-from ..rows import read_only
-from ..strata import Strata, stratum_shares
+from .._validation import check_finite, read_only
+from ..labels import Labels
 from ..utils.jit import kernel
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 from .base import ColumnError
 from .cells import Moments
 
@@ -60,20 +59,15 @@ class Cells:
     # What the shares of a cell sum to: 1, 0 in an empty cell, without weights its number of rows.
     sums: Array
     weights: tuple[float, float]  # total of each class
-    strata: Array  # what each stratum counts, 1 in all
+    shares: Array  # what each stratum counts, 1 in all
 
     @classmethod
-    def from_rows(cls, positive: Mask, weight: Array | None, strata: Strata | None) -> Cells:
+    def from_rows(cls, labels: Labels, weight: Array | None) -> Cells:
         """Divide rows; those of strata without both classes count nothing."""
-        if strata is None:
-            cell, shares = np.where(positive, 0, 1).astype(np.int32), np.ones(1)
+        if labels.code is None:
+            cell, shares = np.where(labels.positive, 0, 1).astype(np.int32), np.ones(1)
         else:
-            strata = strata.with_both_classes(positive, weight)
-            shares = stratum_shares(strata.totals(positive, weight), strata.weighting)
-            inside = strata.code >= 0
-            if not inside.all():
-                weight = np.where(inside, 1.0 if weight is None else weight, 0.0)
-            cell = np.where(inside, 2 * strata.code + ~positive, 0).astype(np.int32)
+            cell, shares, weight = labels.cells(weight)
         counts = np.bincount(cell, minlength=2 * shares.size)
         if weight is None:
             totals = counts.astype(np.float64)
@@ -90,7 +84,7 @@ class Cells:
     def first_rows(self) -> npt.NDArray[np.int64]:
         """Number of the first row of each stratum that counts."""
         counted = np.arange(self.cell.size) if self.share.size == 0 else np.flatnonzero(self.share)
-        first = np.zeros(self.strata.size, np.int64)
+        first = np.zeros(self.shares.size, np.int64)
         if counted.size and first.size == 1:
             first[0] = counted[0]
         else:
@@ -100,8 +94,8 @@ class Cells:
 
     def factors(self, on_positive: float, on_negative: float) -> Array:
         """What a row's share is multiplied by: its class's factor times what its stratum counts."""
-        on_class = np.tile([on_positive, on_negative], self.strata.size)
-        factors: Array = np.repeat(self.strata, 2) * on_class
+        on_class = np.tile([on_positive, on_negative], self.shares.size)
+        factors: Array = np.repeat(self.shares, 2) * on_class
         np.divide(factors, self.sums, out=factors, where=self.sums > 0)
         return factors
 
@@ -118,19 +112,16 @@ class TableMoments(Moments):
     # Units of the columns.
     _unit: Array
 
-    def __init__(
-        self, shape: tuple[int, int], positive: Mask, sample_weight: Array | None,
-        strata: Strata | None,
-    ) -> None:  # fmt: skip
-        if strata is not None and 2 * len(strata) * shape[1] > _MOST_MEANS:
-            raise ValueError(
-                f"the means of {len(strata)} strata in {shape[1]} columns would fill the memory: "
-                "give coarser strata, or choose among fewer columns"
-            )
-        self.positive = read_only(positive)
+    def __init__(self, shape: tuple[int, int], labels: Labels, sample_weight: Array | None) -> None:
+        self.positive = read_only(labels.positive)
         self.row_weight = read_only(np.empty(0) if sample_weight is None else sample_weight)
-        self._cells = Cells.from_rows(positive, sample_weight, strata)
-        self.weights, self.shares = self._cells.weights, self._cells.strata
+        self._cells = Cells.from_rows(labels, sample_weight)
+        self.weights, self.shares = self._cells.weights, self._cells.shares
+        if self.shares.size > 1 and 2 * self.shares.size * shape[1] > _MOST_MEANS:
+            raise ValueError(
+                f"the means of {self.shares.size} strata in {shape[1]} columns would fill the "
+                "memory: give coarser strata, or choose among fewer columns"
+            )
 
     @abstractmethod
     def _products(self, index: Indices, on_positive: float, on_negative: float) -> Array:
@@ -304,20 +295,14 @@ class DenseMoments(TableMoments):
     Parameters
     ----------
     X : ndarray of shape (n, d)
-    positive : bool ndarray of shape (n,)
+    labels : Labels
     sample_weight : float64 ndarray of shape (n,) or None
-    strata : Strata or None
-        Where there are any, only pairs of one stratum count.
     """
 
     def __init__(
-        self,
-        X: npt.NDArray[Any],
-        positive: Mask,
-        sample_weight: Array | None = None,
-        strata: Strata | None = None,
+        self, X: npt.NDArray[Any], labels: Labels, sample_weight: Array | None = None
     ) -> None:
-        super().__init__(X.shape, positive, sample_weight, strata)
+        super().__init__(X.shape, labels, sample_weight)
         self._X, cells = read_only(X), self._cells
         totals, reach = np.zeros((cells.sums.size, X.shape[1])), np.zeros(X.shape[1])
         sweep = _totals_by_row if X.flags.c_contiguous else _totals_by_column
@@ -360,8 +345,7 @@ class DenseMoments(TableMoments):
         # What is multiplied: deviations from the means as they were rounded, or X itself.
         about = np.abs(left) * self._unit + (0.0 if centred else np.abs(self.cell_means))
         magnitudes = np.sqrt(squares) * self._unit + about
-        by_stratum = magnitudes[::2] + magnitudes[1::2] + np.abs(self.differences)
-        return self._rounding(terms, by_stratum)
+        return self._rounding(terms, magnitudes[::2] + magnitudes[1::2] + np.abs(self.differences))
 
     def _centred_rows(self, rows: slice, columns: Indices) -> Array:
         part = self._X[rows][:, columns].astype(np.float64)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._validation import read_only
 from ..chunks import Chunks, Pass, score_chunks
+from ..labels import Labels
 from ..moments.chunked import chunked_moments
-from ..rows import as_table, read_only
+from ..rows import as_table
 from ..utils.types import Array, Floats, Indices, Mask
 from ._protocol import Descent, Objective, Point, SparseVector
 from .arrays import PairwiseLoss, compute_descent
@@ -24,7 +26,7 @@ class ChunkObjective(Objective):
 
     def __init__(self, chunks: Chunks, positive: Mask, weight: Array | None) -> None:
         self.chunks = chunks
-        self.moments = chunked_moments(chunks, positive, weight, products=False)
+        self.moments = chunked_moments(chunks, Labels(positive), weight, products=False)
         self._set_rows(chunks, positive, weight, self.moments)
 
     @property

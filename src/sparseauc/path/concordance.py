@@ -1,5 +1,6 @@
 """Times to event as a target: comparable pairs to choose columns with, and their concordance."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -9,9 +10,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..chunks import Chunks
+from ..labels import Labels, StrataWarning, Weighting
 from ..moments.chunked_pairs import GatheredPairs, gather_pairs
 from ..moments.pairs import PairMoments
-from ..strata import Strata, Weighting
 from ..survival import (
     ComparablePairs,
     SurvivalTimes,
@@ -29,31 +30,38 @@ class TimeTarget:
     """Times to event: the squared loss over comparable pairs, and their concordance.
 
     Events count the same in training and validation by default, and Uno's weights up to a horizon
-    where ``horizon`` and ``validation_horizon`` give one.
+    where ``horizon`` and ``validation_horizon`` give one. With strata, only pairs of one count.
     """
 
     times: SurvivalTimes
     horizon: float | None = None
     validation_horizon: float | None = None
+    within_strata: Labels | None = None  # rows with an event, and the strata of all rows
 
     @property
     def validated_until(self) -> float:
         """Events before this time count in validation."""
         return np.inf if self.validation_horizon is None else self.validation_horizon
 
-    def take(self, rows: Indices) -> Self:
-        """The same for some of the rows."""
-        return replace(self, times=self.times.take(rows))
+    @property
+    def labels(self) -> Labels:
+        """Rows with an event, and the strata of all rows."""
+        return Labels(self.times.event) if self.within_strata is None else self.within_strata
 
-    def validation_pairs(self, weight: Array, strata: Strata | None = None) -> ComparablePairs:
+    def take(self, rows: Indices, weight: Array | None = None) -> Self:
+        """The same for some of the rows, whose weight tells nothing of the times."""
+        del weight
+        code = None if self.labels.code is None else self.labels.code[rows]
+        labels = replace(self.labels, positive=self.labels.positive[rows], code=code)
+        return replace(self, times=self.times.take(rows), within_strata=labels)
+
+    def validation_pairs(self, weight: Array) -> ComparablePairs:
         """Pairs that count in validation, of the rows of weight above 0."""
-        return self._pairs(weight, strata, self.validation_horizon)
+        return self._pairs(weight, self.validation_horizon)
 
-    def moments(
-        self, table: Any, weight: Array | None, strata: Strata | None = None
-    ) -> PairMoments | GatheredPairs:
+    def moments(self, table: Any, weight: Array | None) -> PairMoments | GatheredPairs:
         """Moments of the rows of weight above 0."""
-        pairs = self._pairs(weight, strata, self.horizon)
+        pairs = self._pairs(weight, self.horizon)
         if isinstance(table, Chunks):
             return gather_pairs(table, [pairs])[0]
         return PairMoments(table, pairs)
@@ -61,7 +69,7 @@ class TimeTarget:
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
         """Moments of the training rows of each split, and of all rows."""
         weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-        every = [self._pairs(weight, plan.strata, self.horizon) for weight in weights]
+        every = [self._pairs(weight, self.horizon) for weight in weights]
         gathered = table is chunks
         sets: Sequence[PairMoments | GatheredPairs] = (
             gather_pairs(chunks, every) if gathered else [PairMoments(table, one) for one in every]
@@ -80,7 +88,7 @@ class TimeTarget:
         def judge(split: int, rows: Indices) -> Array:
             inside = np.zeros(n)
             inside[rows] = one[rows]
-            pairs = self.validation_pairs(inside, plan.strata)
+            pairs = self.validation_pairs(inside)
             scores = np.zeros((narrowed[split].middle.size, n))
             scores[:, rows] = narrowed[split].scores(values[rows])
             return np.array([pairs.concordance(by_model) for by_model in scores])
@@ -88,17 +96,27 @@ class TimeTarget:
         judged = [each for validated in plan.rounds for each in rows_by_number(validated)]
         return Parallel(n_threads, prefer="threads")(delayed(judge)(*each) for each in judged), 0.0
 
-    def counted_strata(self, labels: Any, weighting: Weighting, weight: Array | None) -> Strata:
-        """Number the strata with rows to compare; rows of others count nothing."""
-        every = Strata.numbered(labels, len(self.times), "pairs")
-        pairs = self._pairs(weight, every, self.horizon)
+    def within(
+        self, strata: Any, weighting: Weighting = "pairs", weight: Array | None = None
+    ) -> Self:
+        """The same, with pairs of one stratum only; rows of strata without any count nothing."""
+        every = self.labels.numbered(strata)
+        pairs = replace(self, within_strata=every)._pairs(weight, self.horizon)
         counts = np.bincount(pairs.stratum, pairs.first * pairs.after, len(every))
         if not counts.any():
             raise ValueError(
                 f"none of the {len(every)} strata holds rows that can be compared: leave strata "
                 "out or give coarser ones"
             )
-        return replace(every.only(counts > 0), weighting=weighting)
+        found = replace(every.only(counts > 0), weighting=weighting)
+        assert found.code is not None
+        if left_out := np.count_nonzero(found.code < 0):
+            warnings.warn(
+                f"{left_out} rows are in strata that hold no rows to compare, and count nothing",
+                StrataWarning,
+                stacklevel=2,
+            )
+        return replace(self, within_strata=found)
 
     def chance_error(self, weight: Array | None) -> float:
         """Standard error of the concordance of scores that say nothing.
@@ -113,15 +131,13 @@ class TimeTarget:
         others = pairs.total / events
         return float(np.sqrt((events + others + 1) / (12 * events * others)))
 
-    def score(self, scores: Array, rows: Indices, strata: Strata | None = None) -> float:
+    def score(self, scores: Array, rows: Indices) -> float:
         """Concordance of some rows."""
         inside, every = np.zeros((2, len(self.times)))
         inside[rows], every[rows] = 1.0, scores
-        return self.validation_pairs(inside, strata).concordance(every)
+        return self.validation_pairs(inside).concordance(every)
 
-    def splits(
-        self, cv: Any, X: Any, groups: Any, weight: Array | None, strata: Strata | None, seed: Any
-    ) -> list[Split]:
+    def splits(self, cv: Any, X: Any, groups: Any, weight: Array | None, seed: Any) -> list[Split]:
         """Splits with rows to compare on either side; by default with the same share of events.
 
         The concordance of a fold with few events is a matter of luck; repeats average it out, until
@@ -134,8 +150,8 @@ class TimeTarget:
         folds = cv if isinstance(cv, Integral) else 2
         # Too few rows without an event to have some in every fold need not be in every fold.
         labels = counted if counted.size - n_events >= folds else np.ones_like(counted)
-        splits = make_splits(cv, X, labels, groups, strata, seed, repeats)
-        self._check_splits(SplitPlan.from_splits(splits, len(self.times), weight, strata))
+        splits = make_splits(cv, X, replace(self.labels, positive=labels), groups, seed, repeats)
+        self._check_splits(SplitPlan.from_splits(splits, len(self.times), weight))
         return splits
 
     def _check_splits(self, plan: SplitPlan) -> None:
@@ -150,24 +166,19 @@ class TimeTarget:
                 ("validation", inside, self.validation_horizon),
             )
             for name, weight, horizon in sides:
-                if not self._pairs(weight, plan.strata, horizon).total > 0:
+                if not self._pairs(weight, horizon).total > 0:
                     raise ValueError(
                         f"no two {name} rows of split {split} can be compared, as too few have an "
                         "event: use fewer folds, or give a later horizon"
                     )
 
-    def _pairs(
-        self, weight: Array | None, strata: Strata | None, horizon: float | None
-    ) -> ComparablePairs:
-        code: Indices | None = None
-        weighting: Weighting = "pairs"
-        if strata is not None:
-            code, weighting = strata.code, strata.weighting
+    def _pairs(self, weight: Array | None, horizon: float | None) -> ComparablePairs:
         event_weight = None
         if horizon is not None:
             # Of all rows: how rows are censored tells nothing of their columns.
             free = censoring_distribution(self.times)
             event_weight = uno_weights(self.times, free, horizon)
+        labels = self.labels
         return ComparablePairs.from_times(
-            self.times, weight, code, event_weight=event_weight, weighting=weighting
+            self.times, weight, labels.code, event_weight=event_weight, weighting=labels.weighting
         )

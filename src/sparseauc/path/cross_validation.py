@@ -153,22 +153,32 @@ class CrossValidation:
         self.logistic_ridges = np.array(_LOGISTIC_RIDGES)[self._best_ridges]
 
     def _refit(
-        self, split: int, used: Indices, lists: Sequence[Indices], shared: Array | None
-    ) -> Models:
-        """Models of the training rows of a split, with logistic coefficients."""
-        assert isinstance(self._target, ClassTarget)
+        self, split: int, used: Indices, lists: Sequence[Indices], shared: Array | None,
+        ridges: Sequence[float] = _LOGISTIC_RIDGES,
+    ) -> Models:  # fmt: skip
+        """Models with logistic coefficients, of the training rows of a split; −1 for all rows.
+
+        By ridge first, then in the order of the lists. The columns ``used`` by any list are
+        ``shared`` unless splits transform them.
+        """
+        target, signs, plan = self._target, self._restrictions.signs, self._plan
+        assert isinstance(target, ClassTarget)
         values = shared
         if values is None:
             assert self._tables is not None
             values = self._tables.training(split)[:, used]
-        return self._with_logistic_coefficients(
-            values, used, self._plan.training_weights(split), lists, self._sets.centres[split]
-        )
-
-    @property
-    def centre(self) -> Array:
-        """A point among all rows where scores are 0."""
-        return self._sets.centres[-1]
+        if split >= 0:
+            weight = plan.training_weights(split)
+        else:
+            weight = np.ones(len(values)) if plan.weight is None else plan.weight
+        rows, counts, code = target.compared(weight)
+        coefs, _ = logistic_regressions(
+            values[rows], target.positive[rows], counts,
+            [np.searchsorted(used, one) for one in lists], ridges,
+            signs=None if signs is None else signs[used], intercept_of=code,
+        )  # fmt: skip
+        centre = self._sets.centres[split]
+        return Models.from_lists([*lists] * len(ridges), coefs.ravel(), centre)
 
     def path_at(self, at_alpha: int) -> SparseAUCPath:
         """The path on all rows at one of the ridges, by its index."""
@@ -201,36 +211,11 @@ class CrossValidation:
         scores = self._chunks.run(OutOfFold(chosen), *self._plan.rounds, columns=used)
         return np.concatenate(scores)
 
-    def _with_logistic_coefficients(
-        self, values: Array, used: Indices, weight: Array, lists: Sequence[Indices], centre: Array,
-        ridges: Sequence[float] = _LOGISTIC_RIDGES,
-    ) -> Models:  # fmt: skip
-        """Models with logistic coefficients on given columns, fitted to the rows of weight above 0.
-
-        By ridge first, then in the order of the lists.
-        """
-        target, signs = self._target, self._restrictions.signs
-        assert isinstance(target, ClassTarget)
-        rows, counts, code = target.compared(self._plan, weight)
-        coefs, _ = logistic_regressions(
-            values[rows], target.positive[rows], counts,
-            [np.searchsorted(used, one) for one in lists], ridges,
-            signs=None if signs is None else signs[used], intercept_of=code,
-        )  # fmt: skip
-        return Models.from_lists([*lists] * len(ridges), coefs.ravel(), centre)
-
     def logistic_coef(self, columns: Indices, ridge: float) -> Array:
         """Logistic coefficients on some columns, with a ridge, fitted to all rows."""
-        assert isinstance(self._target, ClassTarget)
-        plan, n = self._plan, self._target.positive.size
-        weight = np.ones(n) if plan.weight is None else plan.weight
-        if self._tables is None:
-            values = self._chunks.take(np.arange(n), columns)
-        else:
-            values = self._tables.training(-1)[:, columns]
-        return self._with_logistic_coefficients(
-            values, columns, weight, [columns], self.centre, [ridge]
-        ).values
+        every = np.arange(self._chunks.shape[0])
+        shared = self._chunks.take(every, columns) if self._tables is None else None
+        return self._refit(-1, columns, [columns], shared, [ridge]).values
 
 
 def _transformed_sets(tables: FoldTables, target: Target, plan: SplitPlan) -> TrainingSets:

@@ -11,8 +11,8 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 
+from ..labels import Labels
 from ..moments.chunked import Partition
-from ..strata import Strata
 from ..utils.types import Array, Indices, Mask
 
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
@@ -30,12 +30,9 @@ class SplitPlan:
     rounds: list[npt.NDArray[np.int16]]
     # What rows count in training and validation, once each by default.
     weight: Array | None
-    strata: Strata | None = None
 
     @classmethod
-    def from_splits(
-        cls, splits: list[Split], n: int, weight: Array | None, strata: Strata | None = None
-    ) -> Self:
+    def from_splits(cls, splits: list[Split], n: int, weight: Array | None) -> Self:
         """Bring splits that validate every row once together: each row is then read once."""
         partitions: list[Partition] = []
         training: list[list[int]] = []
@@ -64,7 +61,7 @@ class SplitPlan:
         if not everything:
             partitions.append(Partition(np.zeros(n, np.int16), 1, weight))
             everything = [first]
-        return cls(partitions, training, everything, rounds, weight, strata)
+        return cls(partitions, training, everything, rounds, weight)
 
     def training_alone(self, split: int) -> Self:
         """A plan without validation whose rows are the training rows of a split; −1 for all."""
@@ -92,23 +89,6 @@ class SplitPlan:
         """How often a row is validated on average, and 1 at least."""
         validated = sum(np.count_nonzero(numbers >= 0) for numbers in self.rounds)
         return max(1.0, validated / self.rounds[0].size)
-
-    def judged(self, positive: Mask) -> tuple[list[npt.NDArray[np.integer[Any]]], Indices]:
-        """Rounds whose numbers are those of what is judged, and the split that each belongs to.
-
-        Judged are splits or, of each split, the strata with validation rows of both classes.
-        """
-        n_splits = len(self.training)
-        if self.strata is None:
-            return [*self.rounds], np.arange(n_splits)
-        size = len(self.strata)
-        numbers = [Partition(one, n_splits).within(self.strata).part for one in self.rounds]
-        judged = np.zeros(n_splits * size, np.bool_)
-        for number in numbers:
-            among = Strata(number.astype(np.int64), [None] * judged.size)
-            judged |= np.all(among.totals(positive, self.weight) > 0, axis=0)
-        place = np.append(np.where(judged, np.cumsum(judged) - 1, -1), -1)
-        return [place[number] for number in numbers], np.flatnonzero(judged) // size
 
     def training_weights(self, split: int) -> Array:
         """What each row counts in the training rows of a split, 0 for those left out."""
@@ -154,10 +134,9 @@ def rows_by_number(
     yield from zip(found.tolist(), np.split(rows[order], starts[1:]), strict=False)
 
 
-def check_splits(
-    splits: list[Split], positive: Mask, weight: Array | None, strata: Strata | None = None
-) -> None:
+def check_splits(splits: list[Split], labels: Labels, weight: Array | None) -> None:
     """Refuse a split in which training or validation rows are of one class."""
+    positive = labels.positive
     for number, parts in enumerate(splits):
         for name, rows in zip(("training", "validation"), parts, strict=True):
             counted = rows if weight is None else rows[weight[rows] > 0]
@@ -171,10 +150,7 @@ def check_splits(
                     f"split {number} has no {missing}{which} among its {name} rows: use fewer "
                     "folds, or a splitter that keeps the classes together, such as StratifiedKFold"
                 )
-            if strata is None:
-                continue
-            among = np.bincount(counted, minlength=positive.size).astype(np.float64)
-            if not len(strata.with_both_classes(positive, among)):
+            if labels.code is not None and not len(labels.take(counted)):
                 raise ValueError(
                     f"no stratum has both classes among the {name} rows of split {number}: use "
                     "fewer folds, or a splitter that keeps strata whole, such as GroupKFold"
@@ -184,9 +160,8 @@ def check_splits(
 def make_splits(
     cv: Any,
     X: Any,
-    positive: Mask,
+    labels: Labels,
     groups: Any,
-    strata: Strata | None,
     random_state: Any,
     n_repeats: int | None = None,
 ) -> list[Split]:
@@ -201,8 +176,9 @@ def make_splits(
     in both classes; where most strata are too small for that, as matched sets are, folds keep
     strata whole. Splitters that keep groups together are given the strata, unless there are groups.
     """
+    positive = labels.positive
     if cv is None:
-        counted = positive if strata is None else positive[strata.code >= 0]
+        counted = positive if labels.code is None else positive[labels.code >= 0]
         n_rows = int(min(counted.sum(), (~counted).sum()))
         rarer = n_rows if groups is None else min(groups_by_class(groups, positive))
         cv, n_repeats = max(2, min(5, rarer)), min(5, -(-200 // n_rows))
@@ -210,27 +186,21 @@ def make_splits(
         _check_number_of_folds(int(cv), positive)
     if groups is not None and isinstance(cv, Integral):
         return _whole_groups(int(cv), n_repeats, positive, np.asarray(groups), random_state)
-    labels: npt.NDArray[Any] = positive
-    if strata is not None and isinstance(cv, Integral):
-        n_folds = int(cv)
-        large = np.min(strata.totals(positive), axis=0) >= n_folds
-        if len(strata) > 1 and 2 * np.count_nonzero(large) < len(strata):
-            return _whole_strata(n_folds, n_repeats, positive, strata, random_state)
-        cell = np.where(strata.code >= 0, 2 * strata.code + positive, -1)
-        counts = np.bincount(cell[cell >= 0], minlength=2 * len(strata))
-        # Rows of strata without pairs, and of those smaller than there are folds, go with others.
-        largest = 2 * counts.reshape(-1, 2).argmax(axis=0) + [0, 1]
-        few = np.append(counts < n_folds, True)[cell]
-        labels = np.where(few, largest[positive.astype(np.intp)], cell)
+    cells: npt.NDArray[Any] = positive
+    if isinstance(cv, Integral):
+        cells, whole = labels.to_divide(int(cv))
+        if whole is not None:
+            n_folds = min(int(cv), len(labels))
+            return _keep_whole(n_folds, n_repeats, positive, whole, random_state)
     if n_repeats is None or not isinstance(cv, Integral):
-        splitter = check_cv(cv, labels, classifier=True)
+        splitter = check_cv(cv, cells, classifier=True)
     else:
         splitter = RepeatedStratifiedKFold(
             n_splits=cv, n_repeats=n_repeats, random_state=random_state
         )
-    if groups is None and strata is not None and isinstance(splitter, GroupsConsumerMixin):
-        groups = strata.code
-    return list(splitter.split(X, labels, groups))
+    if groups is None and isinstance(splitter, GroupsConsumerMixin):
+        groups = labels.code
+    return list(splitter.split(X, cells, groups))
 
 
 def groups_by_class(groups: Any, positive: Mask) -> list[int]:
@@ -276,17 +246,15 @@ def _whole_groups(
     return splits
 
 
-def _whole_strata(
-    n_folds: int, n_repeats: int | None, positive: Mask, strata: Strata, random_state: Any
+def _keep_whole(
+    n_folds: int, n_repeats: int | None, positive: Mask, units: Indices, random_state: Any
 ) -> list[Split]:
-    """Folds that keep strata whole, in random order where they are repeated."""
+    """Folds that keep units of rows whole, in random order where they are repeated."""
     seeds: list[int | None] = [None]
     if n_repeats is not None:
         seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
     splits: list[Split] = []
     for seed in seeds:
-        splitter = StratifiedGroupKFold(
-            min(n_folds, len(strata)), shuffle=seed is not None, random_state=seed
-        )
-        splits += splitter.split(positive, positive, strata.code)
+        splitter = StratifiedGroupKFold(n_folds, shuffle=seed is not None, random_state=seed)
+        splits += splitter.split(positive, positive, units)
     return splits

@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from .._moved import moved_parameters
+from ..labels import Weighting
 from ..limits import MOVED, Limits
 from ..moments import class_moments
 from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
@@ -22,7 +23,6 @@ from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import exchange_groups
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import ExchangeSearch
-from ..strata import Weighting
 from ..utils.types import Array, Indices
 
 # Ridges tried by default where there are more rows than columns, on the standardised scale, where

@@ -74,9 +74,7 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     >>> one_standard_error({**results, "standard_error_test_score": [0.1, 0.03, 0.02]})
     1
     """
-    top = int(np.argmax(_scores_to_compare(cv_results)))
-    error = float(_standard_errors(cv_results)[top])
-    return _fewest_columns(cv_results, max(SHORT_TOLERANCE, error))
+    return _fewest_columns(cv_results, np.maximum(SHORT_TOLERANCE, _standard_errors(cv_results)))
 
 
 RULES: dict[str, Rule] = {"best": best, "1se": one_standard_error}
@@ -146,20 +144,20 @@ def score_by_others(
     return float(np.mean(found)), float(fold_standard_error(found, repeats))
 
 
-def _fewest_columns(cv_results: Mapping[str, Any], below: float) -> int:
-    """Index of the model with the fewest columns that is no further below the highest mean."""
-    mean = _scores_to_compare(cv_results)
-    fewest, close = np.ones(mean.size, np.bool_), mean >= mean.max() - below
+def _fewest_columns(cv_results: Mapping[str, Any], below: Any) -> int:
+    """Index of the model with the fewest columns that is no further below the highest mean.
+
+    Means are smooth ones where the rarer class has few rows. ``below`` is a number, or one for each
+    model, of which that of the highest mean counts.
+    """
+    name = "smooth_test_score" if "smooth_test_score" in cv_results else "mean_test_score"
+    mean = np.asarray(cv_results[name], np.float64)
+    least = mean.max() - np.broadcast_to(below, mean.shape)[np.argmax(mean)]
+    fewest, close = np.ones(mean.size, np.bool_), mean >= least
     for limit in [name for name in ("param_budget", "param_k") if name in cv_results]:
         values = np.asarray(cv_results[limit], np.float64)
         fewest &= values == values[fewest & close].min()
     return int(np.argmax(np.where(fewest, mean, -np.inf)))
-
-
-def _scores_to_compare(cv_results: Mapping[str, Any]) -> Any:
-    """Mean AUCs, or smooth ones where the rarer class has few rows."""
-    mean = cv_results.get("smooth_test_score", cv_results["mean_test_score"])
-    return np.asarray(mean, np.float64)
 
 
 def _standard_errors(cv_results: Mapping[str, Any]) -> Any:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..chunks import Chunks
+from ..labels import Labels
 from ..moments.base import Quadratic
-from ..strata import Strata
 from ..utils.types import Array, Indices
 from .folds import Split, SplitPlan
 
@@ -37,17 +37,19 @@ class TrainingSets:
 
 
 class Target(Protocol):
-    """What rows are ranked by."""
+    """What rows are ranked by, and within which strata if there are any."""
 
-    def moments(self, table: Any, weight: Array | None, strata: Strata | None = None) -> Quadratic:
+    @property
+    def labels(self) -> Labels:
+        """Classes of rows to be divided between folds, and their strata."""
+
+    def moments(self, table: Any, weight: Array | None) -> Quadratic:
         """Quadratic of the rows of weight above 0 of a table in memory."""
 
-    def score(self, scores: Array, rows: Indices, strata: Strata | None = None) -> float:
+    def score(self, scores: Array, rows: Indices) -> float:
         """Score of some rows, given theirs by a model; higher is better."""
 
-    def splits(
-        self, cv: Any, X: Any, groups: Any, weight: Array | None, strata: Strata | None, seed: Any
-    ) -> list[Split]:
+    def splits(self, cv: Any, X: Any, groups: Any, weight: Array | None, seed: Any) -> list[Split]:
         """Divide rows as ``cv`` says, and refuse splits that cannot be fitted or judged."""
 
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:

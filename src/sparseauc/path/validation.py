@@ -17,12 +17,12 @@ from joblib import Parallel, delayed
 
 from ..chunks import Chunks, Pass
 from ..chunks.base import Gather
+from ..labels import Labels
 from ..metrics import fast_auc_within
-from ..moments import Moments, class_moments
+from ..moments import Moments, moments_of
 from ..moments.chunked import ChunkedMoments, GatheredMoments, fits_whole
-from ..strata import Strata, stratum_shares
 from ..utils.jit import inlined_kernel, kernel
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 from .folds import Split, SplitPlan, check_splits, make_splits, rows_by_number
 from .path import SparseAUCPath
 from .targets import TrainingSets
@@ -97,33 +97,26 @@ def narrow(models: Sequence[Models]) -> tuple[Indices, list[Models]]:
     ]
 
 
-@dataclass(frozen=True)
-class ClassTarget:
+class ClassTarget(Labels):
     """Labels of two classes: the squared loss over pairs, and the AUC."""
 
-    positive: Mask
+    @property
+    def labels(self) -> Self:
+        """The labels themselves."""
+        return self
 
-    def take(self, rows: Indices) -> Self:
-        """The same for some of the rows."""
-        return type(self)(self.positive[rows])
-
-    def moments(self, table: Any, weight: Array | None, strata: Strata | None = None) -> Moments:
+    def moments(self, table: Any, weight: Array | None) -> Moments:
         """Class moments."""
-        return class_moments(table, self.positive, weight, strata=strata)
+        return moments_of(table, self, weight)
 
-    def score(self, scores: Array, rows: Indices, strata: Strata | None = None) -> float:
+    def score(self, scores: Array, rows: Indices) -> float:
         """AUC, within strata where there are any."""
-        positive = self.positive[rows]
-        if strata is not None:
-            strata = replace(strata, code=strata.code[rows]).with_both_classes(positive)
-        return fast_auc_within(scores, positive, strata)
+        return fast_auc_within(scores, self.take(rows))
 
-    def splits(
-        self, cv: Any, X: Any, groups: Any, weight: Array | None, strata: Strata | None, seed: Any
-    ) -> list[Split]:
+    def splits(self, cv: Any, X: Any, groups: Any, weight: Array | None, seed: Any) -> list[Split]:
         """Splits with rows of both classes on either side."""
-        splits = make_splits(cv, X, self.positive, groups, strata, seed)
-        check_splits(splits, self.positive, weight, strata)
+        splits = make_splits(cv, X, self, groups, seed)
+        check_splits(splits, self, weight)
         return splits
 
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
@@ -133,40 +126,24 @@ class ClassTarget:
         column that varies in that fold only would be left with a rounding error for its difference,
         and no variance, as if it told the classes apart.
         """
-        strata = plan.strata
         n, d = chunks.shape
         wide = d > _WIDE or d >= n
-        if strata is not None:
+        if self.code is not None:
             n_parts = sum(partition.n_parts for partition in plan.partitions)
-            wide |= not fits_whole(d, n_parts * len(strata))
+            wide |= not fits_whole(d, n_parts * len(self))
         sets: list[Moments]
         if table is not chunks and wide:
             weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-            sets = [self.moments(table, weight, strata) for weight in weights]
+            sets = [self.moments(table, weight) for weight in weights]
             gathered = None
         else:
-            gathered = GatheredMoments(chunks, self.positive, plan.partitions, strata=strata)
+            gathered = GatheredMoments(chunks, self, plan.partitions)
             parts = [*plan.training, plan.everything]
             sets = [ChunkedMoments(gathered, some, solver=True) for some in parts]
         return TrainingSets(
             sets[:-1], sets[-1], [np.mean(moments.means, axis=0) for moments in sets],
             gathered is not None, gathered is not None and not gathered.whole,
         )  # fmt: skip
-
-    def compared(
-        self, plan: SplitPlan, weight: Array
-    ) -> tuple[npt.NDArray[np.intp], Array, Indices | None]:
-        """Rows of weight above 0 that are compared with any other, what they count, and strata."""
-        strata = plan.strata
-        if strata is None:
-            rows = np.flatnonzero(weight)
-            return rows, weight[rows], None
-        both = strata.with_both_classes(self.positive, weight)
-        rows = np.flatnonzero((both.code >= 0) & (weight > 0))
-        code, counts = both.code[rows], weight[rows]
-        if strata.weighting == "equal":
-            counts = counts / np.bincount(code, counts)[code]
-        return rows, counts, code
 
     def validate(
         self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
@@ -177,7 +154,7 @@ class ClassTarget:
         Splits are judged in several threads.
         """
         weight, positive = plan.weight, self.positive
-        rounds, splits = plan.judged(positive)
+        rounds, splits = self.judged(plan.rounds, len(plan.training), weight)
         used, narrowed = narrow(models)
         narrowed = [narrowed[split] for split in splits]
         few_are_positive = bool(2 * np.count_nonzero(positive) <= positive.size)
@@ -209,13 +186,8 @@ class ClassTarget:
                 auc, error = _auc_of_cells(counted)
                 aucs.append(auc)
                 errors.append(error)
-        if plan.strata is None:
-            return aucs, max(errors)
-        within, sizes = np.array(aucs), np.array(totals).T
-        means = []
-        for split in range(len(models)):
-            strata = splits == split
-            means.append(stratum_shares(sizes[:, strata], plan.strata.weighting) @ within[strata])
+        within, sizes, each = np.array(aucs), np.array(totals).T, range(len(models))
+        means = [self.shares(sizes[:, splits == one]) @ within[splits == one] for one in each]
         return means, max(errors)
 
 
@@ -256,6 +228,7 @@ def _dividing_rows(few: Indices, many: Indices) -> Indices:
     return np.sort(np.concatenate(parts))
 
 
+@dataclass(eq=False)
 class _Count(Pass[list[npt.NDArray[Any]]]):
     """Score validation rows and count them among the dividers of each model, for each split.
 
@@ -265,13 +238,12 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
     by model, class and cell. Without weights every row counts one.
     """
 
-    def __init__(
-        self, models: Sequence[Models], dividers: Sequence[Array], before: Sequence[Array],
-        few_are_positive: bool | None, weighted: bool, n_threads: int,
-    ) -> None:  # fmt: skip
-        self._models, self._dividers, self._before = models, dividers, before
-        self._few_are_positive = few_are_positive
-        self._weighted, self._n_threads = weighted, n_threads
+    models: Sequence[Models]
+    dividers: Sequence[Array]
+    before: Sequence[Array]
+    few_are_positive: bool | None
+    weighted: bool
+    n_threads: int
 
     def add(
         self, state: list[npt.NDArray[Any]] | None, X: Any, start: int, *known: npt.NDArray[Any]
@@ -279,34 +251,34 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
         """Score and count the validation rows of a chunk."""
         del start
         positive, *rounds = known
-        weight = rounds.pop(0) if self._weighted else None
+        weight = rounds.pop(0) if self.weighted else None
         # By model; or by model, class and cell.
         counts = state or [
             np.zeros(len(dividers))
-            if self._few_are_positive is not None
+            if self.few_are_positive is not None
             else np.zeros(
                 (len(dividers), 2, 2 * dividers.shape[1] + 1),
-                np.float64 if self._weighted else np.int32,
+                np.float64 if self.weighted else np.int32,
             )
-            for dividers in self._dividers
+            for dividers in self.dividers
         ]
 
         def count(number: int, rows: Indices) -> None:
-            model, dividers = self._models[number], self._dividers[number]
+            model, dividers = self.models[number], self.dividers[number]
             size = max(64, _TILE_NUMBERS // model.middle.size)
             for low in range(0, rows.size, size):
                 part = rows[low : low + size]
                 scores, side = model.scores(X[part]), positive[part]
                 counted = np.empty(0) if weight is None else weight[part]
-                if self._few_are_positive is None:
+                if self.few_are_positive is None:
                     _count_cells(dividers, scores, side, counted, counts[number])
                 else:
-                    others = side != self._few_are_positive
-                    before = self._before[number] if self._weighted else np.empty((0, 0))
+                    others = side != self.few_are_positive
+                    before = self.before[number] if self.weighted else np.empty((0, 0))
                     _add_below(dividers, before, scores, others, counted, counts[number])
 
         judged = [each for validated in rounds for each in rows_by_number(validated)]
-        Parallel(self._n_threads, prefer="threads")(delayed(count)(*each) for each in judged)
+        Parallel(self.n_threads, prefer="threads")(delayed(count)(*each) for each in judged)
         return counts
 
     def merge(
@@ -331,11 +303,11 @@ def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
     return aucs, float((together / pairs).max())
 
 
+@dataclass(eq=False)
 class OutOfFold(Gather):
     """Score each row by the models of the splits that validate it, (n, rounds), NaN for none."""
 
-    def __init__(self, models: Sequence[Models]) -> None:
-        self._models = models
+    models: Sequence[Models]
 
     def give(self, X: Any, start: int, *known: npt.NDArray[Any]) -> Array:
         """Score the rows of a chunk."""
@@ -343,7 +315,7 @@ class OutOfFold(Gather):
         scores = np.full((X.shape[0], len(known)), np.nan)
         for place, validated in enumerate(known):
             for number, rows in rows_by_number(validated):
-                scores[rows, place] = self._models[number].scores(X[rows])[0]
+                scores[rows, place] = self.models[number].scores(X[rows])[0]
         return scores
 
 

@@ -22,11 +22,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from .._validation import check_labels
+from ..labels import Labels, StrataWarning
 from ..metrics import AUCInterval
 from ..objective import Array, Mask
 from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
-from ..strata import Strata, StrataWarning
 from .ranking import Ranking, auc_within, read_target
 
 Indices = npt.NDArray[np.intp]
@@ -136,8 +136,10 @@ def nested_scores(
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
     check_consistent_length(X, y)
     of_row = None if strata is None else np.asarray(strata)
-    labels, ranking, divided = read_target(y, of_row)
-    splits = make_splits(cv, X, ranking.positive, groups, divided, random_state, n_repeats=1)
+    labels, ranking, target = read_target(y)
+    if of_row is not None:
+        target = target.within(of_row)
+    splits = make_splits(cv, X, target.labels, groups, random_state, n_repeats=1)
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=labels.size)
     for row in np.flatnonzero(times != 1)[:1].tolist():
         raise ValueError(
@@ -413,17 +415,17 @@ def permutation_test(
     positive, _ = check_labels(labels, least=2)
     rng = check_random_state(random_state)
     of_row = None if strata is None else np.asarray(strata)
-    divided = None if of_row is None else Strata.from_labels(of_row, positive)
+    divided = Labels(positive) if of_row is None else Labels(positive).within(of_row)
     judge: Any = partial(_best_score, strata=of_row)
     observed: Any = judge(estimator, X, labels) if cv is None else None
     if observed is None:
         folds = 5 if cv is None else cv
-        if divided is None:
+        if of_row is None:
             # Folds are stratified by the labels as they are permuted.
             seed = rng.randint(np.iinfo(np.int32).max) if isinstance(folds, Integral) else None
             divide: Any = partial(_split_by_labels, folds, X, seed)
         else:
-            divide = partial(_keep_splits, make_splits(folds, X, positive, None, divided, rng, 1))
+            divide = partial(_keep_splits, make_splits(folds, X, divided, None, rng, 1))
         judge = partial(_mean_auc, strata=of_row, divide=divide)
         observed = judge(estimator, X, labels)
         if np.isnan(observed):
@@ -434,7 +436,8 @@ def permutation_test(
                     )
             raise ValueError("a fold has no stratum with rows of both classes: use fewer folds")
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(judge)(estimator, X, _permuted(labels, divided, rng)) for _ in range(n_permutations)
+        delayed(judge)(estimator, X, _permuted(labels, divided.code, rng))
+        for _ in range(n_permutations)
     )
     null = np.empty(n_permutations)
     for number, value in enumerate(shuffled):
@@ -450,7 +453,7 @@ def permutation_test(
 
 
 def _split_by_labels(cv: Any, X: Any, seed: int | None, positive: Mask) -> list[Split]:
-    return make_splits(cv, X, positive, None, None, seed, n_repeats=1)
+    return make_splits(cv, X, Labels(positive), None, seed, n_repeats=1)
 
 
 def _keep_splits(splits: list[Split], _: Mask) -> list[Split]:
@@ -458,14 +461,14 @@ def _keep_splits(splits: list[Split], _: Mask) -> list[Split]:
 
 
 def _permuted(
-    labels: npt.NDArray[Any], strata: Strata | None, rng: np.random.RandomState
+    labels: npt.NDArray[Any], code: Indices | None, rng: np.random.RandomState
 ) -> npt.NDArray[Any]:
     """Labels in random order, or in random order within strata."""
-    if strata is None:
+    if code is None:
         return labels[rng.permutation(labels.size)]
     permuted = labels.copy()
-    permuted[np.argsort(strata.code, kind="stable")] = labels[
-        np.lexsort((rng.uniform(size=labels.size), strata.code))
+    permuted[np.argsort(code, kind="stable")] = labels[
+        np.lexsort((rng.uniform(size=labels.size), code))
     ]
     return permuted
 

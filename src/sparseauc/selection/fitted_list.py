@@ -1,6 +1,5 @@
 """A fitted short list and the rows it is asked about, checked and brought to moments."""
 
-from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +15,6 @@ from ..path.folds import Split, make_splits
 from ..path.validation import ClassTarget
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
-from ..strata import Strata, Weighting
 from ..survival import SurvivalTimes
 from ..transforms import transform_columns
 from .ranking import ClassRanking, Ranking, TimeRanking
@@ -34,17 +32,17 @@ class FittedList(NamedTuple):
     alpha: float  # ridge on the standardised scale
     restrictions: Restrictions  # those of the model's list
     names: npt.NDArray[Any]  # of the columns, or their indices
-    strata: Strata | None = None
     weight: Array | None = None
 
     @classmethod
     def from_model(
         cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False,
-        sample_weight: Any = None, strata: Any = None, times: bool = False,
+        times: bool = False, sample_weight: Any = None, **known: Any,
     ) -> Self:  # fmt: skip
         """Check a model and rows against each other; ``groups``: it may have chosen such.
 
-        Rows and weights are those of the fit, whose standard deviations the model has. ``times``:
+        Rows, weights and what else is known of them, their strata, are those of the fit, whose
+        standard deviations the model has. ``times``:
         it may rank times to event; rows with an event are then the positive ones.
         """
         if not isinstance(model, (ExchangeClassifier, ConcordanceModel)[: 1 + times]):
@@ -64,28 +62,22 @@ class FittedList(NamedTuple):
             )
         (X,) = model._check_table(X, reset=False)
         X = transform_columns(model, X)
-        if hasattr(model, "n_strata_") and strata is None:
-            raise ValueError("this model compares rows within strata: give those of the fit too")
-        weighting: Weighting = getattr(model, "stratum_weights_", "pairs")
-        divided = weight = None
-        target: ClassTarget | TimeTarget
+        weight = None
+        target: Any
         if isinstance(model, ConcordanceModel):
             target = model._target(SurvivalTimes.from_target(y))
             positive = target.times.event
             check_consistent_length(X, positive)
             if sample_weight is not None:
                 weight = check_weights(sample_weight, positive.size)
-            if strata is not None:
-                divided = target.counted_strata(strata, weighting, weight)
         else:
             positive = _positive_rows(model, X, y)
             target = ClassTarget(positive)
             if sample_weight is not None:
                 weight = check_weights(sample_weight, positive.size)
                 check_each_class_weighs(weight, positive, np.array([False, True]))
-            if strata is not None:
-                divided = Strata.from_labels(strata, positive, weight, weighting)
-        gram = StandardisedGram(target.moments(X, weight, divided))
+        target = model._within_again(target, X, weight, **known)
+        gram = StandardisedGram(target.moments(X, weight))
         _check_same_rows(model, gram.scale, weighted=weight is not None)
         return cls(
             X,
@@ -96,35 +88,27 @@ class FittedList(NamedTuple):
             model._chosen_alpha,
             model._fitted_restrictions(),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
-            divided,
             weight,
         )
 
     def at(self, rows: Indices) -> Self:
         """The same list, asked about some of the rows."""
-        positive, weight, strata = self.labels(rows)
-        X, target = self.X[rows], self.target.take(rows)
-        gram = StandardisedGram(target.moments(X, weight, strata))
+        X, weight = self.X[rows], self.weight_of(rows)
+        target = self.target.take(rows, weight)
+        gram = StandardisedGram(target.moments(X, weight))
         return self._replace(
-            X=X, target=target, positive=positive, gram=gram, strata=strata, weight=weight
+            X=X, target=target, positive=target.labels.positive, gram=gram, weight=weight
         )
 
-    def labels(self, rows: Indices) -> tuple[Mask, Array | None, Strata | None]:
-        """Classes, weights and strata of some of the rows."""
-        positive = self.positive[rows]
-        weight = None if self.weight is None else self.weight[rows]
-        strata = self.strata
-        if strata is not None:
-            strata = replace(strata, code=strata.code[rows])
-            if isinstance(self.target, ClassTarget):
-                strata = strata.with_both_classes(positive, weight)
-        return positive, weight, strata
+    def weight_of(self, rows: Indices) -> Array | None:
+        """What some of the rows count."""
+        return None if self.weight is None else self.weight[rows]
 
     def moments(self, values: Array, rows: Indices) -> Quadratic:
         """Moments of some columns of all rows, over some of the rows."""
         times = np.bincount(rows, minlength=self.positive.size).astype(np.float64)
         weight = times if self.weight is None else times * self.weight
-        return self.target.moments(values, weight, self.strata)
+        return self.target.moments(values, weight)
 
     def splits(self) -> list[Split]:
         """Folds of these rows, five or as many as there are rows of the rarer class; or none."""
@@ -132,9 +116,9 @@ class FittedList(NamedTuple):
         few = int(min(counted.sum(), (~counted).sum()))
         if few < 2:
             return []
-        found = make_splits(min(5, few), self.X, self.positive, None, self.strata, 0, n_repeats=1)
+        found = make_splits(min(5, few), self.X, self.target.labels, None, 0, n_repeats=1)
         try:
-            return self.target.splits(found, self.X, None, self.weight, self.strata, 0)
+            return self.target.splits(found, self.X, None, self.weight, 0)
         except ValueError:
             return []
 

@@ -253,7 +253,7 @@ def point_score(
     signed = _with_signs(fitted, within)
     if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):
         signed = signed._replace(support=_choose(signed))
-    splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, fitted.strata, random_state)
+    splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, random_state)
     found = _give_points(signed, within, per) if signed.support.size else None
     if found is None or not found.points.any():
         raise ValueError(

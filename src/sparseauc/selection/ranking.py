@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -21,7 +20,7 @@ from ..metrics import (
     stratified_auc,
 )
 from ..path.concordance import TimeTarget
-from ..strata import Strata, StrataWarning
+from ..path.validation import ClassTarget
 from ..survival import (
     ComparablePairs,
     SurvivalTimes,
@@ -55,8 +54,8 @@ class Ranking(Protocol):
     def interval(self, scores: Scores, confidence: float = 0.95) -> AUCInterval:
         """AUC or concordance of all rows, with its interval."""
 
-    def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
-        """The same over pairs that agree in all these strata; None if there are none."""
+    def within(self, scores: Scores, *within: Any, confidence: float = 0.95) -> AUCInterval | None:
+        """The same over pairs of rows with the same labels within; None if there are none."""
 
     def area(self, scores: Array) -> float:
         """AUC or concordance of all rows alone; a half where no two can be compared."""
@@ -100,11 +99,11 @@ class ClassRanking:
             raise ValueError("a class has no row with a weight above 0")
         return found
 
-    def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
-        """AUC of pairs that agree in all these strata; None if there are none."""
+    def within(self, scores: Scores, *within: Any, confidence: float = 0.95) -> AUCInterval | None:
+        """AUC of pairs of rows with the same labels within; None if there are none."""
         if self.weight is None:
-            return auc_within(scores, self.positive, *strata, confidence=confidence)
-        return _interval_of_pairs(self._pairs(*strata), scores, confidence)
+            return auc_within(scores, self.positive, *within, confidence=confidence)
+        return _interval_of_pairs(self._pairs(*within), scores, confidence)
 
     def area(self, scores: Array) -> float:
         """AUC of all rows, alone."""
@@ -116,10 +115,10 @@ class ClassRanking:
             return delong_test(self.positive, one, other)
         return _compare_pairs(self._pairs(), one, other)
 
-    def _pairs(self, *strata: Any) -> ComparablePairs:
+    def _pairs(self, *within: Any) -> ComparablePairs:
         """Positives have their event at the same time, and negatives are followed longer."""
         times = SurvivalTimes(np.where(self.positive, 1.0, 2.0), self.positive)
-        return ComparablePairs.from_times(times, self.weight, _combine(self.positive.size, strata))
+        return ComparablePairs.from_times(times, self.weight, _combine(self.positive.size, within))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +171,9 @@ class TimeRanking:
             raise ValueError("no row is known to have its event before another")
         return found
 
-    def within(self, scores: Scores, *strata: Any, confidence: float = 0.95) -> AUCInterval | None:
-        """Concordance of pairs that agree in all these strata; None if there are none."""
-        return _interval_of_pairs(self._pairs(*strata), scores, confidence)
+    def within(self, scores: Scores, *within: Any, confidence: float = 0.95) -> AUCInterval | None:
+        """Concordance of pairs of rows with the same labels within; None if there are none."""
+        return _interval_of_pairs(self._pairs(*within), scores, confidence)
 
     def area(self, scores: Array) -> float:
         """Concordance of all rows, alone."""
@@ -185,8 +184,8 @@ class TimeRanking:
         """Test the difference of two concordances by what the pairs of each row add to it."""
         return _compare_pairs(self._pairs(), one, other)
 
-    def _pairs(self, *strata: Any) -> ComparablePairs:
-        code = _combine(len(self.times), strata)
+    def _pairs(self, *within: Any) -> ComparablePairs:
+        code = _combine(len(self.times), within)
         return ComparablePairs.from_times(
             self.times, self.weight, code, event_weight=self.event_weight
         )
@@ -198,20 +197,16 @@ def ranking_at(times: SurvivalTimes, horizon: float, weight: Array | None = None
     return ClassRanking(event, horizon_weights(times, horizon, weight))
 
 
-def read_target(y: Any, strata: Any) -> tuple[npt.NDArray[Any], Ranking, Strata | None]:
-    """Labels or times as estimators take them, what scores are judged by, and strata."""
+def read_target(y: Any) -> tuple[npt.NDArray[Any], Ranking, ClassTarget | TimeTarget]:
+    """Labels or times as estimators take them, what scores are judged by, and the target."""
     if is_times(y):
         times = SurvivalTimes.from_target(y)
-        labels = np.empty(len(times), [("event", np.bool_), ("time", np.float64)])
-        labels["event"], labels["time"] = times.event, times.time
-        divided = strata
-        if strata is not None:
-            divided = TimeTarget(times).counted_strata(strata, "pairs", None)
-        return labels, TimeRanking(times), divided
-    labels = np.asarray(y)
-    positive, _ = check_labels(labels, least=2)
-    divided = None if strata is None else Strata.from_labels(strata, positive)
-    return labels, ClassRanking(positive), divided
+        values = np.empty(len(times), [("event", np.bool_), ("time", np.float64)])
+        values["event"], values["time"] = times.event, times.time
+        return values, TimeRanking(times), TimeTarget(times)
+    values = np.asarray(y)
+    positive, _ = check_labels(values, least=2)
+    return values, ClassRanking(positive), ClassTarget(positive)
 
 
 def _interval_of_pairs(
@@ -231,23 +226,23 @@ def _compare_pairs(pairs: ComparablePairs, one: Scores, other: Scores) -> DeLong
     return paired_test(*areas, areas[0] - areas[1], pairs.standard_error(one, other), events)
 
 
-def _combine(n: int, strata: tuple[Any, ...]) -> Indices:
-    """Number of each row's stratum, where rows of one agree in all strata; None is no stratum."""
+def _combine(n: int, within: tuple[Any, ...]) -> Indices:
+    """Number of each row's stratum, where rows of one agree in all labels; None has no labels."""
     code = np.zeros(n, np.int64)
-    for one in [labels for labels in strata if labels is not None]:
+    for one in [labels for labels in within if labels is not None]:
         numbers = np.unique(np.asarray(one).astype(np.str_), return_inverse=True)[1]
         code = np.unique(code * (numbers.max(initial=0) + 1) + numbers, return_inverse=True)[1]
     return code
 
 
 def auc_within(
-    scores: Scores, positive: Mask, *strata: Any, confidence: float = 0.95
+    scores: Scores, positive: Mask, *within: Any, confidence: float = 0.95
 ) -> AUCInterval | None:
-    """AUC of pairs that agree in all these strata; None, without a warning, if there are none."""
-    code = _combine(positive.size, strata)
-    if not len(Strata(code, list(range(int(code.max()) + 1))).with_both_classes(positive)):
+    """AUC of pairs of rows with the same labels within; None if there are none."""
+    code = _combine(positive.size, within)
+    sides = [np.bincount(code[side], minlength=code.max() + 1) for side in (positive, ~positive)]
+    paired = (np.minimum(*sides) > 0)[code]
+    if not paired.any():
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StrataWarning)
-        found = stratified_auc(positive, scores, code, confidence=confidence)
+    found = stratified_auc(positive[paired], scores[paired], code[paired], confidence=confidence)
     return AUCInterval(found.auc, found.low, found.high, found.standard_error, confidence)

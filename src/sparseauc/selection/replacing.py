@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
+from ..labels import Labels
 from ..metrics import fast_auc_within, fold_standard_error
 from ..moments.base import StandardisedGram
 from ..path.folds import Split, SplitPlan
 from ..path.path import path_of_moments
 from ..path.validation import ClassTarget
 from ..solvers.signed import minimise_signed
-from ..strata import Strata, stratum_shares
 from ..survival import ComparablePairs
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 from .fitted_list import FittedList, exchange_table
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def replacements(
     fitted = FittedList.from_model(
         model, X, y, sample_weight=sample_weight, strata=strata, times=True
     )
-    splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, fitted.strata, random_state)
+    splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, random_state)
     return best_replacements(fitted, n_best, splits)
 
 
@@ -246,10 +246,11 @@ def judge_of(fitted: FittedList, test: Indices) -> PairedAUCs | PairedConcordanc
     """Judge of scores of some of the rows."""
     target = fitted.target
     if isinstance(target, ClassTarget):
-        return PairedAUCs(*fitted.labels(test))
+        own = fitted.weight_of(test)
+        return PairedAUCs(target.take(test, own), own)
     weight = np.zeros(len(target.times))
     weight[test] = 1.0 if fitted.weight is None else fitted.weight[test]
-    return PairedConcordances(target.validation_pairs(weight, fitted.strata), test)
+    return PairedConcordances(target.validation_pairs(weight), test)
 
 
 class PairedConcordances:
@@ -275,20 +276,20 @@ class PairedConcordances:
 class PairedAUCs:
     """AUCs of several scores of the same rows, and DeLong's variance of their differences."""
 
-    def __init__(self, positive: Mask, weight: Array | None, strata: Strata | None) -> None:
-        self._positive, self._weight, self._strata = positive, weight, strata
-        code = np.zeros(positive.size, np.int64) if strata is None else strata.code
+    def __init__(self, labels: Labels, weight: Array | None) -> None:
+        self._labels, self._weight = labels, weight
+        positive = labels.positive
+        self._shares = labels.shares(labels.totals(weight))
+        code = np.zeros(positive.size, np.int64) if labels.code is None else labels.code
         share = np.ones(positive.size) if weight is None else weight
         self._parts = []
-        for number in range(int(code.max(initial=-1)) + 1):
+        for number in range(len(labels)):
             sides = [np.flatnonzero((code == number) & side) for side in (positive, ~positive)]
             self._parts.append([(rows, share[rows] / share[rows].sum()) for rows in sides])
-        totals = Strata(code, [None] * len(self._parts)).totals(positive, weight)
-        self._shares = stratum_shares(totals, "pairs" if strata is None else strata.weighting)
 
     def auc(self, scores: Array) -> float:
         """AUC of a score, within strata if there are any."""
-        return fast_auc_within(scores, self._positive, self._strata, self._weight)
+        return fast_auc_within(scores, self._labels, self._weight)
 
     def variance(self, one: Array, other: Array) -> float:
         """Variance of the difference of two AUCs; strata with a single row of a class add none."""

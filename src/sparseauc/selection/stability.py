@@ -14,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._moved import moved_parameters
 from ..estimators import SparseAUCClassifier, SparseConcordance
+from ..labels import Weighting
 from ..limits import MOVED, Limits
 from ..objective import Array, Indices, Mask
 from ..path.folds import rows_by_number
@@ -21,7 +22,6 @@ from ..path.path import check_lengths, path_of_moments
 from ..path.targets import Target
 from ..path.validation import ClassTarget
 from ..solvers.restrictions import Restrictions
-from ..strata import Strata, Weighting
 from ..survival import is_times
 
 
@@ -211,7 +211,7 @@ def stability_selection(
     target: Any
     if of_times:
         X, times, weight = model._check_times(X, y, sample_weight)
-        target, positive = model._target(times), times.event
+        target = model._target(times)
     else:
         X, positive, weight = model._check_training_data(X, y, sample_weight)
         target = ClassTarget(positive)
@@ -221,16 +221,12 @@ def stability_selection(
     check_lengths(np.array([k]), d, restrictions)
     if fixed.size == k:
         raise ValueError(f"always_include names {k} columns, which leaves none of k={k} to choose")
-    counted = np.ones(positive.size, np.bool_) if weight is None else weight > 0
-    labels = ["censored", "event"] if of_times else model.classes_.tolist()
-    cells = _cells_of_classes(positive, counted, labels)
-    if of_times:
-        divided = model._check_strata(strata, stratum_weights, target, weight)
-    else:
-        divided = model._check_strata(strata, stratum_weights, X, positive, weight)
-    units: Indices = np.arange(positive.size)
-    if divided is not None:
-        units, cells = _cells_of_strata(divided, positive, counted)
+    counted = np.ones(X.shape[0], np.bool_) if weight is None else weight > 0
+    names = ["censored", "event"] if of_times else model.classes_.tolist()
+    _check_halves(target.labels.positive, counted, names)
+    target = model._within(target, X, weight, strata, stratum_weights)
+    units, cell = target.labels.to_halve(counted)
+    cells = [members for _, members in rows_by_number(cell)]
 
     ks = np.arange(max(1, fixed.size), k + 1)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
@@ -238,7 +234,7 @@ def stability_selection(
     pairs = []
     for pair in run(
         delayed(_supports_of_pair)(
-            X, target, weight, divided,
+            X, target, weight,
             [np.flatnonzero(np.isin(units, half)) for half in complementary_halves(cells, seed)],
             ks, float(alpha), restrictions,
         )
@@ -263,30 +259,12 @@ def stability_selection(
     )
 
 
-def _cells_of_classes(
-    positive: Mask, counted: Mask, labels: Sequence[Any]
-) -> list[npt.NDArray[np.intp]]:
-    """Rows of each class that count; a class of a single row is refused."""
-    cells = [np.flatnonzero(counted & ~positive), np.flatnonzero(counted & positive)]
-    for label, rows in zip(labels, cells, strict=True):
-        if rows.size == 1 or (rows.size == 0 and label != "censored"):
-            raise ValueError(f"class {label!r} has a single row: each half needs one of its own")
-    return cells
-
-
-def _cells_of_strata(
-    strata: Strata, positive: Mask, counted: Mask
-) -> tuple[Indices, list[npt.NDArray[np.intp]]]:
-    """Unit of each row, and the units of each cell, of which halves have the same number.
-
-    Units are rows, within each class of a stratum; or strata, where most have a single row of a
-    class.
-    """
-    large = np.min(strata.totals(positive, counted.astype(np.float64)), axis=0) > 1
-    if 2 * np.count_nonzero(large) < len(strata):
-        return np.where(counted, strata.code, -1), [np.arange(len(strata))]
-    code = np.where(counted & (strata.code >= 0), 2 * strata.code + positive, -1)
-    return np.arange(positive.size), [rows for _, rows in rows_by_number(code)]
+def _check_halves(positive: Mask, counted: Mask, names: Sequence[Any]) -> None:
+    """Refuse a class of a single row."""
+    for name, side in zip(names, (~positive, positive), strict=True):
+        size = np.count_nonzero(counted & side)
+        if size == 1 or (size == 0 and name != "censored"):
+            raise ValueError(f"class {name!r} has a single row: each half needs one of its own")
 
 
 def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:
@@ -304,7 +282,6 @@ def _supports_of_pair(
     X: Any,
     target: Target,
     weight: Array | None,
-    strata: Strata | None,
     halves: Sequence[npt.NDArray[np.intp]],
     ks: Indices,
     alpha: float,
@@ -319,7 +296,7 @@ def _supports_of_pair(
         only_half = np.zeros(X.shape[0])
         only_half[rows] = 1.0 if weight is None else weight[rows]
         path = path_of_moments(
-            target.moments(X, only_half, strata),
+            target.moments(X, only_half),
             ks,
             np.array([alpha]),
             restrictions,

@@ -17,6 +17,7 @@ import numpy as np
 from ..moments.base import HCache, NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .exchange import (
+    DEPENDENT,
     MIN_RELATIVE_GAIN,
     Solution,
     dependence_tolerance,
@@ -184,7 +185,7 @@ class _Groups(NamedTuple):
             blocks=[self.blocks[unit] for unit in units.tolist()],
             members=np.split(np.arange(W.size), np.cumsum(sizes))[:-1], sizes=sizes,
             costs=self.costs[units], always=np.searchsorted(units, self.always).tolist(),
-            usable=self.usable[units], tolerance=dependence_tolerance(),
+            usable=self.usable[units], tolerance=DEPENDENT,
         )  # fmt: skip
 
     def columns(self, units: list[int]) -> Indices:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..moments.base import HCache, StandardisedGram, take
 from ..utils.jit import inlined_kernel, kernel
 from ..utils.types import Array, Indices, Mask
-from .exchange import dependence_tolerance, exchange_gains
+from .exchange import DEPENDENT, dependence_tolerance, exchange_gains
 from .restrictions import Restrictions
 
 # Columns above which a rough bound saves time, and columns checked at a time.
@@ -66,7 +66,7 @@ def relative_gains(
     factor, smallest = _factorise(H + alpha * np.eye(union.size), bound=gram.n_features > TILE)
     solved = _Solved.from_supports(supports, union, H, delta, stays, alpha)
     # A support that explains everything is not bettered.
-    solved.reach[1.0 - solved.explained < dependence_tolerance()] = -1.0
+    solved.reach[1.0 - solved.explained < DEPENDENT] = -1.0
     h = gram.diagonal + alpha
     gradients = np.tile(gram.delta, (len(supports), 1))
     possible = np.zeros(gradients.shape, np.bool_)

@@ -19,12 +19,11 @@ import numpy as np
 from ..moments.many_classes import ManyClasses
 from ..utils.jit import reordering_kernel
 from ..utils.types import Array, Indices, Mask
-from .exchange import dependence_tolerance
+from .exchange import DEPENDENT
 from .greedy import grow, independent, search_lists
 from .restrictions import Restrictions
 
 # Share of a column below which what the list leaves of it may be rounding.
-_FLOOR = dependence_tolerance()
 # Share of the loss by which a change must be better.
 _ROUNDING = 1e-9
 # Columns of the working set for each place on the list and each class, at first.
@@ -62,7 +61,7 @@ def shared_list(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
     always = np.flatnonzero(fixed)
     first = np.union1d(always, ahead)
     classes.gather(columns[first])
-    problem.always = always[independent(problem.rows(always)[:, always], _FLOOR)].tolist()
+    problem.always = always[independent(problem.rows(always)[:, always], DEPENDENT)].tolist()
     problem.size = k - always.size + len(problem.always)
     chosen = np.sort(search_lists(problem, first))
     part = problem.among(chosen)
@@ -164,8 +163,8 @@ class _Classes:
             inverse = known.inverse[place]
             share, slope = known.shares[place], known.slopes[place] / inverse
             left, distances = left + share**2 / inverse, distances - slope**2 * inverse
-        independent = candidates & (left > _FLOOR)
-        left, now = np.maximum(left, _FLOOR), 1.0 + distances / 2.0
+        independent = candidates & (left > DEPENDENT)
+        left, now = np.maximum(left, DEPENDENT), 1.0 + distances / 2.0
         gains = _sum_gains(known.gaps, share, slope, left, now, self.weights / now)
         return self._value(distances), independent * gains
 

@@ -22,11 +22,11 @@ import numpy as np
 from ..moments.base import Gram, HCache, NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .exchange import (
+    DEPENDENT,
     MIN_RELATIVE_GAIN,
     Found,
     Solution,
     State,
-    dependence_tolerance,
     escape,
     make_state,
     nothing_found,
@@ -173,8 +173,7 @@ class ExchangeSearch:
             self._fixed, self._W, self._limits, self._budget,
         )  # fmt: skip
         path = [self._solve(support) for support in supports]
-        tolerance = dependence_tolerance()
-        explained = [solution.objective < tolerance for solution in path]
+        explained = [solution.objective < DEPENDENT for solution in path]
         if any(explained):  # nothing is left for more columns
             path = path[: explained.index(True) + 1]
         for k in range(1, len(path)):
@@ -214,10 +213,11 @@ class ExchangeSearch:
             self._sweep(ceiling, sizes)
             self._ceiling, self._escaped = ceiling, not self._thorough
         while True:
-            largest = self._largest
+            assert self._found is not None
+            largest = int(np.flatnonzero(self._found.explained > -np.inf)[-1])
             self._exhausted = largest < sizes[-1]
             supports = [self._support(k) for k in sizes if self._lowest <= k <= largest]
-            if self._take_in_helpful(supports):
+            if self._take_in_helpful(supports, largest):
                 self._sweep(ceiling, sizes)
             elif self._escaped or not self._escape(ceiling, sizes):
                 break
@@ -226,12 +226,6 @@ class ExchangeSearch:
         self._supports += [np.sort(support) for support in supports]
         self._last = np.inf if self._exhausted else sizes[-1]
 
-    @property
-    def _largest(self) -> int:
-        """Size of the largest support found."""
-        assert self._found is not None
-        return int(np.flatnonzero(self._found.explained > -np.inf)[-1])
-
     def _support(self, k: int) -> Indices:
         """The best support of k columns, or of fewer where signs let none of k be found."""
         found = self._found
@@ -239,14 +233,17 @@ class ExchangeSearch:
         size = k if found.explained[k] > -np.inf else int(np.argmax(found.explained[:k]))
         return self._W[found.supports[size, : found.sizes[size]]]
 
-    def _take_in_helpful(self, supports: list[Indices]) -> bool:
-        """Take in columns outside that would better a support; say whether there are any."""
+    def _take_in_helpful(self, supports: list[Indices], largest: int) -> bool:
+        """Take in columns outside that would better a support; say whether there are any.
+
+        ``largest`` is the size of the largest support found.
+        """
         if self._W.size == self._ranked.size:
             return False
         # What no column outside helped once, none helps later: the working set only grows.
         unchecked = [A for A in supports if A.tobytes() not in self._checked]
         if self._exhausted:
-            unchecked.append(self._support(self._largest))
+            unchecked.append(self._support(largest))
         if not unchecked:
             return False
         helpful = self._find_helpful(unchecked)

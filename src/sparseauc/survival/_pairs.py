@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..strata import Weighting
+from ..labels import Weighting
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from ._times import SurvivalTimes, sorted_groups

@@ -25,6 +25,7 @@ once, and its supports are the better the more the columns are correlated.
 from .gain import exchange_gains
 from .limits import ExchangeLimits
 from .search import (
+    DEPENDENT,
     Found,
     Solution,
     dependence_tolerance,
@@ -38,6 +39,7 @@ from .search import (
 from .state import MIN_RELATIVE_GAIN, State, least_gain
 
 __all__ = [
+    "DEPENDENT",
     "MIN_RELATIVE_GAIN",
     "ExchangeLimits",
     "Found",

@@ -59,6 +59,10 @@ def dependence_tolerance(precision: float = float(np.finfo(np.float64).eps)) -> 
     return max(_TOLERANCE, _TOLERANCE_UNITS * precision)
 
 
+# The same in double precision.
+DEPENDENT = dependence_tolerance()
+
+
 def make_state(
     gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask,
     limits: ExchangeLimits | None = None,
@@ -80,7 +84,6 @@ def make_state(
     d = gram.delta.size
     diagonal = gram.H.diagonal()
     whole = diagonal + alpha
-    tolerance = dependence_tolerance()
     limited = limits is not None
     if limits is None:  # no array is looked at but that of absent columns
         none = np.empty(0, np.int64)
@@ -88,11 +91,11 @@ def make_state(
             none, none, False, np.empty(0, np.bool_), none, np.empty(0), none, none, np.empty(0),
             np.zeros(1, np.int64),
         )  # fmt: skip
-    floor = np.where(excluded | (diagonal <= 0), np.inf, tolerance * whole)
+    floor = np.where(excluded | (diagonal <= 0), np.inf, DEPENDENT * whole)
     return State(
         gram.H, gram.delta, whole, floor, fixed, limited, limits.signed, limits,
         np.zeros(2, np.int64), np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)),
-        np.empty((k_max, d)), gram.delta.copy(), whole.copy(), tolerance,
+        np.empty((k_max, d)), gram.delta.copy(), whole.copy(), DEPENDENT,
         _MIN_EXPLAINED / (1.0 + alpha), bool((floor[np.isfinite(floor)] > alpha).any()),
     )  # fmt: skip
 
