@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc import Limits, MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
+from sparseauc.labels import Labels
 from sparseauc.metrics import delong_test, fold_standard_error
 from sparseauc.selection import near_equal_lists, replacements
 from sparseauc.selection.replacing import PairedAUCs
@@ -144,8 +145,8 @@ def test_weights_count_as_repeated_rows(outbreak, with_strata):
     other = replacements(repeated, X[rows], y[rows], strata=again)
     pd.testing.assert_frame_equal(one[kept], other[kept])
     # AUCs too are weighted, where folds keep repeated rows together.
-    judge = PairedAUCs(y > 0, weight.astype(float), None)
-    twice = PairedAUCs(y[rows] > 0, None, None)
+    judge = PairedAUCs(Labels(y > 0), weight.astype(float))
+    twice = PairedAUCs(Labels(y[rows] > 0), None)
     assert judge.auc(X[:, 0]) == pytest.approx(twice.auc(X[rows, 0]))
 
 
