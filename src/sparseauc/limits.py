@@ -53,8 +53,8 @@ class Limits:
         Needs ``costs`` or ``budget``.
     column_groups : dict or array-like of shape (n_features,), optional
         A label for each column; None or NaN for columns without a group. Columns with the same
-        label, such as the levels of one category, are chosen together or not at all, and paid for
-        once. k still counts columns.
+        label, such as the levels of one category, are chosen together or not at all, paid for once,
+        and count as one column in k.
     always_include : array-like of column names or indices, optional
         Columns that must be on the list. One that cannot have a coefficient, because it is constant
         or its sign sets it to 0, is left out with a warning.

@@ -244,6 +244,21 @@ def test_cross_validation_over_budgets():
     assert grouped.cost_ <= grouped.budget_ <= 6
 
 
+@pytest.mark.parametrize("model", [SparseAUCClassifier(k=1), SparseAUCClassifierCV(ks=[1])])
+def test_a_group_counts_as_one_column(model):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 4)) + [0, 0, 3, 3] * y[:, None]
+    fitted = model.set_params(limits=Limits(column_groups=[0, 0, 1, 1])).fit(X, y)
+    assert fitted.get_support().tolist() == [False, False, True, True]
+    with pytest.warns(UserWarning, match="Lists have 2 columns at most"):
+        more = SparseAUCClassifier(k=3, limits=Limits(column_groups=[0, 0, 1, 1])).fit(X, y)
+    assert more.get_support().all()
+    limits = Limits(column_groups=[0, 0, 1, 1], always_include=[0, 2])
+    with pytest.raises(ValueError, match="always_include names 2 columns, more than k=1"):
+        SparseAUCClassifier(k=1, limits=limits).fit(X, y)
+
+
 def test_budgets_that_are_tried():
     def tried(amounts, most, fixed=()):
         prices = Prices(np.array(amounts), np.arange(len(amounts)))
@@ -405,7 +420,7 @@ def test_plots_against_money():
     assert [row["budget"] for row in rows] == budgets.tolist()
 
 
-@pytest.mark.parametrize("why", ["signs", "groups", "constant"])
+@pytest.mark.parametrize("why", ["signs", "constant"])
 @pytest.mark.parametrize("model", [SparseAUCClassifier(k=1), SparseAUCClassifierCV(ks=[1])])
 def test_an_empty_list_warns(why, model):
     rng = np.random.default_rng(0)
@@ -413,7 +428,6 @@ def test_an_empty_list_warns(why, model):
     X = np.ones((60, 4)) if why == "constant" else rng.normal(size=(60, 4)) + 3 * y[:, None]
     limits = {
         "signs": Limits(signs=[-1] * 4),
-        "groups": Limits(column_groups=[0, 0, 1, 1]),
         "constant": Limits(),
     }
     with pytest.warns(EmptyListWarning, match="no column is on the list"):

@@ -43,9 +43,6 @@ def restrictions_of(kinds, seed):
     labels = np.arange(D)
     if "groups" in kinds:
         labels = np.unique(rng.integers(0, 6, D), return_inverse=True)[1]
-        # What is in every list must leave room for its group.
-        first = labels == labels[shuffled[0]]
-        labels[np.flatnonzero(first)[K:]] = labels.max() + 1
         limits = replace(limits, groups=labels)
     if "bundles" in kinds:
         labels = np.unique(rng.integers(0, 6, D), return_inverse=True)[1]
@@ -69,6 +66,11 @@ def naive_quadratic(X, y, strata, scale):
     return differences.T @ differences / len(pairs), -differences.mean(axis=0)
 
 
+def units_of(limits):
+    """What counts as one column: a group, or a column."""
+    return np.arange(D) if limits.groups is None else limits.groups
+
+
 def is_feasible(support, limits):
     if np.isin(support, limits.excluded).any():
         return False
@@ -79,7 +81,7 @@ def is_feasible(support, limits):
             return False
     families = np.zeros(D, np.int64) if limits.families is None else limits.families
     return (
-        listed.size <= K
+        len(set(units_of(limits)[listed].tolist())) <= K
         and (np.bincount(families[listed])[1:] <= 1).all()
         and (limits.prices is None or limits.prices.total(listed) <= limits.budgets[0])
     )
@@ -90,8 +92,8 @@ def least_objective(H, delta, limits):
     best = 1.0 if is_feasible(np.empty(0, np.int64), limits) else np.inf
     signs = np.zeros(D) if limits.signs is None else limits.signs
     for size in range(1, K + 1):
-        for columns in combinations(range(D), size):
-            support = np.array(columns)
+        for chosen in combinations(range(units_of(limits).max() + 1), size):
+            support = np.flatnonzero(np.isin(units_of(limits), chosen))
             if is_feasible(support, limits):
                 w = -np.linalg.solve(H[np.ix_(support, support)], delta[support])
                 if (signs[support] * w >= 0).all():

@@ -99,17 +99,17 @@ class ExchangeModel(SparseLinearModel):
         found = self._restrict(None if budget is None else np.atleast_1d(budget))
         return found.without_fixed(getattr(self, "not_included_", _NONE))
 
-    def _most_columns(self, restrictions: Restrictions) -> int:
-        """Columns that a list can have at most."""
+    def _fewest_and_most(self, restrictions: Restrictions) -> tuple[int, int]:
+        """Columns that a list must have, and can have."""
         d = self.n_features_in_
         if self.limits is None:
-            return d - restrictions.excluded.size
-        return restrictions.most_columns(d)
+            return 0, d - restrictions.excluded.size
+        return restrictions.count(restrictions.fixed), restrictions.most_columns(d)
 
     def _longest_list(self, k: int, restrictions: Restrictions) -> int:
         """Return k, or the most columns that a list can have, with a warning, if that is less."""
         d = self.n_features_in_
-        most = self._most_columns(restrictions)
+        _, most = self._fewest_and_most(restrictions)
         # That the budget ends a list before k does is its purpose.
         if k > most and restrictions.budgets is None:
             few = f"n_features={d}" if most == d else f"the {most} that the limits allow"
@@ -126,7 +126,7 @@ class ExchangeModel(SparseLinearModel):
         if chosen.size == 0:
             warnings.warn(
                 "no column is on the list, and all rows have the same score: the columns are "
-                "constant, their signs contradict the data, or every group has more columns than k",
+                "constant, or their signs contradict the data",
                 EmptyListWarning,
                 stacklevel=frames_of_ours(),
             )
@@ -172,10 +172,8 @@ class ListOfK(ExchangeModel):
                 "the moments carry no column of H to choose from: name some in "
                 "class_moments(X, y).summary(columns)"
             )
-        if restrictions.fixed.size > self.k:
-            raise ValueError(
-                f"always_include names {restrictions.fixed.size} columns, more than k={self.k}"
-            )
+        if (n_fixed := self._fewest_and_most(restrictions)[0]) > self.k:
+            raise ValueError(f"always_include names {n_fixed} columns, more than k={self.k}")
         return self._longest_list(self.k, restrictions), restrictions
 
     def _choose_list(

@@ -138,7 +138,7 @@ class ValidatedList(ExchangeModel):
         if restrictions.budgets is not None:
             self.budget_ = float(restrictions.budgets[at])
             if np.unique(restrictions.budgets).size > 1:
-                self.k_ = int(np.count_nonzero(coef))
+                self.k_ = restrictions.count(np.flatnonzero(coef))
         self._set_list(coef, restrictions)
         self.scale_ = self.path_.scale
         return found, coef.astype(X.dtype, copy=False), rounds
@@ -242,7 +242,7 @@ class ValidatedList(ExchangeModel):
         """
         budgets = None if self.limits is None else self.limits.budgets
         restrictions = self._restrict(budgets)
-        n_fixed, available = restrictions.fixed.size, self._most_columns(restrictions)
+        n_fixed, available = self._fewest_and_most(restrictions)
         if self.ks is None:
             tried = _SIZES[max(n, _ROWS[0]) >= _ROWS]
             smallest = max(1, n_fixed)

@@ -20,7 +20,7 @@ from ..limits import MOVED, Limits
 from ..moments import class_moments
 from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
 from ..solvers.exchange import Solution
-from ..solvers.exchange_groups import exchange_groups
+from ..solvers.exchange_groups import GroupSearch
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import ExchangeSearch
 from ..utils.types import Array, Indices
@@ -127,6 +127,9 @@ class PathSearch:
         self._ks, self._restrictions, self._thorough = ks, restrictions, thorough
         self._gram = StandardisedGram(moments)
         self._cache = HCache(self._gram)
+        self._groups = None
+        if restrictions.groups is not None:
+            self._groups = GroupSearch(self._gram, restrictions, self._cache)
         self._searches: dict[tuple[float, float], ExchangeSearch] = {}
         self._found: dict[float, list[Solution]] = {}
         self.missing: NotGathered | None = None
@@ -152,14 +155,12 @@ class PathSearch:
         budgets = [np.inf] * len(ks)
         if restrictions.budgets is not None:
             budgets = restrictions.cost_limits(len(ks))
-        if restrictions.groups is not None:
-            problems = [
-                (self._gram, k, alpha, restrictions, budget)
-                for k, budget in zip(ks, budgets, strict=True)
-            ]
+        if self._groups is not None and restrictions.budgets is None:
+            return self._groups.path(ks, alpha, thorough=self._thorough)
+        if self._groups is not None:
             return [
-                exchange_groups(*problem, cache=self._cache, thorough=self._thorough)
-                for problem in problems
+                self._groups.solve(k, alpha, budget, thorough=self._thorough)
+                for k, budget in zip(ks, budgets, strict=True)
             ]
         found: dict[float, list[Solution]] = {}
         least: dict[float, int] = {}
@@ -353,7 +354,8 @@ def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:
 
 def check_lengths(ks: Indices, d: int, restrictions: Restrictions) -> None:
     """Refuse lengths of lists that contradict the columns there are."""
-    n_fixed, available = restrictions.fixed.size, d - restrictions.excluded.size
+    n_fixed = restrictions.count(restrictions.fixed)
+    available = restrictions.count(np.arange(d)) - restrictions.count(restrictions.excluded)
     if ks.size == 0 or ks[0] < 1:
         raise ValueError(f"ks must be numbers of 1 or more, got {ks.tolist()}")
     if ks[0] < n_fixed:

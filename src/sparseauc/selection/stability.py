@@ -216,10 +216,10 @@ def stability_selection(
         X, positive, weight = model._check_training_data(X, y, sample_weight)
         target = ClassTarget(positive)
     restrictions = model._fitted_restrictions()
-    fixed, excluded = restrictions.fixed, restrictions.excluded
+    n_fixed = restrictions.count(restrictions.fixed)
     d = X.shape[1]
     check_lengths(np.array([k]), d, restrictions)
-    if fixed.size == k:
+    if n_fixed == k:
         raise ValueError(f"always_include names {k} columns, which leaves none of k={k} to choose")
     counted = np.ones(X.shape[0], np.bool_) if weight is None else weight > 0
     names = ["censored", "event"] if of_times else model.classes_.tolist()
@@ -228,7 +228,7 @@ def stability_selection(
     units, cell = target.labels.to_halve(counted)
     cells = [members for _, members in rows_by_number(cell)]
 
-    ks = np.arange(max(1, fixed.size), k + 1)
+    ks = np.arange(max(1, n_fixed), k + 1)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
     run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     pairs = []
@@ -250,8 +250,10 @@ def stability_selection(
         simultaneous=both / n_pairs,
         k=k,
         n_pairs=n_pairs,
-        n_free=d - fixed.size - excluded.size,
-        n_forced=fixed.size,
+        n_free=restrictions.count(np.arange(d))
+        - n_fixed
+        - restrictions.count(restrictions.excluded),
+        n_forced=n_fixed,
         ks=ks,
         columns=columns,
         path=counts / (2 * n_pairs),

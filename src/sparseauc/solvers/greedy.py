@@ -60,6 +60,12 @@ class GreedyProblem(Protocol):
         0 for units that add no more than rounding, and for all but the candidates.
         """
 
+    def exchanges(self, units: list[int], candidates: Mask) -> tuple[float, Array, Array]:
+        """Value of a list; the same without each unit in turn, for what can take its place.
+
+        Nothing takes the place of a unit that is always included.
+        """
+
     def fitting(self, units: list[int]) -> Mask:
         """Which usable units can join a list."""
 
@@ -73,28 +79,38 @@ class GreedyProblem(Protocol):
         """The problem among some units, by their places; all that is always included among them."""
 
 
-def search_lists(problem: GreedyProblem, first: Indices, *, thorough: bool = True) -> list[int]:
-    """Search a list that no exchange of two units improves.
+class ListSearch:
+    """The search for lists that no exchange of two units improves; its working set is kept.
 
     Parameters
     ----------
     problem : GreedyProblem
     first : ndarray of int64
         The working set at first, ascending; units that are always included among them.
-    thorough : bool, default=True
-        Whether short lists do without each of their units in turn.
     """
-    working, found = first, problem.always
-    while True:
-        places = np.searchsorted(working, found).tolist()
-        better = _Search(problem.among(working), thorough).run(places)
-        found = [int(working[place]) for place in better]
-        outside = np.setdiff1d(np.flatnonzero(problem.usable), working)
-        if outside.size:
+
+    def __init__(self, problem: GreedyProblem, first: Indices) -> None:
+        self._problem, self._working, self._part = problem, first, problem.among(first)
+
+    def run(self, known: list[int] | None = None, *, thorough: bool = True) -> list[int]:
+        """Search one list.
+
+        ``known`` is a feasible list to begin with, such as a shorter one. A ``thorough`` search
+        begins with nothing too, and goes on where single exchanges end, as one with costs does.
+        """
+        problem, found = self._problem, self._problem.always if known is None else known
+        while True:
+            places = np.searchsorted(self._working, found).tolist()
+            better = _Search(self._part, thorough).run(places)
+            found = [int(self._working[place]) for place in better]
+            if self._working.size == np.count_nonzero(problem.usable):
+                return found
+            outside = np.setdiff1d(np.flatnonzero(problem.usable), self._working)
             outside = np.intersect1d(outside, _helpful(problem, found))
-        if outside.size == 0:
-            return found
-        working = np.union1d(working, outside)
+            if outside.size == 0:
+                return found
+            self._working = np.union1d(self._working, outside)
+            self._part = problem.among(self._working)
 
 
 def _helpful(problem: GreedyProblem, found: list[int]) -> Indices:
@@ -151,21 +167,23 @@ class _Search:
         problem = self._problem
         starts = [(problem.always, rate) for rate in problem.rates]
         if len(known) > len(problem.always):
-            starts.append((known, problem.rates[0]))
-        return max((self._improve(*start) for start in starts), key=problem.value)
+            starts = [*starts[: len(starts) * self._thorough], (known, problem.rates[0])]
+        found = [self._improve(*start) for start in starts]
+        return max(found, key=problem.value) if len(found) > 1 else found[0]
 
     def _improve(self, units: list[int], rate: Array) -> list[int]:
         """Grow and exchange; then take whatever leads on from there."""
         units = self._settle(units, rate)
-        while True:
+        while self._thorough or self._problem.has_costs:
             value = self._problem.value(units)
             enough = value + self._problem.least_gain(value)
             better = (
                 one for one in self._escapes(units, rate) if self._problem.value(one) > enough
             )
             if (found := next(better, None)) is None:
-                return units
+                break
             units = found
+        return units
 
     def _settle(self, units: list[int], rate: Array, barred: int | None = None) -> list[int]:
         """Add and exchange units while that helps."""
@@ -177,16 +195,14 @@ class _Search:
     def _exchange(self, units: list[int], barred: int | None) -> list[int] | None:
         """Make the best exchange of one unit for another; None if none helps."""
         problem = self._problem
-        value = problem.value(units)
-        most, best = value + problem.least_gain(value), None
-        for place, out in enumerate(units):
-            if out not in problem.always:
-                rest = [*units[:place], *units[place + 1 :]]
-                candidates = _others(problem.fitting(rest), units, barred)
-                base, gains = problem.gains(units, out, candidates)
-                into = _first_best(gains)
-                if base + gains[into] > most:
-                    most, best = base + gains[into], [*units[:place], into, *units[place + 1 :]]
+        if not units:
+            return None
+        value, bases, gains = problem.exchanges(units, _others(problem.usable, units, barred))
+        into = np.argmax(gains >= (1.0 - _EQUAL) * gains.max(axis=1, keepdims=True), axis=1)
+        promised = bases + gains[np.arange(into.size), into]
+        place, best = int(promised.argmax()), None
+        if promised[place] > value + problem.least_gain(value):
+            best = [*units[:place], int(into[place]), *units[place + 1 :]]
         # What the formula promised may be rounding; it may promise forever.
         return best if best is not None and problem.value(best) > value else None
 

@@ -121,10 +121,18 @@ class Restrictions:
         within: Mask = self.prices.extra(self.fixed, np.arange(d)) <= left
         return within
 
+    def count(self, columns: Indices) -> int:
+        """How much some columns count: a group counts as one column."""
+        return columns.size if self.groups is None else np.unique(self.groups[columns]).size
+
     def most_columns(self, d: int) -> int:
         """Columns that a list can have at most."""
-        usable = ~self.masks(d).any(axis=0) & self.within_budget(d)
-        return self.fixed.size + self.room(self.fixed, np.flatnonzero(usable))[0]
+        taken = self.masks(d).any(axis=0)
+        if self.groups is not None:  # one column stands for its group
+            taken = np.isin(self.groups, self.groups[taken])
+            taken[np.setdiff1d(np.arange(d), np.unique(self.groups, return_index=True)[1])] = True
+        usable = ~taken & self.within_budget(d)
+        return self.count(self.fixed) + self.room(self.fixed, np.flatnonzero(usable))[0]
 
     def room(self, support: Indices, columns: Indices) -> tuple[int, Array, float]:
         """How many of some columns can join a list, their prices, and what is left of the budget.

@@ -20,7 +20,7 @@ from ..moments.many_classes import ManyClasses
 from ..utils.jit import reordering_kernel
 from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT
-from .greedy import grow, independent, search_lists
+from .greedy import ListSearch, grow, independent
 from .restrictions import Restrictions
 
 # Share of a column below which what the list leaves of it may be rounding.
@@ -63,7 +63,7 @@ def shared_list(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
     classes.gather(columns[first])
     problem.always = always[independent(problem.rows(always)[:, always], DEPENDENT)].tolist()
     problem.size = k - always.size + len(problem.always)
-    chosen = np.sort(search_lists(problem, first))
+    chosen = np.sort(ListSearch(problem, first).run())
     part = problem.among(chosen)
     order = grow(part, part.always, part.rates[0])
     order += np.setdiff1d(np.arange(chosen.size), order).tolist()
@@ -167,6 +167,15 @@ class _Classes:
         left, now = np.maximum(left, DEPENDENT), 1.0 + distances / 2.0
         gains = _sum_gains(known.gaps, share, slope, left, now, self.weights / now)
         return self._value(distances), independent * gains
+
+    def exchanges(self, units: list[int], candidates: Mask) -> tuple[float, Array, Array]:
+        """Value of a list, and without each column; by what each candidate would raise that."""
+        found = [
+            (0.0, np.zeros(candidates.size)) if out in self.always
+            else self.gains(units, out, candidates) for out in units
+        ]  # fmt: skip
+        bases, gains = zip(*found, strict=True)
+        return self.value(units), np.array(bases), np.array(gains)
 
     def fitting(self, units: list[int]) -> Mask:
         """All usable columns, until the list is full."""
