@@ -59,19 +59,18 @@ def find_alternatives(
 
     X has no gaps, and ``folds`` says which fold tests each row.
     """
-    labels = classifier.classes_[table.y]
+    target = table.outcome.target if table.times is not None else classifier.classes_[table.y]
     try:
         with warnings.catch_warnings():
             # X is the matrix that the model was fitted to, whose columns were named afterwards.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             warnings.simplefilter("ignore", StrataWarning)
             fitted = FittedList.from_model(
-                classifier, X, labels, strata=table.strata, sample_weight=table.weight
+                classifier, X, target, strata=table.strata, sample_weight=table.weight, times=True
             )
         fitted = fitted._replace(names=table.columns)
-        splits = [
-            (train, test) for train, test in splits_of(folds) if np.unique(table.y[test]).size == 2
-        ]
+        ranking = table.outcome.ranking
+        splits = [split for split in splits_of(folds) if ranking.take(split[1]).informative]
         splits = fitted.target.splits(splits, fitted.X, None, table.weight, None)
         origins = np.array([one.column for one in table.inputs])
         n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY

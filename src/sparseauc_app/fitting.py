@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from sparseauc.estimators import ConcordanceModel, ExchangeClassifier
 from sparseauc.estimators._sparse_auc_cv import score_in_log_odds
 from sparseauc.labels import StrataWarning
 from sparseauc.limits import Limits
@@ -36,7 +35,7 @@ from .folds import Progress, Rows, outer_splits, score_folds, split_rows
 from .imputing import Imputer
 from .limits import limits_for
 from .reading import DataError, Table
-from .summary import FitSummary, on_scale_of, ridge_of
+from .summary import FitSummary, chooses_by_exchanges, on_scale_of, ridge_of
 
 
 @dataclass(frozen=True)
@@ -177,10 +176,8 @@ def _refuse_combinations(table: Table, settings: FitSettings) -> None:
             "--permutations cannot be combined with --groups: permuting single rows would make the "
             "p-value too small"
         )
-    beside = {"--time": table.times, "--weights": table.weight}
-    for option, of_rows in beside.items():
-        if settings.permutations and of_rows is not None:
-            raise DataError(f"--permutations cannot be combined with {option}: leave one out")
+    if settings.permutations and table.weight is not None:
+        raise DataError("--permutations cannot be combined with --weights: leave one of them out")
 
 
 def summarise_fit(
@@ -230,7 +227,7 @@ def summarise_fit(
         )
     stability = None
     notes = list(table.notes)
-    if settings.stability_pairs and isinstance(classifier, ExchangeClassifier | ConcordanceModel):
+    if settings.stability_pairs and chooses_by_exchanges(classifier):
 
         def tell(done: int, steps: int) -> None:
             report(f"Stability selection, refit {done} of {steps}", done, steps)
@@ -358,8 +355,8 @@ def _test_permutations(table: Table, settings: FitSettings, report: Progress) ->
 
     tell(0, settings.permutations)
     return permutation_test(
-        procedure, table.X, table.y, n_permutations=settings.permutations, strata=table.strata,
-        random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
+        procedure, table.X, table.outcome.target, n_permutations=settings.permutations,
+        strata=table.strata, random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from sparseauc.estimators import ExchangeClassifier
+from sparseauc.estimators import ConcordanceModel, ExchangeClassifier
 from sparseauc.metrics import AUCInterval, auc_by_k
 from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
 from sparseauc.selection.confidence import (
@@ -241,7 +241,7 @@ class FitSummary:
     @cached_property
     def alternatives(self) -> Alternatives | None:
         """What could take the place of columns, and of the list; None without nested folds."""
-        if self.nested is None or not isinstance(self.classifier, ExchangeClassifier):
+        if self.nested is None or not chooses_by_exchanges(self.classifier):
             return None
         X = fill_in(self.model, self.table.X)
         return find_alternatives(self.classifier, X, self.table, self.nested.folds)
@@ -355,6 +355,11 @@ class FitSummary:
             summary=self.to_dict(),
             follow_up=table.follow_up,
         )
+
+
+def chooses_by_exchanges(classifier: Any) -> bool:
+    """Whether a model chooses its list by the loss over pairs that exchanges lower."""
+    return isinstance(classifier, ExchangeClassifier | ConcordanceModel)
 
 
 def ridge_of(classifier: Any) -> float:

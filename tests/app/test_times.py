@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 
 import sparseauc
 from sparseauc import SparseAUCClassifier
+from sparseauc.selection import replacements
 from sparseauc.survival import (
     ComparablePairs,
     SurvivalTimes,
@@ -33,8 +34,14 @@ from sparseauc.survival import (
 )
 from sparseauc_app.cli import app
 from sparseauc_app.cox_peers import CoxPeer
+from sparseauc_app.evaluation.learning import learning_curve
 from sparseauc_app.evaluation.times import follow_scores
+from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.folds import splits_of
 from sparseauc_app.model_files import read_card
+from sparseauc_app.reading import Rules
+from sparseauc_app.reading.source import source_of
+from sparseauc_app.reading.training import training_table
 
 
 def run(*arguments, code=0):
@@ -341,7 +348,6 @@ def with_three_values(table):
         (as_it_is, ("--horizon", 0.5), "no event comes before the horizon 0.5"),
         (as_it_is, ("--horizon", "soon"), "--horizon is a number above 0, or within:365"),
         (as_it_is, ("--event-value", 7), "--event-value: 'status' has no class '7'"),
-        (as_it_is, ("--permutations", 5), "--permutations cannot be combined with --time"),
         (lambda t: t.assign(days="soon"), (), "'days' must hold numbers"),
     ],
 )
@@ -469,7 +475,7 @@ def test_reports_tell_of_concordance_and_follow_up(folder):
     path = folder / "report.html"
     run(
         "fit", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "-k", 3, "--report", path,
-        "--out", folder / "reported.skops", "--force",
+        "--permutations", 4, "--out", folder / "reported.skops", "--force",
     )  # fmt: skip
     page = path.read_text()
     text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
@@ -486,8 +492,16 @@ def test_reports_tell_of_concordance_and_follow_up(folder):
         "risk until 365 = 1 − ",
         "Breslow's baseline hazard",
         "Uno's C up to 365",
+        "Replacements",
+        "comes within 2 % of the best",
+        "C against the number of rows",
+        "AUC at 91",
+        "AUC at 270",
+        "their mean C was",
+        "Permutation test: p = 0.2.",
     ):
         assert said in unescape(text), said
+    assert "273.75" not in text
     for other in ("Platt", "ROC", "DeLong", "log odds", "labelled"):
         assert other not in text.split("References")[0], other
     run(
@@ -499,6 +513,31 @@ def test_reports_tell_of_concordance_and_follow_up(folder):
     for said in ("Numbers at risk", "AUC at 365", "Uno's C up to 365", "The C on these rows"):
         assert said in text, said
     assert "ROC" not in text.split("checklist")[0]
+
+
+def test_replacements_and_learning_curve_are_those_of_the_library(folder):
+    """One function for classes and times; the curve, by hand, on the same rows."""
+    table = pd.read_csv(folder / "table.csv").drop(columns="arm")
+    rules = Rules(target="status", time="days", horizon=365.0)
+    read = training_table(source_of(table), rules)
+    settings = FitSettings(k=2, alpha=1.0, clip=None, log=False, stability_pairs=0)
+    summary = fit_table(read, settings)
+    found, splits = summary.alternatives, splits_of(summary.nested.folds)
+    expected = replacements(
+        summary.classifier, pd.DataFrame(read.X, columns=read.columns.astype(object)),
+        read.outcome.target, n_best=3, cv=splits,
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(found.replacements, expected)
+    assert found.lists["columns"][0] == ["nodes", "grade"]
+    ranking, y = read.outcome.ranking, read.outcome.target
+    (n, whole), scores = learning_curve(summary)[-1], np.empty(300)
+    for train, test in splits:
+        model = sparseauc.SparseConcordance(2, 1.0).fit(read.X[train], y[train])
+        of_train = model.predict(read.X[train])
+        scores[test] = (model.predict(read.X[test]) - of_train.mean()) / of_train.std()
+    assert n == 240
+    assert whole.auc == pytest.approx(ranking.interval(scores).auc)
+    assert learning_curve(summary)[0][0] == 72
 
 
 def test_curves_and_areas_are_those_of_scikit_survival():

@@ -12,7 +12,7 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 
 from sparseauc import Limits, SparseConcordance, SparseConcordanceCV
 from sparseauc.selection import near_equal_lists, point_score, replacements, stability_selection
-from sparseauc.selection.confidence import nested_scores
+from sparseauc.selection.confidence import nested_scores, permutation_test
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.replacing import validated_aucs
 from sparseauc.selection.table import column_table
@@ -273,3 +273,39 @@ def test_points_without_an_order_have_one_risk():
             assert np.ptp(score.risks([-5.0, 5.0])) == 0
             assert "risk" in str(score)
     assert 0 < flat < 20
+
+
+@pytest.mark.parametrize("strata", [None, np.arange(150) % 2])
+def test_permutations_move_times_and_events_together(table, strata):
+    """The same as by hand: rows of y in random order, or in random order within strata."""
+    X, y = table
+    model = SparseConcordanceCV(ks=[1, 2], alphas=[1.0], cv=KFold(3), log=False, clip=None)
+    found = permutation_test(model, X, y, n_permutations=9, strata=strata, random_state=3)
+    more = {} if strata is None else {"strata": strata}
+    assert found.auc == clone(model).fit(X, y, **more).best_score_
+    assert (found.auc > found.null).all()
+    assert found.pvalue == 0.1
+    rng = np.random.RandomState(3)
+    for value in found.null:
+        if strata is None:
+            order = rng.permutation(150)
+        else:
+            order, drawn = np.empty(150, int), rng.uniform(size=150)
+            for of in (0, 1):
+                rows = np.flatnonzero(strata == of)
+                order[rows] = rows[np.argsort(drawn[rows])]
+        assert value == clone(model).fit(X, y[order], **more).best_score_
+
+
+def test_permutations_of_a_model_without_a_choice(table):
+    X, y = table
+    folds = KFold(3)
+    found = permutation_test(
+        SparseConcordance(2), X, y, n_permutations=19, cv=folds, random_state=0
+    )
+    by_hand = [
+        harrell_concordance(y[test], SparseConcordance(2).fit(X[train], y[train]).predict(X[test]))
+        for train, test in folds.split(X)
+    ]
+    assert_allclose(found.auc, np.mean(by_hand))
+    assert found.pvalue == 0.05

@@ -21,13 +21,12 @@ from sklearn.utils import _safe_indexing, check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from .._validation import check_labels
 from ..labels import Labels, StrataWarning
 from ..metrics import AUCInterval
 from ..objective import Array, Mask
 from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
-from .ranking import Ranking, auc_within, read_target
+from .ranking import Ranking, read_target
 
 Indices = npt.NDArray[np.intp]
 RandomState = int | np.random.RandomState | None
@@ -375,7 +374,8 @@ def permutation_test(
         Refitted for each permutation, including its own cross-validation.
     X : array-like, sparse matrix or frame of shape (n, d)
     y : array-like of shape (n,)
-        Binary labels; the one that sorts last is positive.
+        Binary labels; the one that sorts last is positive. Or events and times, as of
+        :class:`~sparseauc.SparseConcordanceCV`, which are permuted together.
     n_permutations : int, default=200
         The p-value is never below 1 / (1 + n_permutations).
     cv : int or splitter, optional
@@ -410,14 +410,13 @@ def permutation_test(
     0.05
     """
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
-    check_consistent_length(X, y)
-    labels = np.asarray(y)
-    positive, _ = check_labels(labels, least=2)
-    rng = check_random_state(random_state)
     of_row = None if strata is None else np.asarray(strata)
-    divided = Labels(positive) if of_row is None else Labels(positive).within(of_row)
+    labels, ranking, target = read_target(y)
+    check_consistent_length(X, labels)
+    rng, every = check_random_state(random_state), np.arange(labels.size)
+    divided = target.labels if of_row is None else target.within(of_row).labels
     judge: Any = partial(_best_score, strata=of_row)
-    observed: Any = judge(estimator, X, labels) if cv is None else None
+    observed: Any = judge(estimator, X, labels, ranking, every) if cv is None else None
     if observed is None:
         folds = 5 if cv is None else cv
         if of_row is None:
@@ -427,16 +426,16 @@ def permutation_test(
         else:
             divide = partial(_keep_splits, make_splits(folds, X, divided, None, rng, 1))
         judge = partial(_mean_auc, strata=of_row, divide=divide)
-        observed = judge(estimator, X, labels)
+        observed = judge(estimator, X, labels, ranking, every)
         if np.isnan(observed):
-            for number, (_, test) in enumerate(divide(positive)):
-                if np.unique(labels[test]).size == 1:
+            for number, (_, test) in enumerate(divide(ranking.positive)):
+                if np.unique(ranking.positive[test]).size == 1:
                     raise ValueError(
                         f"fold {number} has rows of one class only: use a stratified splitter"
                     )
-            raise ValueError("a fold has no stratum with rows of both classes: use fewer folds")
+            raise ValueError("a fold has no stratum with rows to compare: use fewer folds")
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(judge)(estimator, X, _permuted(labels, divided.code, rng))
+        delayed(judge)(estimator, X, labels, ranking, _permutation(labels.size, divided.code, rng))
         for _ in range(n_permutations)
     )
     null = np.empty(n_permutations)
@@ -460,28 +459,26 @@ def _keep_splits(splits: list[Split], _: Mask) -> list[Split]:
     return splits
 
 
-def _permuted(
-    labels: npt.NDArray[Any], code: Indices | None, rng: np.random.RandomState
-) -> npt.NDArray[Any]:
-    """Labels in random order, or in random order within strata."""
+def _permutation(n: int, code: Indices | None, rng: np.random.RandomState) -> Indices:
+    """Rows in random order, or in random order within strata."""
     if code is None:
-        return labels[rng.permutation(labels.size)]
-    permuted = labels.copy()
-    permuted[np.argsort(code, kind="stable")] = labels[
-        np.lexsort((rng.uniform(size=labels.size), code))
-    ]
-    return permuted
+        return rng.permutation(n)
+    order = np.empty(n, np.intp)
+    order[np.argsort(code, kind="stable")] = np.lexsort((rng.uniform(size=n), code))
+    return order
 
 
 def _best_score(
-    estimator: Any, X: Any, labels: npt.NDArray[Any], strata: npt.NDArray[Any] | None
-) -> float | None:
+    estimator: Any, X: Any, labels: npt.NDArray[Any], _: Ranking, order: Indices,
+    strata: npt.NDArray[Any] | None,
+) -> float | None:  # fmt: skip
     """Score by which an estimator chose, or its last step; None if it does not choose."""
     with warnings.catch_warnings():
         # Permuted labels are chance on purpose, and strata were warned of before.
         warnings.simplefilter("ignore", ChanceWarning)
         warnings.simplefilter("ignore", StrataWarning)
-        model = fit_rows(clone(estimator), X, labels, np.arange(labels.size), strata=strata)
+        every = np.arange(labels.size)
+        model = fit_rows(clone(estimator), X, labels[order], every, strata=strata)
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     return getattr(last, "best_score_", None)
 
@@ -490,17 +487,19 @@ def _mean_auc(
     estimator: Any,
     X: Any,
     labels: npt.NDArray[Any],
+    ranking: Ranking,
+    order: Indices,
     strata: npt.NDArray[Any] | None,
     divide: Callable[[Mask], list[Split]],
 ) -> float:
     """Mean AUC of the validation folds; NaN if one has no pair to compare."""
-    positive, aucs = labels == np.unique(labels)[1], []
+    labels, ranking, aucs = labels[order], ranking.take(order), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StrataWarning)
-        for train, test in divide(positive):
+        for train, test in divide(ranking.positive):
             model = fit_rows(clone(estimator), X, labels, train, strata=strata)
             scores = scores_by(model, _safe_indexing(X, test))
-            area = auc_within(scores, positive[test], None if strata is None else strata[test])
+            area = ranking.take(test).within(scores, None if strata is None else strata[test])
             aucs.append(np.nan if area is None else area.auc)
     return float(np.mean(aucs))
 

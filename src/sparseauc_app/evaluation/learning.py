@@ -1,4 +1,4 @@
-"""The learning curve: AUC of lists of the same length that are fitted to fewer rows."""
+"""The learning curve: AUC or C of lists of the same length that are fitted to fewer rows."""
 
 import time
 from typing import Any
@@ -7,12 +7,11 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
-from sparseauc import SparseAUCClassifier
-from sparseauc.estimators import ExchangeClassifier
 from sparseauc.metrics import AUCInterval
+from sparseauc.selection.confidence import fit_rows
 
 from ..folds import Rows, score_folds, splits_of
-from ..summary import FitSummary
+from ..summary import FitSummary, chooses_by_exchanges
 
 _SHARES = (0.3, 0.5, 0.75, 1.0)
 # Seconds that the curve may take, judged by its first point.
@@ -25,7 +24,7 @@ def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
     Every fit chooses its columns anew, as many as the final list has, with the final ridge.
     """
     table, nested, k = summary.table, summary.nested, summary.k
-    ours = isinstance(summary.classifier, ExchangeClassifier) and table.weight is None
+    ours = chooses_by_exchanges(summary.classifier) and table.weight is None
     if nested is None or k == 0 or not ours:
         return None
     splits = splits_of(nested.folds)
@@ -36,13 +35,14 @@ def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
         def fit(fold: int, train: Rows, share: float = share) -> Any:
             rows = _share_of(train, table.y, share, fold)
             fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
-            model = SparseAUCClassifier(k=min(k, table.X.shape[1]), alpha=summary.alpha)
-            known = {} if table.strata is None else {
-                "sparseaucclassifier__strata": table.strata[rows]
-            }  # fmt: skip
-            return make_pipeline(fill, model).fit(table.X[rows], table.y[rows], **known)
+            model = table.outcome.plain(min(k, table.X.shape[1]), summary.alpha)
+            known = {"strata": table.strata}
+            return fit_rows(
+                make_pipeline(fill, model), table.X, table.outcome.target, rows, **known
+            )
 
-        if min(np.bincount(table.y[_share_of(splits[0][0], table.y, share, 0)], minlength=2)) < 3:
+        fewest = _share_of(splits[0][0], table.y, share, 0)
+        if table.outcome.ranking.take(fewest).informative < 3:
             break
         judged = score_folds(table, splits, fit)
         size = np.mean([_share_of(train, table.y, share, 0).size for train, _ in splits])

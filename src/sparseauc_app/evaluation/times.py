@@ -38,8 +38,8 @@ class Followed:
     harrell : AUCInterval
         Harrell's C, of all pairs that can be compared.
     at : list of (float, AUCInterval)
-        AUC at quarters of the horizon and at it: of rows with the event by then against rows that
-        are followed longer, by inverse censoring weights.
+        AUC at about quarters of the horizon and at it: of rows with the event by then against rows
+        that are followed longer, by inverse censoring weights.
     marks : ndarray
         Times at which rows at risk are counted.
     thirds : list of FreeOfEvent
@@ -55,7 +55,9 @@ class Followed:
 def follow_scores(times: SurvivalTimes, horizon: float, scores: Array) -> Followed:
     """Judge scores of rows by the times to their events."""
     at = []
-    for time in (0.25 * horizon, 0.5 * horizon, 0.75 * horizon, horizon):
+    # Quarters in two digits, which are easily read.
+    quarters = [float(f"{share * horizon:.2g}") for share in (0.25, 0.5, 0.75)]
+    for time in (*quarters, horizon):
         found = ranking_at(times, time).within(scores)
         if found is not None:
             at.append((time, found))

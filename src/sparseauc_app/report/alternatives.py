@@ -16,16 +16,17 @@ _REPLACEMENTS = {
 }
 
 
-def show_alternatives(found: Alternatives, order: list[str]) -> list[Element]:
+def show_alternatives(found: Alternatives, order: list[str], measure: str) -> list[Element]:
     """List replacements of each column, in the order given, and other lists."""
+    names = {**_REPLACEMENTS, "auc": measure}
     frame = found.replacements.sort_values(
         "column", key=lambda names: names.map(order.index), kind="stable"
     )
     replaced = Listing(
         "replacements",
         "Replacements",
-        SAY("replacements"),
-        frame[list(_REPLACEMENTS)].rename(columns=_REPLACEMENTS),
+        SAY("replacements", measure=measure),
+        frame[list(names)].rename(columns=names),
         formats=dict.fromkeys(("Correlation", "Change", "± SE"), ".3f"),
     )
     near = found.near_equal
@@ -33,25 +34,25 @@ def show_alternatives(found: Alternatives, order: list[str]) -> list[Element]:
         "near_equal", lists=len(near.lists), complete=near.complete, within=f"{100 * WITHIN:g}",
         in_all=near.in_all, in_most=near.in_most, in_none=near.in_none,
     )  # fmt: skip
-    others = [] if len(near.lists) < 2 else [_list_others(found)]
+    others = [] if len(near.lists) < 2 else [_list_others(found, measure)]
     return [replaced, Note(told, "finding"), *others]
 
 
-def _list_others(found: Alternatives) -> Listing:
+def _list_others(found: Alternatives, measure: str) -> Listing:
     lists = found.lists
     own = set(lists["columns"][0])
     frame = lists.assign(
         List=range(1, len(lists) + 1),
         Without=["–", *(_join_names(own - set(names)) for names in lists["columns"][1:])],
         Instead=["–", *(_join_names(set(names) - own) for names in lists["columns"][1:])],
-        AUC=lists["auc"],
         Gain=100 * lists["gain"],
+        **{measure: lists["auc"]},
     )
     return Listing(
         "other-lists",
         "Other lists that are nearly as good",
-        SAY("other_lists", more=len(found.near_equal.lists) - len(lists)),
-        frame[["List", "Without", "Instead", "AUC", "Gain"]],
+        SAY("other_lists", more=len(found.near_equal.lists) - len(lists), measure=measure),
+        frame[["List", "Without", "Instead", measure, "Gain"]],
         formats={"Gain": ".1f"},
     )
 

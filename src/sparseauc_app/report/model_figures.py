@@ -122,16 +122,16 @@ def draw_sizes(summary: FitSummary) -> Figure:
     )
 
 
-def draw_learning(points: list[tuple[int, AUCInterval]], k: int) -> Figure:
-    """AUC against the number of training rows."""
+def draw_learning(points: list[tuple[int, AUCInterval]], k: int, measure: str) -> Figure:
+    """AUC or C against the number of training rows."""
     rows = [float(size) for size, _ in points]
     areas = [one.auc for _, one in points]
     reach = [one.auc - one.low for _, one in points], [one.high - one.auc for _, one in points]
-    text = [f"{size} rows: AUC {one.auc:.3f}" for size, one in points]
-    series = [Series("AUC, 95 % CI", rows, areas, error=reach, text=text)]
+    text = [f"{size} rows: {measure} {one.auc:.3f}" for size, one in points]
+    series = [Series(f"{measure}, 95 % CI", rows, areas, error=reach, text=text)]
     return Figure(
-        "learning", "AUC against the number of rows", SAY("learning", k=k),
-        [Panel("", "training rows", "AUC", series)],
+        "learning", f"{measure} against the number of rows", SAY("learning", k=k, measure=measure),
+        [Panel("", "training rows", measure, series)],
     )  # fmt: skip
 
 

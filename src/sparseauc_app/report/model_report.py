@@ -83,7 +83,7 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     ]
     if evaluation.alternatives is not None:
         chosen = summary.columns["column"].tolist()
-        other = show_alternatives(evaluation.alternatives, chosen)
+        other = show_alternatives(evaluation.alternatives, chosen, summary.table.outcome.measure)
         sections.append(Section("alternatives", "Other columns, other lists", other))
     sections.append(Section("ranking", "Discrimination", _show_ranking(evaluation)))
     if size := _show_sizes(evaluation):
@@ -274,7 +274,10 @@ def _show_ranking(evaluation: Evaluation) -> list[Element]:
     if (test := summary.permutation) is not None:
         reached = int(np.count_nonzero(test.null >= test.auc))
         tuned = summary.cv_results is not None
-        text = SAY("permutations", result=test, reached=reached, tuned=tuned)
+        text = SAY(
+            "permutations", result=test, reached=reached, tuned=tuned,
+            measure=summary.table.outcome.measure,
+        )  # fmt: skip
         elements.append(Note(text, "finding" if test.pvalue <= 0.05 else "caution"))
     if summary.nested is None or evaluation.risks is None:
         return elements
@@ -387,7 +390,8 @@ def _show_sizes(evaluation: Evaluation) -> list[Element]:
     if len(summary.auc_by_k()) >= 2:
         elements.append(draw_sizes(summary))
     if evaluation.learning is not None:
-        elements.append(draw_learning(evaluation.learning, summary.k))
+        measure = summary.table.outcome.measure
+        elements.append(draw_learning(evaluation.learning, summary.k, measure))
     if summary.nested is not None and summary.table.follow_up is None and not weighted:
         elements += _show_sample_size(evaluation)
     return elements

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from sparseauc.estimators import ExchangeClassifier
 from sparseauc.limits import Limits
 from sparseauc.transforms import DEFAULT_CLIP
 
 from ..reading import Table
 from ..reading.columns import is_number
-from ..summary import FitSummary
+from ..summary import FitSummary, chooses_by_exchanges
 from .words import Words
 
 SAY = Words("model_words.j2")
@@ -56,7 +55,7 @@ def _describe_score(summary: FitSummary) -> str:
     on_list: Limits = getattr(classifier, "limits", None) or Limits()
     return words_of(summary)(
         "score",
-        ours=isinstance(classifier, ExchangeClassifier),
+        ours=chooses_by_exchanges(classifier),
         classifier=classifier,
         alpha=summary.alpha,
         logistic_ridge=ridge,
