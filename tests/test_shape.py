@@ -62,7 +62,7 @@ def test_a_restriction_is_named_in_few_files():
 def test_strata_are_known_to_few_files():
     # Not the strategy of an imputer, nor folds stratified by class.
     known = {*shape.files_with("strata"), *shape.files_with("stratum"), *shape.files_with("Strata")}
-    assert len(known) <= 36
+    assert len(known) <= 24
 
 
 def test_documented_names_are_few():

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sparseauc.labels import StrataWarning
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
 from sparseauc.selection.replacing import best_replacements, validated_aucs
@@ -62,12 +61,10 @@ def find_alternatives(
     target = table.outcome.target if table.times is not None else classifier.classes_[table.y]
     try:
         with warnings.catch_warnings():
-            # X is the matrix that the model was fitted to, whose columns were named afterwards.
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            warnings.simplefilter("ignore", StrataWarning)
-            fitted = FittedList.from_model(
-                classifier, X, target, strata=table.strata, sample_weight=table.weight, times=True
-            )
+            # X is the matrix that the model was fitted to, whose columns were named afterwards;
+            # what else there is to warn of was said by the fit.
+            warnings.simplefilter("ignore", UserWarning)
+            fitted = FittedList.from_model(classifier, X, target, **table.known(), times=True)
         fitted = fitted._replace(names=table.columns)
         ranking = table.outcome.ranking
         splits = [split for split in splits_of(folds) if ranking.take(split[1]).informative]

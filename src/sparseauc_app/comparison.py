@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc.limits import Limits
 from sparseauc.path.folds import Split
-from sparseauc.selection.confidence import NestedScores, scores_by
+from sparseauc.selection.confidence import NestedScores, fit_rows, scores_by
 from sparseauc.selection.ranking import Ranking
 
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows
@@ -118,7 +118,7 @@ def compare_methods(
     everything = np.arange(table.y.size)
     splits = [
         split_rows(table, everything, folds, seed + repeat)
-        if table.strata is None
+        if table.within is None
         else outer_splits(table, folds, seed + repeat)
         for repeat in range(repeats)
     ]
@@ -158,7 +158,7 @@ def judge_method(
     fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
     difference = None if first is None else auc - first.auc
     pvalue = error = None
-    if first is not None and table.strata is None:
+    if first is not None and table.within is None:
         # The paired test is of all rows, whatever their stratum.
         paired = table.outcome.ranking.compare(scores[0], first.scores[0])
         difference, error, pvalue = paired.difference, paired.standard_error, paired.pvalue
@@ -189,17 +189,15 @@ def fit_method(
         warnings.simplefilter("ignore")
         try:
             if not method.grid:
-                model, extra = method.make(), dict[str, Any]()
+                model = method.make()
                 if limits is not None and "limits" in model.get_params():
                     model.set_params(limits=limits)
                 if table.groups is not None:
                     model.set_params(cv=split_rows(table, train, 5, 1000 + seed))
-                    extra = {"model__groups": table.groups[train]}
-                if table.strata is not None:
-                    extra["model__strata"] = table.strata[train]
-                if table.weight is not None:
-                    extra["model__sample_weight"] = table.weight[train]
-                return Pipeline([*before, ("model", model)]).fit(X, y, **extra)
+                return fit_rows(
+                    Pipeline([*before, ("model", model)]), table.X, table.outcome.target, train,
+                    groups=table.groups, **table.known(),
+                )  # fmt: skip
             before.append(("scale", StandardScaler(with_mean=not sp.issparse(X))))
             splits = split_rows(table, train, 5, 1000 + seed)
             ranking = table.outcome.ranking.take(train)

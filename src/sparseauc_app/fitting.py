@@ -235,8 +235,7 @@ def summarise_fit(
         tell(0, 2 * settings.stability_pairs)
         stability = refit_halves(
             classifier, X, table.outcome.target, n_pairs=settings.stability_pairs,
-            strata=table.strata, sample_weight=table.weight, random_state=settings.seed,
-            n_jobs=settings.jobs, progress=tell,
+            random_state=settings.seed, n_jobs=settings.jobs, progress=tell, **table.known(),
         )  # fmt: skip
         if stability is not None and table.groups is not None:
             notes.append("selection frequencies ignore groups and are too high")
@@ -320,9 +319,8 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
 def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any, PointScore | None]:
     """Fit the pipeline to some rows, and give points if wanted; folds keep groups together."""
     model = _make_estimator(table, settings, rows)
-    known = {"strata": table.strata, "groups": table.groups, "sample_weight": table.weight}
     try:
-        fit_rows(model, table.X, table.outcome.target, rows, **known)
+        fit_rows(model, table.X, table.outcome.target, rows, groups=table.groups, **table.known())
     except ColumnError as bad:
         raise DataError(bad.named(str(table.columns[bad.column]))) from None
     if settings.points is None:
@@ -332,8 +330,7 @@ def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any,
         classifier, fill_in(model, table.X[rows]), table.outcome.target[rows],
         largest=settings.points,
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
-        random_state=settings.seed, strata=None if table.strata is None else table.strata[rows],
-        sample_weight=None if table.weight is None else table.weight[rows],
+        random_state=settings.seed, **table.known(rows),
     )  # fmt: skip
     # In place of the coefficients.
     classifier.__dict__.update(vars(score.model))

@@ -188,7 +188,7 @@ def report_model(
         negative=str(model.classes_[0]),
         positive=str(model.classes_[1]),
         strata=None if of_row is None else labels_as_text(of_row.tolist()),
-        strata_column=None if of_row is None else "strata",
+        within=None if of_row is None else "strata",
     )
 
     def fit(rows: Any) -> Any:

@@ -355,7 +355,7 @@ class ScoreCard:
         return {str(point["name"]): float(point["threshold"]) for point in points}
 
     @property
-    def strata_column(self) -> str | None:
+    def within(self) -> str | None:
         """Column within whose values the model compares rows, if it was fitted so."""
         about = self.summary.get("strata")
         name = about.get("column") if isinstance(about, Mapping) else None

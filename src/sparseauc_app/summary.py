@@ -315,10 +315,10 @@ class FitSummary:
 
     def _describe_strata(self) -> dict[str, Any]:
         """The column of the strata, how many they are, and the AUC within each, if not too many."""
-        of_row, few = self.table.strata, len(self.strata_results) <= _MOST_STRATA
+        few = len(self.strata_results) <= _MOST_STRATA
         return {
-            "column": self.table.strata_column,
-            "count": len(set() if of_row is None else set(of_row.tolist())),
+            "column": self.table.within,
+            "count": self.table.n_within,
             "within": [asdict(one) for one in self.strata_results] if few else [],
         }
 

@@ -226,10 +226,10 @@ def validate_model(
         columns = compare_columns(card, values)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError("the model's summary is damaged") from error
-    if within != card.strata_column:
+    if within != card.within:
         promised = None
         warnings.append(
-            f"the model was judged within {card.strata_column!r}, and this table has no rows of "
+            f"the model was judged within {card.within!r}, and this table has no rows of "
             f"both classes to compare so: its {card.measure} is over all rows, and none was "
             "promised for that"
         )
@@ -358,12 +358,11 @@ def judge_ranking(
 
     That is the column of the strata that the model was fitted with, where the table has it.
     """
-    strata = card.strata_column
-    if strata is not None and strata in source.frame.column_names:
-        groups = _read_groups(source, strata, found.judged)
+    if card.within is not None and card.within in source.frame.column_names:
+        groups = _read_groups(source, card.within, found.judged)
         within = found.outcome.ranking.within(scores, groups)
         if within is not None:
-            return within, strata
+            return within, card.within
     return found.outcome.ranking.interval(scores), None
 
 

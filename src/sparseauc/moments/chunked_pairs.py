@@ -106,12 +106,12 @@ def gather_pairs(chunks: Chunks, sets: Sequence[ComparablePairs]) -> list[Gather
             H[number][np.ix_(columns, columns)] = moments.block(every, every)
     for group, columns in enumerate(groups[:-1]):
         table, later = _held(chunks, columns), np.arange(columns[-1] + 1, d)
-        z, stratum = np.zeros((n, len(sets), columns.size)), np.zeros((n, len(sets)), np.int64)
+        z, cell = np.zeros((n, len(sets), columns.size)), np.zeros((n, len(sets)), np.int64)
         for number, pairs in enumerate(sets):
-            PairMoments(table, pairs).scatter(z[:, number], stratum[:, number])
+            PairMoments(table, pairs).scatter(z[:, number], cell[:, number])
         del table
         about = [np.concatenate(some[group + 1 :], axis=1) for some in origins]
-        products = chunks.run(_Products(about), z, stratum, columns=later)
+        products = chunks.run(_Products(about), z, cell, columns=later)
         for pairs, product, whole in zip(sets, products, H, strict=True):
             whole[np.ix_(columns, later)] = product / pairs.total
             whole[np.ix_(later, columns)] = product.T / pairs.total
@@ -140,13 +140,13 @@ class _Products(Pass[Array]):
     def add(self, state: Array | None, X: Any, start: int, *known: npt.NDArray[Any]) -> Array:
         """Add those of the rows of a chunk."""
         del start
-        z, stratum = known
+        z, cell = known
         rows = X.toarray() if hasattr(X, "toarray") else X
         if state is None:
             state = np.zeros((len(self._origins), z.shape[2], rows.shape[1]))
         for number, origin in enumerate(self._origins):
             part = np.array(rows, np.float64, order="C")
-            subtract(part, stratum[:, number], origin)
+            subtract(part, cell[:, number], origin)
             state[number] += z[:, number].T @ part
         return state
 

@@ -54,23 +54,21 @@ class PairMoments(Quadratic):
                 "there is no pair of rows of which one is known to have its event first"
             )
         self._X, self._pairs = X, pairs
-        strata, self._stratum, sizes = np.unique(
-            pairs.stratum, return_inverse=True, return_counts=True
-        )
+        cells, self._cell, sizes = np.unique(pairs.cell, return_inverse=True, return_counts=True)
         starts = np.append(0, np.cumsum(sizes)[:-1])
         # About the first row of the stratum: a column of one value has exactly that as its mean.
         origin = _dense(X[pairs.rows[starts]])
         totals, reach = np.zeros_like(origin), np.zeros(X.shape[1])
         self.origin = origin
         for rows, part in self._tiles(np.arange(X.shape[1])):
-            _add(part, self._stratum[rows], pairs.second[rows], totals, reach)
+            _add(part, self._cell[rows], pairs.second[rows], totals, reach)
         check_totals(X, totals)
-        self._weights = np.bincount(self._stratum, pairs.second, strata.size)
+        self._weights = np.bincount(self._cell, pairs.second, cells.size)
         self.origin = origin + totals / self._weights[:, None]
         # What rounding leaves of the sums about the means, which are nothing in exact arithmetic.
         self._rest = np.zeros_like(origin)
         for rows, part in self._tiles(np.arange(X.shape[1])):
-            _add(part, self._stratum[rows], pairs.second[rows], self._rest, reach[:0])
+            _add(part, self._cell[rows], pairs.second[rows], self._rest, reach[:0])
         self._varies: Mask = reach > 0
 
     @property
@@ -126,10 +124,10 @@ class PairMoments(Quadratic):
                 diagonal += np.einsum("ij,ij->j", part, z)
                 size += both[rows] @ squares
                 np.abs(part, out=part)
-                _add(part, self._stratum[rows], pairs.first[rows], farthest[0], square[:0])
-                _add(part, self._stratum[rows], pairs.second[rows], farthest[1], square[:0])
+                _add(part, self._cell[rows], pairs.first[rows], farthest[0], square[:0])
+                _add(part, self._cell[rows], pairs.second[rows], farthest[1], square[:0])
             # Sums over all rows of a stratum, less those up to a row, are those after it.
-            firsts = np.bincount(self._stratum, pairs.first, self._weights.size)
+            firsts = np.bincount(self._cell, pairs.first, self._weights.size)
             firsts, seconds = firsts[:, None], self._weights[:, None]
             mean = np.maximum(farthest[0] / np.maximum(firsts, 1e-300), farthest[1] / seconds)
             size += (firsts * seconds * mean**2).sum(axis=0)
@@ -158,11 +156,11 @@ class PairMoments(Quadratic):
         total /= self._pairs.total
         return total if few is columns else total.T
 
-    def scatter(self, z: Array, stratum: Indices) -> None:
+    def scatter(self, z: Array, cell: Indices) -> None:
         """Set z of all columns, (n, d), and the stratum of each row, in the order of the rows."""
         for rows, _, values in self._scanned(np.arange(self.n_features)):
             z[self._pairs.rows[rows]] = values
-        stratum[self._pairs.rows] = self._stratum
+        cell[self._pairs.rows] = self._cell
 
     def _scanned(
         self, columns: Indices, of: Indices | None = None
@@ -178,7 +176,7 @@ class PairMoments(Quadratic):
             chosen = part if of is None or _is_range(of, columns.size) else part[:, of]
             z = np.empty_like(chosen)
             last = _scan(
-                chosen, pairs.group[rows], self._stratum[rows], pairs.first[rows],
+                chosen, pairs.group[rows], self._cell[rows], pairs.first[rows],
                 pairs.second[rows], both[rows], rest, last, before, upto, z,
             )  # fmt: skip
             yield rows, part, z
@@ -196,7 +194,7 @@ class PairMoments(Quadratic):
             rows = slice(low, high)
             part = self._X[pairs.rows[rows]]
             part = _dense(part if every else part[:, columns])
-            subtract(part, self._stratum[rows], origin)
+            subtract(part, self._cell[rows], origin)
             yield rows, part
             low = high
 
@@ -213,19 +211,19 @@ def _dense(rows: Any) -> Array:
 
 
 @kernel
-def subtract(part, stratum, origin):  # type: ignore[no-untyped-def]
+def subtract(part, cell, origin):  # type: ignore[no-untyped-def]
     """Take the origin of its stratum from each row."""
     for i in range(part.shape[0]):
-        about = origin[stratum[i]]
+        about = origin[cell[i]]
         for j in range(part.shape[1]):
             part[i, j] -= about[j]
 
 
 @kernel
-def _add(part, stratum, weight, totals, reach):  # type: ignore[no-untyped-def]
+def _add(part, cell, weight, totals, reach):  # type: ignore[no-untyped-def]
     """Add Σ w x by stratum, and the largest |x| where it is wanted."""
     for i in range(part.shape[0]):
-        row, total, w = part[i], totals[stratum[i]], weight[i]
+        row, total, w = part[i], totals[cell[i]], weight[i]
         for j in range(row.size):
             total[j] += w * row[j]
         for j in range(reach.size):
@@ -233,7 +231,7 @@ def _add(part, stratum, weight, totals, reach):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _scan(part, group, stratum, first, second, both, rest, last, before, upto, z):  # type: ignore[no-untyped-def]
+def _scan(part, group, cell, first, second, both, rest, last, before, upto, z):  # type: ignore[no-untyped-def]
     """Z of whole groups of rows; sums go on from those before, and start again with a stratum.
 
     ``rest`` are the sums of all rows of a stratum: less those up to the end of a group, they are
@@ -245,10 +243,10 @@ def _scan(part, group, stratum, first, second, both, rest, last, before, upto, z
         high = low
         while high < n and group[high] == group[low]:
             high += 1
-        if stratum[low] != last:
+        if cell[low] != last:
             before[:] = 0.0
-            upto[:] = -rest[stratum[low]]
-            last = stratum[low]
+            upto[:] = -rest[cell[low]]
+            last = cell[low]
         for i in range(low, high):
             for j in range(q):
                 upto[j] += second[i] * part[i, j]

@@ -102,7 +102,7 @@ class TimeTarget:
         """The same, with pairs of one stratum only; rows of strata without any count nothing."""
         every = self.labels.numbered(strata)
         pairs = replace(self, within_strata=every)._pairs(weight, self.horizon)
-        counts = np.bincount(pairs.stratum, pairs.first * pairs.after, len(every))
+        counts = np.bincount(pairs.cell, pairs.first * pairs.after, len(every))
         if not counts.any():
             raise ValueError(
                 f"none of the {len(every)} strata holds rows that can be compared: leave strata "

@@ -28,12 +28,12 @@ class ComparablePairs:
     Attributes
     ----------
     rows : ndarray of shape (m,)
-        Row numbers, by stratum, then time, events before censored rows.
+        Row numbers, by cell, then time, events before censored rows.
     group : ndarray of shape (m,)
-        Number of each row's group, ascending: rows of one stratum and time, all with an event or
+        Number of each row's group, ascending: rows of one cell and time, all with an event or
         none. Rows are not compared within a group.
-    stratum : ndarray of shape (m,)
-        Number of each row's stratum, ascending.
+    cell : ndarray of shape (m,)
+        Number of each row's cell, ascending: its stratum, within which rows are compared.
     first : ndarray of shape (m,)
         What a row counts as the one with the earlier event; 0 where it is censored.
     second : ndarray of shape (m,)
@@ -42,7 +42,7 @@ class ComparablePairs:
 
     rows: Indices
     group: Indices
-    stratum: Indices
+    cell: Indices
     first: Array
     second: Array
 
@@ -51,7 +51,7 @@ class ComparablePairs:
         cls,
         times: SurvivalTimes,
         weight: Array | None = None,
-        strata: Indices | None = None,
+        cells: Indices | None = None,
         *,
         event_weight: Array | None = None,
         weighting: Weighting = "pairs",
@@ -63,40 +63,40 @@ class ComparablePairs:
         times : SurvivalTimes
         weight : ndarray of shape (n,), optional
             What each row counts; 0 leaves it out.
-        strata : int ndarray of shape (n,), optional
-            Only rows of one stratum are compared; those of a negative number are left out.
+        cells : int ndarray of shape (n,), optional
+            Only rows of one cell are compared; those of a negative number are left out.
         event_weight : ndarray of shape (n,), optional
             What the event of a row counts besides, as of ``uno_weights``.
         weighting : {"pairs", "equal"}, default="pairs"
-            Whether strata count by their pairs, or all the same.
+            Whether cells count by their pairs, or all the same.
         """
-        code = np.zeros(len(times), np.int64) if strata is None else strata
+        code = np.zeros(len(times), np.int64) if cells is None else cells
         counted = code >= 0 if weight is None else (code >= 0) & (weight > 0)
         rows = np.flatnonzero(counted)
         rows = rows[np.lexsort((~times.event[rows], times.time[rows], code[rows]))]
-        event, stratum = times.event[rows], code[rows]
-        group = sorted_groups(np.array([stratum, times.time[rows], event], np.float64))
+        event, cell = times.event[rows], code[rows]
+        group = sorted_groups(np.array([cell, times.time[rows], event], np.float64))
         second = np.ones(rows.size) if weight is None else weight[rows].astype(np.float64)
         first = second * event
         if event_weight is not None:
             first *= event_weight[rows]
-        pairs = cls(rows, group, stratum, first, second)
+        pairs = cls(rows, group, cell, first, second)
         if weighting == "equal":
-            total = np.bincount(stratum, pairs.first * pairs.after).astype(np.float64)
+            total = np.bincount(cell, pairs.first * pairs.after).astype(np.float64)
             inverse = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-            pairs = cls(rows, group, stratum, first * inverse[stratum], second)
+            pairs = cls(rows, group, cell, first * inverse[cell], second)
         return pairs
 
     @cached_property
     def after(self) -> Array:
         """What the rows count together that a row is compared with as the earlier one."""
-        sums: Array = _sums_after(self.second, self.group, self.stratum)
+        sums: Array = _sums_after(self.second, self.group, self.cell)
         return sums
 
     @cached_property
     def before(self) -> Array:
         """What the rows count together that a row is compared with as the later one."""
-        sums: Array = _sums_before(self.first, self.group, self.stratum)
+        sums: Array = _sums_before(self.first, self.group, self.cell)
         return sums
 
     @cached_property
@@ -113,7 +113,7 @@ class ComparablePairs:
             Of all rows, in their own order.
         """
         rank = 1 + np.unique(scores[self.rows], return_inverse=True)[1]
-        above = _concordant(rank, self.group, self.stratum, self.first, self.second)
+        above = _concordant(rank, self.group, self.cell, self.first, self.second)
         return float(above.sum() / self.total)
 
     def standard_error(self, scores: Array, others: Array | None = None) -> float:
@@ -135,10 +135,10 @@ class ComparablePairs:
     def _apart(self, scores: Array) -> Array:
         """What the pairs of each row add to the concordance, beyond what they would on average."""
         rank = 1 + np.unique(scores[self.rows], return_inverse=True)[1]
-        above = _concordant(rank, self.group, self.stratum, self.first, self.second)
+        above = _concordant(rank, self.group, self.cell, self.first, self.second)
         area = above.sum() / self.total
         # With time reversed, the later row of a pair is the first, and the lower score wins.
-        turned = (rank.max(initial=0) + 1 - rank, self.group, self.stratum, self.second, self.first)
+        turned = (rank.max(initial=0) + 1 - rank, self.group, self.cell, self.second, self.first)
         above += _concordant(*(np.ascontiguousarray(part[::-1]) for part in turned))[::-1]
         apart: Array = above - area * (self.first * self.after + self.second * self.before)
         return apart
@@ -151,13 +151,13 @@ def _unbiased(mask: Mask) -> float:
 
 
 @kernel
-def _sums_after(second, group, stratum):  # type: ignore[no-untyped-def]
+def _sums_after(second, group, cell):  # type: ignore[no-untyped-def]
     """Sums over the rows after the group of each row, in its stratum."""
     n = group.size
     sums = np.empty(n)
     total, pending = 0.0, 0.0
     for i in range(n - 1, -1, -1):
-        if i == n - 1 or stratum[i] != stratum[i + 1]:
+        if i == n - 1 or cell[i] != cell[i + 1]:
             total, pending = 0.0, 0.0
         elif group[i] != group[i + 1]:
             total += pending
@@ -168,13 +168,13 @@ def _sums_after(second, group, stratum):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _sums_before(first, group, stratum):  # type: ignore[no-untyped-def]
+def _sums_before(first, group, cell):  # type: ignore[no-untyped-def]
     """Sums over the rows before the group of each row, in its stratum."""
     n = group.size
     sums = np.empty(n)
     total, pending = 0.0, 0.0
     for i in range(n):
-        if i == 0 or stratum[i] != stratum[i - 1]:
+        if i == 0 or cell[i] != cell[i - 1]:
             total, pending = 0.0, 0.0
         elif group[i] != group[i - 1]:
             total += pending
@@ -185,7 +185,7 @@ def _sums_before(first, group, stratum):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _concordant(rank, group, stratum, first, second):  # type: ignore[no-untyped-def]
+def _concordant(rank, group, cell, first, second):  # type: ignore[no-untyped-def]
     """Sums over the pairs of each earlier row that has the higher rank, ties one half.
 
     Ranks are from 1 on. Rows are added from the last to the first to sums over ranks, kept in a
@@ -201,7 +201,7 @@ def _concordant(rank, group, stratum, first, second):  # type: ignore[no-untyped
         low = i
         while low > 0 and group[low - 1] == group[i]:
             low -= 1
-        if inside < end and stratum[inside] != stratum[i]:
+        if inside < end and cell[inside] != cell[i]:
             for j in range(inside, end):  # empty the tree
                 p = rank[j]
                 while p <= n:

@@ -101,7 +101,7 @@ def _headlines(card: ScoreCard) -> Iterable[str]:
         f"{about['columns_tried']} columns to choose from"
     )
     area = card.measure if times is None else f"C until {times.horizon:g}"
-    area += "" if card.strata_column is None else f" within {card.strata_column!r}"
+    area += "" if card.within is None else f" within {card.within!r}"
     if about["auc"] is not None:
         area += f" {auc_text(about['auc'], long=True)} by nested cross-validation;"
     yield f"{area} {about['training_auc']:.3f} on the training rows (optimistic)"

@@ -44,9 +44,7 @@ def read_new_rows(
 ) -> Source:
     """Read new rows for a model: its columns by the types on the card, ids as they are written."""
     ids = ids or card.summary.get("ids")
-    as_text = written_columns(card) | {
-        name for name in (card.target, card.strata_column, by) if name
-    }
+    as_text = written_columns(card) | {name for name in (card.target, card.within, by) if name}
     ids = ids if isinstance(ids, str) and ids not in as_text else None
     return read_source(path, as_text=as_text, ids=ids, **text_file.as_arguments())
 

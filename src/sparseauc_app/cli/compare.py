@@ -77,7 +77,7 @@ def compare_command(
     written = write_outputs(contents)
     print_result(
         output, {"methods": rows}, written, [*ready.notes, *left_out], ready.warnings,
-        lambda: _print_results(results, repeats, training.strata, ready.outcome.measure),
+        lambda: _print_results(results, repeats, ready.within, ready.outcome.measure),
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _choose_methods(names: str, known: Mapping[str, Method]) -> tuple[list[str],
 
 
 def _print_results(
-    results: list[MethodResult], repeats: int, strata: str | None, measure: str
+    results: list[MethodResult], repeats: int, within: str | None, measure: str
 ) -> None:
     from rich.console import Console
 
@@ -123,12 +123,12 @@ def _print_results(
     test = "DeLong's paired test" if measure == "AUC" else "paired test"
     Console(highlight=False).print(
         f"{measure}: by nested cross-validation, "
-        + ("all rows pooled" if strata is None else f"within {strata!r}")
+        + ("all rows pooled" if within is None else f"within {within!r}")
         + (f", mean of {repeats} repeats" if repeats > 1 else "")
         + f". in folds: mean {measure} within folds. k: median number of columns. "
         + (
             "Methods other than ours are fitted to all pairs. "
-            if strata is not None
+            if within is not None
             else f"p: {test}, not corrected for multiple comparisons. "
         )
         + "s: seconds."

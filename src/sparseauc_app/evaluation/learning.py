@@ -36,9 +36,8 @@ def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
             rows = _share_of(train, table.y, share, fold)
             fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
             model = table.outcome.plain(min(k, table.X.shape[1]), summary.alpha)
-            known = {"strata": table.strata}
             return fit_rows(
-                make_pipeline(fill, model), table.X, table.outcome.target, rows, **known
+                make_pipeline(fill, model), table.X, table.outcome.target, rows, **table.known()
             )
 
         fewest = _share_of(splits[0][0], table.y, share, 0)

@@ -86,8 +86,8 @@ class Table:
         Index of each row's group.
     strata : ndarray of shape (n,), optional
         Name of each row's stratum: only pairs of one stratum count.
-    strata_column : str, optional
-        Name of the column they come from.
+    within : str, optional
+        Name of the column of the strata, within whose values rows are compared.
     ids : str, optional
         Name of the column of row identifiers.
     missing : dict of str to int
@@ -116,7 +116,7 @@ class Table:
     weight: Array | None = None
     groups: npt.NDArray[np.int64] | None = None
     strata: Labels | None = None
-    strata_column: str | None = None
+    within: str | None = None
     ids: str | None = None
     missing: dict[str, int] = field(default_factory=dict)
     imputation: Literal["median", "mean"] | None = None
@@ -131,6 +131,16 @@ class Table:
     def columns(self) -> npt.NDArray[np.str_]:
         """Names of the columns of X."""
         return np.array([column.name for column in self.inputs], np.str_)
+
+    @property
+    def n_within(self) -> int:
+        """Number of strata, 0 without any."""
+        return 0 if self.strata is None else np.unique(self.strata.astype(np.str_)).size
+
+    def known(self, rows: Any = slice(None)) -> dict[str, Any]:
+        """Strata and weights of some rows, as fits and questions about them take these."""
+        given = {"strata": self.strata, "sample_weight": self.weight}
+        return {name: of_rows[rows] for name, of_rows in given.items() if of_rows is not None}
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -219,7 +229,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         if groups is None
         else np.unique(groups[kept].astype(np.str_), return_inverse=True)[1],
         strata=None if strata is None else strata[kept],
-        strata_column=rules.strata,
+        within=rules.strata,
         ids=rules.ids,
         missing=missing,
         imputation=rules.missing if rules.missing in ("median", "mean") else None,

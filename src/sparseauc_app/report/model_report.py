@@ -330,7 +330,7 @@ def _list_aucs(summary: FitSummary) -> Listing:
 
 def _show_strata(summary: FitSummary, nested: NestedScores) -> list[Element]:
     """AUC within each stratum, the largest ones if there are very many."""
-    name = summary.table.strata_column or "stratum"
+    name = summary.table.within or "stratum"
     found = sorted(summary.strata_results, key=lambda one: -one.rows)[:_MOST_GROUPS]
     more = len(summary.strata_results) - len(found)
     caption = words_of(summary)("strata", name=name, most=_MOST_GROUPS, more=more)

@@ -51,7 +51,6 @@ def _describe_score(summary: FitSummary) -> str:
     if getattr(classifier, "coefficients_", "auc") == "logistic":
         ridge = classifier.cv_results_["param_logistic_ridge"][classifier.best_index_]
     share = getattr(classifier, "clip", None)
-    strata = 0 if table.strata is None else np.unique(table.strata.astype(np.str_)).size
     on_list: Limits = getattr(classifier, "limits", None) or Limits()
     return words_of(summary)(
         "score",
@@ -66,7 +65,7 @@ def _describe_score(summary: FitSummary) -> str:
         added={name: offset for name, offset in summary.log_offsets.items() if offset},
         log_chosen=getattr(classifier, "log", None) == "auto",
         points=summary.settings.get("points"),
-        strata=strata,
+        n_within=table.n_within,
         of_the_same=of_the_same(table),
         limits=list(on_list.describe(table.columns)),
         budget=getattr(classifier, "budget_", on_list.budget),
@@ -143,4 +142,4 @@ def class_names(summary: FitSummary) -> tuple[str, str]:
 
 def of_the_same(table: Table) -> str:
     """Return " of the same site" where rows are compared within sites, else nothing."""
-    return "" if table.strata is None else f" of the same {table.strata_column or 'stratum'}"
+    return "" if table.within is None else f" of the same {table.within}"
