@@ -66,6 +66,17 @@ def test_version():
         assert done.stdout == f"{sparseauc.__version__}\n"
 
 
+def test_the_version_is_that_of_the_changelog_and_of_the_citation():
+    root, version = Path(__file__).parents[1], sparseauc.__version__
+    changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = next(line for line in changes.splitlines() if line.startswith("## ["))
+    name, date = newest.removeprefix("## ").split(" - ")
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert name == f"[{version}]"
+    assert f"version: {version}" in citation
+    assert f"date-released: {date}" in citation
+
+
 def test_help_shows_flags_without_a_type():
     command = [sys.executable, "-m", "sparseauc_app", "fit", "--help"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
