@@ -95,7 +95,9 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     sections += [
         Section("use", "How to use it", _show_use(evaluation)),
         Section("method", "Methods", _describe_methods(evaluation)),
-        Section("references", "References", [Note(SAY("references", version=__version__))]),
+        Section(
+            "references", "References", [Note(words_of(summary)("references", version=__version__))]
+        ),
         Section(
             "reporting",
             "For a publication",
