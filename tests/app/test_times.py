@@ -512,6 +512,8 @@ def test_reports_tell_of_concordance_and_follow_up(folder):
     text = unescape(" ".join(re.sub(r"<[^>]*>", " ", page).split()))
     for said in ("Numbers at risk", "AUC at 365", "Uno's C up to 365", "The C on these rows"):
         assert said in text, said
+    for other in ("scores of nested", "loess", "AUC against chance", "Positive"):
+        assert other not in text, other
     assert "ROC" not in text.split("checklist")[0]
 
 

@@ -289,7 +289,7 @@ def _show_ranking(evaluation: Evaluation) -> list[Element]:
     if evaluation.baselines is not None:
         elements.append(_list_baselines(evaluation.baselines, summary))
     if evaluation.followed is not None and evaluation.card.times is not None:
-        elements += show_follow_up(evaluation.followed, evaluation.card.times.time)
+        elements += show_follow_up(evaluation.followed, evaluation.card.times.time, nested=True)
     elif summary.table.weight is None:
         elements.append(draw_curves(summary, summary.nested, evaluation.risks, over))
     if points := summary.operating_points:

@@ -65,17 +65,19 @@ def show_groups(
         {
             "Group": one.name,
             "Rows": one.rows,
-            "Positive": one.positives,
+            "Positive" if measure == "AUC" else "Events": one.positives,
             f"{measure} (95 % CI)": auc_text(one.interval),
         }
         for one in groups
     )
+    how = "With DeLong's 95 % CI. Groups with fewer than two rows of a class are"
+    if measure != "AUC":
+        how = "With its 95 % CI. Groups without rows to compare are"
     return [
         Figure(
             "groups",
             title,
-            f"{caption} With DeLong's 95 % CI. Groups with fewer than two rows of "
-            "a class are left out.".lstrip(),
+            f"{caption} {how} left out.".lstrip(),
             [Panel("", "", measure, series, x_names=list(names))],
         ),
         Listing("group-aucs", f"{title}, as a table", "", frame),
@@ -146,8 +148,11 @@ def draw_decision_curve(curve: DecisionCurve) -> Panel:
     )
 
 
-def show_follow_up(found: Followed, time: str) -> list[Element]:
-    """Ranking at several times, and Kaplan–Meier curves of thirds of a score along ``time``."""
+def show_follow_up(found: Followed, time: str, *, nested: bool) -> list[Element]:
+    """Ranking at several times, and Kaplan–Meier curves of thirds of a score along ``time``.
+
+    ``nested`` says that the scores are those of nested cross-validation.
+    """
     rows = {"Harrell's C, all times": found.harrell}
     rows |= {f"AUC at {at:g}": one for at, one in found.at}
     frame = pd.DataFrame({"Measure": [*rows], "Value (95 % CI)": [*map(auc_text, rows.values())]})
@@ -166,7 +171,7 @@ def show_follow_up(found: Followed, time: str) -> list[Element]:
     ends = (0.0, 1.02 * max(float(one.time[-1]) for one in found.thirds))
     panel = Panel("", time, "free of the event, %", series, x_range=ends, y_range=(0, 102))
     return [
-        Listing("auc-at-times", "Ranking at several times", _SAY("at_times"), frame),
-        Figure("follow-up", "Thirds of the score", _SAY("thirds"), [panel]),
+        Listing("auc-at-times", "Ranking at several times", _SAY("at_times", nested=nested), frame),
+        Figure("follow-up", "Thirds of the score", _SAY("thirds", nested=nested), [panel]),
         Listing("at-risk", "Numbers at risk", _SAY("at_risk"), counts),
     ]

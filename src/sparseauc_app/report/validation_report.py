@@ -30,7 +30,7 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
         Section(
             "reliance",
             "Cautions",
-            [note_cautions(found.warnings, SAY("no_cautions"))],
+            [note_cautions(found.warnings, SAY("no_cautions", measure=found.card.measure))],
         ),
         Section("ranking", "Discrimination", _show_ranking(found)),
     ]
@@ -44,7 +44,8 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
     glance = {f"{found.card.measure}{within} (95 % CI)": auc_text(found.interval)}
     if found.promised is not None:
         glance["Expected"] = auc_text(found.promised)
-    glance |= {"Rows": str(found.rows), f"Positive ({found.card.event})": str(found.positives)}
+    events = "Positive" if found.card.times is None else "Events"
+    glance |= {"Rows": str(found.rows), f"{events} ({found.card.event})": str(found.positives)}
     return Report(
         title=f"Validation of the score for {found.card.event} on {found.source}",
         lead=_write_lead(found),
@@ -69,7 +70,7 @@ def _show_ranking(found: Validation) -> list[Element]:
     over_all = "" if found.within is None else f", over all rows, whatever their {found.within}"
     elements: list[Element] = []
     if found.followed is not None and found.card.times is not None:
-        elements += show_follow_up(found.followed, found.card.times.time)
+        elements += show_follow_up(found.followed, found.card.times.time, nested=False)
     else:
         roc = Figure(
             "roc",
@@ -100,7 +101,7 @@ def _show_probabilities(found: Validation) -> list[Element]:
     risks = found.risks
     caption = SAY(
         "calibration", calibration=calibration_text(risks.check), curve=risks.curve,
-        brier=risks.brier, size=found.size, rows=found.rows,
+        brier=risks.brier, size=found.size, rows=found.rows, follow_up=found.card.follow_up,
     )  # fmt: skip
     panels = [draw_calibration(risks, found.card.event), draw_decision_curve(risks.decision)]
     return [Figure("calibration", "Calibration and decision curve", caption, panels)]
