@@ -135,10 +135,11 @@ class Labels:
 
     def compared(self, weight: Array) -> tuple[npt.NDArray[np.intp], Array, Indices | None]:
         """Rows of weight above 0 that are compared with any other, what they count, and strata."""
-        both = self.with_both_classes(weight)
-        if both.code is None:
+        if self.code is None:
             rows = np.flatnonzero(weight)
             return rows, weight[rows], None
+        both = self.with_both_classes(weight)
+        assert both.code is not None
         rows = np.flatnonzero((both.code >= 0) & (weight > 0))
         code, counts = both.code[rows], weight[rows]
         if self.weighting == "equal":

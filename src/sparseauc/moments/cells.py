@@ -70,12 +70,8 @@ class Moments(Quadratic):
         """Σ w (x_c − mean_c)(x − mean) of each class for the q columns c, of shape (q, d)."""
 
     @abstractmethod
-    def within(self, columns: Indices, others: Indices) -> Array:
-        """S₊ + S₋ of some columns with others, of shape (columns, others)."""
-
-    @abstractmethod
-    def _covariances(self, index: Indices) -> Array:
-        """Rows of S₊ + S₋, of shape (q, d)."""
+    def within(self, columns: Indices, others: Indices | None = None) -> Array:
+        """S₊ + S₋ of some columns with others, in double precision, or with all columns."""
 
     @cached_property
     def n_features(self) -> int:
@@ -152,7 +148,7 @@ class Moments(Quadratic):
         """Columns of H, of shape (d, q)."""
         index = self._check_columns(columns)
         self.check_both_classes()
-        rows_of_h = self._covariances(index)
+        rows_of_h = self.within(index)
         differences = self.differences
         for row, factors in zip(rows_of_h, differences[:, index].T * self.shares, strict=True):
             row += factors @ differences
@@ -406,13 +402,11 @@ class ClassMoments(Moments):
             )
         return self.positive.cross[place], self.negative.cross[place]
 
-    def within(self, columns: Indices, others: Indices) -> Array:
-        """S₊ + S₋ of some columns with others, of shape (columns, others)."""
-        return self._covariances(columns)[:, others]
-
-    def _covariances(self, index: Indices) -> Array:
-        positive, negative = self.cross(index)
-        return positive / self.weights[0] + negative / self.weights[1]
+    def within(self, columns: Indices, others: Indices | None = None) -> Array:
+        """S₊ + S₋ of some columns with others, or with all."""
+        positive, negative = self.cross(columns)
+        rows = positive / self.weights[0] + negative / self.weights[1]
+        return rows if others is None else rows[:, others]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an ``.npz`` file, whole or not at all."""
@@ -520,12 +514,9 @@ class StratifiedMoments(Moments):
             total += np.array(part.cross(columns)) * factor[:, None, None]
         return total[0], total[1]
 
-    def within(self, columns: Indices, others: Indices) -> Array:
-        """S₊ + S₋ of some columns with others, of shape (columns, others)."""
+    def within(self, columns: Indices, others: Indices | None = None) -> Array:
+        """S₊ + S₋ of some columns with others, or with all."""
         return self._mean(part.within(columns, others) for part in self.parts)
-
-    def _covariances(self, index: Indices) -> Array:
-        return self._mean(part._covariances(index) for part in self.parts)
 
     def _mean(self, of_parts: Iterable[Array]) -> Array:
         parts = zip(self.shares.tolist(), of_parts, strict=True)

@@ -9,6 +9,7 @@ further ones the rows of H that solvers ask for, each time for all training sets
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -141,20 +142,38 @@ class GatheredMoments:
         varying = variances[variances > 0]
         return bool(np.all((varying > _ORDINARY[0]) & (varying < _ORDINARY[1])))
 
-    def find(self, columns: Indices, others: Indices | None) -> _GatheredRows | _GatheredBlock:
+    def find(self, columns: Indices, others: Indices | None) -> list[_Piece]:
         """Where products of columns with others are, or with all; ``NotGathered`` if nowhere."""
-        wanted = set(columns.tolist())
-        rows_missing = wanted - self._rows.place.keys()
-        if others is None:
-            if rows_missing:
-                raise NotGathered(rows=rows_missing, source=self)
-            return self._rows
-        missing = (wanted | set(others.tolist())) - self._block.place.keys()
-        if not missing:
-            return self._block
-        if rows_missing or not self._rows.double:
-            raise NotGathered(block=missing, source=self)
-        return self._rows
+        wanted = columns.tolist()
+        rows_missing = set(wanted) - self._rows.place.keys()
+        if others is not None:
+            block = self._block
+            missing = {*wanted, *others.tolist()} - block.place.keys()
+            if not missing:
+                first, second = (
+                    [block.place[j] for j in some.tolist()] for some in (columns, others)
+                )
+                return [_Piece(slice(None), block.products, np.array(first, np.int64), second)]
+            if rows_missing or not self._rows.double:
+                raise NotGathered(block=missing, source=self)
+        elif rows_missing:
+            raise NotGathered(rows=rows_missing, source=self)
+        places = np.array([self._rows.place[j] for j in wanted]).reshape(-1, 2)
+        with_others = slice(None) if others is None else others
+        return [
+            _Piece(chosen, self._rows.passes[at], places[chosen, 1], with_others)
+            for at in np.unique(places[:, 0]).tolist()
+            for chosen in [np.flatnonzero(places[:, 0] == at)]
+        ]
+
+
+class _Piece(NamedTuple):
+    """Products in each class (positive, negative) of every part, some of which are wanted."""
+
+    chosen: Any  # the wanted columns that they are of
+    products: Any  # an array, list of lists of arrays, or tensor: by part, class, column and other
+    rows: Indices  # those that are wanted
+    others: Any  # columns of these
 
 
 class _Members(NamedTuple):
@@ -176,71 +195,35 @@ class _GatheredRows:
     # Of each column, its pass and number there.
     place: dict[int, tuple[int, int]] = field(default_factory=dict)
     double: bool = True  # whether all are of double precision
-    _passes: list[Any] = field(default_factory=list)
+    passes: list[Any] = field(default_factory=list)
 
     def add(self, columns: Indices, products: Any) -> None:
         """Add what a pass has gathered, ``products[part][class]`` of shape (columns, d)."""
-        number = len(self._passes)
+        number = len(self.passes)
         self.place |= {column: (number, i) for i, column in enumerate(columns.tolist())}
-        self._passes.append(products)
-
-    def sum_over(self, members: _Members, factors: Array, columns: Indices, others: Any) -> Array:
-        """Products of some columns with others, added up."""
-        places = np.array([self.place[column] for column in columns.tolist()]).reshape(-1, 2)
-        summed = np.empty((columns.size, self._passes[0][0][0][:0, others].shape[1]))
-        for at in np.unique(places[:, 0]).tolist():
-            chosen = places[:, 0] == at
-            index, found = places[chosen, 1], self._passes[at]
-            if not isinstance(found, list | np.ndarray):  # a tensor
-                summed[chosen] = _tensors.sum_products(
-                    found, members.numbers, factors, index, others
-                )
-            else:
-                where = (index, others) if isinstance(others, slice) else (index[:, None], others)
-                summed[chosen] = _sum(found, members, factors, where)
-        return summed
+        self.passes.append(products)
 
 
 @dataclass
 class _GatheredBlock:
     """Products of some columns among themselves, in each class of every part."""
 
-    _products: Array  # (n_parts, 2, columns, columns)
+    products: Array  # (n_parts, 2, columns, columns)
     columns: Indices = field(default_factory=lambda: np.empty(0, np.int64))
     place: dict[int, int] = field(default_factory=dict)
 
     def add(self, columns: Indices, products: Array) -> None:
         """Add columns, given their products with those there and themselves."""
         old, size = self.columns.size, self.columns.size + columns.size
-        if size > self._products.shape[-1]:
+        if size > self.products.shape[-1]:
             room = size + size // 2
-            block = np.empty((*self._products.shape[:2], room, room))
-            block[..., :old, :old] = self._products[..., :old, :old]
-            self._products = block
-        self._products[..., old:size, :size] = products
-        self._products[..., :old, old:size] = np.swapaxes(products[..., :old], -1, -2)
+            block = np.empty((*self.products.shape[:2], room, room))
+            block[..., :old, :old] = self.products[..., :old, :old]
+            self.products = block
+        self.products[..., old:size, :size] = products
+        self.products[..., :old, old:size] = np.swapaxes(products[..., :old], -1, -2)
         self.columns = np.concatenate([self.columns, columns])
         self.place |= {column: old + i for i, column in enumerate(columns.tolist())}
-
-    def sum_over(
-        self, members: _Members, factors: Array, columns: Indices, others: Indices
-    ) -> Array:
-        """Products of some columns with others, added up."""
-        first, second = ([self.place[j] for j in some.tolist()] for some in (columns, others))
-        return np.asarray(_sum(self._products, members, factors, np.ix_(first, second)))
-
-
-def _sum(products: Any, members: _Members, factors: Array, where: tuple[Any, ...]) -> Any:
-    """Add up products of arrays or tensors over members, each times its factor."""
-    total = None
-    for (number, side), factor in zip(members.numbers, factors, strict=True):
-        if factor > 0:
-            part = products[number][side][where] * factor
-            if total is None:
-                total = part
-            else:
-                total += part
-    return total
 
 
 class ChunkedMoments(Moments):
@@ -305,14 +288,11 @@ class ChunkedMoments(Moments):
         index, (positive, negative) = self._check_columns(columns), self.weights
         return self._sums((positive, 0.0), index), self._sums((0.0, negative), index)
 
-    def _covariances(self, index: Indices) -> Array:
-        """Rows of S₊ + S₋, of shape (q, d), of both classes at once."""
-        return self._all_within[index] if self._keeps_all else self._sums((1.0, 1.0), index)
-
-    def within(self, columns: Indices, others: Indices) -> Array:
-        """S₊ + S₋ of some columns with others, of shape (columns, others)."""
+    def within(self, columns: Indices, others: Indices | None = None) -> Array:
+        """S₊ + S₋ of some columns with others, or with all, of both classes at once."""
         if self._keeps_all:
-            return self._all_within[np.ix_(columns, others)]
+            found: Array = self._all_within[columns if others is None else np.ix_(columns, others)]
+            return found
         return self._sums((1.0, 1.0), columns, others)
 
     @cached_property
@@ -341,23 +321,34 @@ class ChunkedMoments(Moments):
     ) -> Array:
         """Covariances of columns with others, or all, of both classes times their factors."""
         try:
-            gathered = self._gathered.find(columns, others)
+            pieces = self._gathered.find(columns, others)
         except NotGathered as missing:
             if self._solver:
                 raise
             missing.gather()
-            gathered = self._gathered.find(columns, others)
-        members = self._members
-        where: Any = slice(None) if others is None else others
+            pieces = self._gathered.find(columns, others)
+        members, weights = self._members, self._cell_weights
         shares = np.outer(self.shares, by_class).ravel()
-        weights = self._cell_weights
         factors = np.divide(shares, weights, out=np.zeros_like(shares), where=weights > 0)
         factors = factors[members.cells]
-        gaps = members.gaps[:, where]
-        if not factors.any():
-            return np.zeros((columns.size, gaps.shape[1]))
-        total = gathered.sum_over(members, factors, columns, where)
-        total += ((factors * members.weights)[:, None] * members.gaps[:, columns]).T @ gaps
+        gaps = members.gaps if others is None else members.gaps[:, others]
+        total: Array = ((factors * members.weights)[:, None] * members.gaps[:, columns]).T @ gaps
+        counted = np.flatnonzero(factors).tolist()
+        for piece in pieces if counted else []:
+            if not isinstance(piece.products, list | np.ndarray):  # a tensor
+                total[piece.chosen] += _tensors.sum_products(
+                    piece.products, members.numbers, factors, piece.rows, piece.others
+                )
+                continue
+            index = piece.rows if others is None else piece.rows[:, None]
+            parts = ((members.numbers[at], factors[at]) for at in counted)
+            total[piece.chosen] += functools.reduce(
+                operator.iadd,
+                (
+                    piece.products[number][side][index, piece.others] * factor
+                    for (number, side), factor in parts
+                ),
+            )
         return total
 
 

@@ -141,12 +141,10 @@ class TableMoments(Moments):
         positive, negative = self._products(index, 1.0, 0.0), self._products(index, 0.0, 1.0)
         return positive * self.weights[0], negative * self.weights[1]
 
-    def _covariances(self, index: Indices) -> Array:
-        """Rows of S₊ + S₋, of shape (q, d), from one pass for both classes."""
-        return self._products(index, 1.0, 1.0)
-
-    def within(self, columns: Indices, others: Indices) -> Array:
-        """S₊ + S₋ of some columns with others, in double precision."""
+    def within(self, columns: Indices, others: Indices | None = None) -> Array:
+        """S₊ + S₋ of some columns with others, in double precision, or with all columns."""
+        if others is None:
+            return self._products(columns, 1.0, 1.0)
         index = np.unique(np.concatenate([columns, others]))
         first, second = np.searchsorted(index, columns), np.searchsorted(index, others)
         symmetric = np.array_equal(columns, others)

@@ -130,6 +130,10 @@ class PathSearch:
         self._groups = None
         if restrictions.groups is not None:
             self._groups = GroupSearch(self._gram, restrictions, self._cache)
+        # What the list of each point may cost.
+        self._budgets = [np.inf] * ks.size
+        if restrictions.budgets is not None:
+            self._budgets = restrictions.cost_limits(ks.size)
         self._searches: dict[tuple[float, float], ExchangeSearch] = {}
         self._found: dict[float, list[Solution]] = {}
         self.missing: NotGathered | None = None
@@ -137,42 +141,44 @@ class PathSearch:
     def run(self, alphas: Array) -> "SparseAUCPath | PathSearch":
         """Find the path; the search itself, to be run again, where parts of H are ``missing``."""
         self.missing = None
-        for alpha in alphas.tolist():
-            if alpha not in self._found:
-                try:
-                    self._found[alpha] = self._solve(alpha)
-                except NotGathered as more:
-                    self.missing = more if self.missing is None else self.missing | more
+        for alpha in [one for one in alphas.tolist() if one not in self._found]:
+            try:
+                if self._groups is not None:
+                    self._found[alpha] = self._choose_groups(self._groups, alpha)
+                    continue
+                paths: dict[float, list[Solution]] = {}
+                # Each budget on its own: a list does not depend on what else is asked for.
+                for budget in dict.fromkeys(self._budgets):
+                    if (alpha, budget) not in self._searches:
+                        self._searches[alpha, budget] = ExchangeSearch(
+                            self._gram, alpha, self._restrictions, self._cache, budget=budget,
+                            thorough=self._thorough,
+                        )  # fmt: skip
+                    paths[budget] = self._searches[alpha, budget].path(int(self._ks[-1]))
+                    del self._searches[alpha, budget]
+                self._found[alpha] = self._choose_lists(paths)
+            except NotGathered as more:
+                self.missing = more if self.missing is None else self.missing | more
         if self.missing is not None:
             return self
         solutions = [self._found[alpha] for alpha in alphas.tolist()]
         budgets = self._restrictions.budgets
         return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions, budgets)
 
-    def _solve(self, alpha: float) -> list[Solution]:
-        """Find the list of each point of the path."""
-        ks, restrictions = self._ks.tolist(), self._restrictions
-        budgets = [np.inf] * len(ks)
-        if restrictions.budgets is not None:
-            budgets = restrictions.cost_limits(len(ks))
-        if self._groups is not None and restrictions.budgets is None:
-            return self._groups.path(ks, alpha, thorough=self._thorough)
-        if self._groups is not None:
-            return [
-                self._groups.solve(k, alpha, budget, thorough=self._thorough)
-                for k, budget in zip(ks, budgets, strict=True)
-            ]
-        found: dict[float, list[Solution]] = {}
-        least: dict[float, int] = {}
-        # Each budget on its own: a list does not depend on what else is asked for.
-        for budget in dict.fromkeys(budgets):
-            if (alpha, budget) not in self._searches:
-                self._searches[alpha, budget] = ExchangeSearch(
-                    self._gram, alpha, restrictions, self._cache, budget=budget,
-                    thorough=self._thorough,
-                )  # fmt: skip
-            path = found[budget] = self._searches[alpha, budget].path(ks[-1])
-            del self._searches[alpha, budget]
+    def _choose_groups(self, groups: GroupSearch, alpha: float) -> list[Solution]:
+        """Find the list of whole groups of each point of the path."""
+        ks = self._ks.tolist()
+        if self._restrictions.budgets is None:
+            return groups.path(ks, alpha, thorough=self._thorough)
+        return [
+            groups.solve(k, alpha, budget, thorough=self._thorough)
+            for k, budget in zip(ks, self._budgets, strict=True)
+        ]
+
+    def _choose_lists(self, paths: dict[float, list[Solution]]) -> list[Solution]:
+        """The list of each point of the path, among those of all lengths with its budget."""
+        restrictions, least = self._restrictions, dict[float, int]()
+        for budget, path in paths.items():
             # The first list has what must be in all, and places for what signs hold at 0 of that.
             least[budget] = path[0].support.size
             if restrictions.fixed.size:
@@ -181,8 +187,9 @@ class PathSearch:
                 least[budget] += held.size
         # Beyond the last list found, more columns explain nothing more.
         return [
-            found[budget][min(max(k - least[budget], 0), len(found[budget]) - 1)]
-            for k, budget in zip(ks, budgets, strict=True)
+            path[min(max(k - least[budget], 0), len(path) - 1)]
+            for k, budget in zip(self._ks.tolist(), self._budgets, strict=True)
+            for path in [paths[budget]]
         ]
 
 
