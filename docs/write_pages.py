@@ -111,6 +111,7 @@ def write_pages(folder: Path) -> None:
         "parts/peers.md": peers_part(),
         "parts/peers_ordinary.md": first_table("peers"),
         "parts/published_lists.md": first_table("published_lists"),
+        "parts/survival.md": first_table("survival"),
         **published_parts(),
         "parts/audit.md": audit_part(),
         "parts/slips.md": slips_part(),
