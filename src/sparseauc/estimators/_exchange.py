@@ -99,17 +99,12 @@ class ExchangeModel(SparseLinearModel):
         found = self._restrict(None if budget is None else np.atleast_1d(budget))
         return found.without_fixed(getattr(self, "not_included_", _NONE))
 
-    def _fewest_and_most(self, restrictions: Restrictions) -> tuple[int, int]:
-        """Columns that a list must have, and can have."""
+    def _fewest_and_most(self, restrictions: Restrictions, k: int = 0) -> tuple[int, int]:
+        """Columns that a list must have, and can have, with a warning if these are fewer than k."""
         d = self.n_features_in_
-        if self.limits is None:
-            return 0, d - restrictions.excluded.size
-        return restrictions.count(restrictions.fixed), restrictions.most_columns(d)
-
-    def _longest_list(self, k: int, restrictions: Restrictions) -> int:
-        """Return k, or the most columns that a list can have, with a warning, if that is less."""
-        d = self.n_features_in_
-        _, most = self._fewest_and_most(restrictions)
+        fewest, most = 0, d - restrictions.excluded.size
+        if self.limits is not None:
+            fewest, most = restrictions.count(restrictions.fixed), restrictions.most_columns(d)
         # That the budget ends a list before k does is its purpose.
         if k > most and restrictions.budgets is None:
             few = f"n_features={d}" if most == d else f"the {most} that the limits allow"
@@ -118,7 +113,7 @@ class ExchangeModel(SparseLinearModel):
                 UserWarning,
                 stacklevel=frames_of_ours(),
             )
-        return min(k, most)
+        return fewest, most
 
     def _set_list(self, coef: npt.NDArray[Any], restrictions: Restrictions) -> None:
         """Set what the list costs, and which required columns are not on it."""
@@ -172,9 +167,10 @@ class ListOfK(ExchangeModel):
                 "the moments carry no column of H to choose from: name some in "
                 "class_moments(X, y).summary(columns)"
             )
-        if (n_fixed := self._fewest_and_most(restrictions)[0]) > self.k:
+        n_fixed, most = self._fewest_and_most(restrictions, self.k)
+        if n_fixed > self.k:
             raise ValueError(f"always_include names {n_fixed} columns, more than k={self.k}")
-        return self._longest_list(self.k, restrictions), restrictions
+        return min(self.k, most), restrictions
 
     def _choose_list(
         self, quadratic: Quadratic, k: int, restrictions: Restrictions, dtype: Any

@@ -242,14 +242,14 @@ class ValidatedList(ExchangeModel):
         """
         budgets = None if self.limits is None else self.limits.budgets
         restrictions = self._restrict(budgets)
-        n_fixed, available = self._fewest_and_most(restrictions)
+        ks = _SIZES[max(n, _ROWS[0]) >= _ROWS] if self.ks is None else whole_numbers(self.ks, "ks")
+        asked = 0 if self.ks is None else int(ks.max(initial=0))
+        n_fixed, available = self._fewest_and_most(restrictions, asked)
         if self.ks is None:
-            tried = _SIZES[max(n, _ROWS[0]) >= _ROWS]
             smallest = max(1, n_fixed)
-            ks = np.unique(np.clip(tried, smallest, max(smallest, available)))
+            ks = np.unique(np.clip(ks, smallest, max(smallest, available)))
         else:
-            ks = whole_numbers(self.ks, "ks")
-            if ks.size and self._longest_list(int(ks[-1]), restrictions) < ks[-1]:
+            if available < asked:
                 few_enough = ks[ks <= available]
                 ks = few_enough if few_enough.size else np.array([available])
             check_lengths(ks, d, restrictions)

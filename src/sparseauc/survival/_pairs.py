@@ -90,8 +90,8 @@ class ComparablePairs:
     @cached_property
     def after(self) -> Array:
         """What the rows count together that a row is compared with as the earlier one."""
-        sums: Array = _sums_after(self.second, self.group, self.cell)
-        return sums
+        from_the_last = (one[::-1].copy() for one in (self.second, self.group, self.cell))
+        return np.ascontiguousarray(_sums_before(*from_the_last)[::-1])
 
     @cached_property
     def before(self) -> Array:
@@ -148,23 +148,6 @@ def _unbiased(mask: Mask) -> float:
     """Return n / (n − 1) of so many rows, 1 of a single one."""
     n = int(mask.sum())
     return n / max(1, n - 1)
-
-
-@kernel
-def _sums_after(second, group, cell):  # type: ignore[no-untyped-def]
-    """Sums over the rows after the group of each row, in its stratum."""
-    n = group.size
-    sums = np.empty(n)
-    total, pending = 0.0, 0.0
-    for i in range(n - 1, -1, -1):
-        if i == n - 1 or cell[i] != cell[i + 1]:
-            total, pending = 0.0, 0.0
-        elif group[i] != group[i + 1]:
-            total += pending
-            pending = 0.0
-        sums[i] = total
-        pending += second[i]
-    return sums
 
 
 @kernel
