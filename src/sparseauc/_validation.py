@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .errors import InputError
 from .utils.arrays import import_torch, is_tensor
 from .utils.types import Array, Mask
 
@@ -19,25 +20,25 @@ def check_classes(
     Each must have ``least`` rows.
     """
     if labels.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {labels.shape}")
+        raise InputError(f"{name} must be one-dimensional, got shape {labels.shape}")
     if labels.size == 0:
-        raise ValueError(f"{name} is empty")
+        raise InputError(f"{name} is empty")
     try:
         missing = labels != labels  # NaN in a column of objects too, where isnan would fail
         for row in np.flatnonzero(missing)[:1].tolist():
-            raise ValueError(f"{name} is {labels[row]} in row {row}: every row needs a label")
+            raise InputError(f"{name} is {labels[row]} in row {row}: every row needs a label")
         classes, counts = np.unique(labels, return_counts=True)
     except TypeError as error:
-        raise ValueError(
+        raise InputError(
             f"{name} mixes labels that cannot be ordered, or has missing ones: use labels of one "
             "type"
         ) from error
     names = classes.tolist()
     if len(names) == 1:
-        raise ValueError(f"{name} holds one class only, {names[0]!r}: two classes are needed")
+        raise InputError(f"{name} holds one class only, {names[0]!r}: two classes are needed")
     if binary and len(names) > 2:
         shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-        raise ValueError(
+        raise InputError(
             "Only binary classification is supported. The type of the target is multiclass "
             f"({len(names)} classes: {shown}). Pass {name} == label to set one class against the "
             "others, or wrap a classifier in sklearn.multiclass.OneVsRestClassifier"
@@ -45,7 +46,7 @@ def check_classes(
     for label, count in zip(names, counts.tolist(), strict=True):
         if count < least:
             few = "a single row" if count == 1 else f"{count} rows"
-            raise ValueError(f"{name} has {few} of class {label!r}: {least} of each are needed")
+            raise InputError(f"{name} has {few} of class {label!r}: {least} of each are needed")
     return classes
 
 
@@ -61,7 +62,7 @@ def check_labels(y: Any, name: str = "y", *, least: int = 1) -> tuple[Mask, npt.
 def check_known_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Mask:
     """Return the mask of the positive rows, of labels that a model knows."""
     for row in np.flatnonzero(~np.isin(labels, classes))[:1].tolist():
-        raise ValueError(
+        raise InputError(
             f"y holds {labels.tolist()[row]!r}, not among the classes {classes.tolist()} "
             f"(row {row})"
         )
@@ -77,15 +78,15 @@ def check_numbers(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
         try:
             column = column.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} has entries that are not numbers: {error}") from error
+            raise InputError(f"{name} has entries that are not numbers: {error}") from error
     if column.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold real numbers, got dtype {column.dtype}")
+        raise InputError(f"{name} must hold real numbers, got dtype {column.dtype}")
     if column.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {column.shape}")
+        raise InputError(f"{name} must be one-dimensional, got shape {column.shape}")
     if column.size != n_rows:
-        raise ValueError(f"{name} has {column.size} rows, the labels {n_rows}")
+        raise InputError(f"{name} has {column.size} rows, the labels {n_rows}")
     for row in np.flatnonzero(~np.isfinite(column))[:1].tolist():
-        raise ValueError(f"{name} is {column[row]} in row {row}: it must be finite")
+        raise InputError(f"{name} is {column[row]} in row {row}: it must be finite")
     return column
 
 
@@ -93,7 +94,7 @@ def check_scores(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
     """Return scores, one for each row."""
     shape = np.asarray(values).shape
     if len(shape) == 2:
-        raise ValueError(
+        raise InputError(
             f"{name} must be one-dimensional, got shape {shape}: of predict_proba's two "
             "columns take the second, [:, 1]"
         )
@@ -106,7 +107,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array:
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_numbers(sample_weight, n_rows, "sample_weight").astype(np.float64, copy=False)
     for row in np.flatnonzero(weight < 0)[:1].tolist():
-        raise ValueError(f"sample_weight is {weight[row]:g} in row {row}: give 0 or more")
+        raise InputError(f"sample_weight is {weight[row]:g} in row {row}: give 0 or more")
     return weight
 
 
@@ -116,7 +117,7 @@ def check_each_class_weighs(
     """Refuse weights that are zero on all rows of a class."""
     for label in classes.tolist():
         if not weight[labels == label].max(initial=0.0) > 0:
-            raise ValueError(
+            raise InputError(
                 f"sample_weight is zero on all rows of class {label!r}: give at least one row of "
                 "each class a positive weight"
             )
@@ -125,7 +126,7 @@ def check_each_class_weighs(
 def refuse_masked(name: str, values: Any) -> None:
     """Refuse values that are masked, which would count as if they were not."""
     for row in np.flatnonzero(np.ma.getmask(values))[:1]:
-        raise ValueError(f"{name} is masked at row {row}: leave such rows out")
+        raise InputError(f"{name} is masked at row {row}: leave such rows out")
 
 
 def is_missing(value: Any) -> bool:
@@ -133,7 +134,7 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-class NotFiniteError(ValueError):
+class NotFiniteError(InputError):
     """A value that is no finite number, at a row and column of the whole table."""
 
     def __init__(self, row: int, column: int, value: float) -> None:

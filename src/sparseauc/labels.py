@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._validation import is_missing
+from .errors import InputError
 from .utils.text import listed
 from .utils.types import Array, Indices, Mask
 
@@ -52,7 +53,7 @@ class Labels:
         counted = set(both.names)
         left_out = [repr(name) for name in names if name not in counted]
         if not both.names:
-            raise ValueError(
+            raise InputError(
                 f"none of the {len(names)} strata holds rows of both classes: pairs of one "
                 "stratum are all that count, so leave strata out or give coarser ones"
             )
@@ -72,7 +73,7 @@ class Labels:
         """Number the strata, whatever rows they hold."""
         values, n = np.asarray(strata), self.positive.size
         if values.shape != (n,):
-            raise ValueError(f"strata must label each of the {n} rows, got shape {values.shape}")
+            raise InputError(f"strata must label each of the {n} rows, got shape {values.shape}")
         _check_none_missing(values)
         if values.dtype.kind == "O":
             number = {name: at for at, name in enumerate(sorted(set(values.tolist()), key=str))}
@@ -223,15 +224,15 @@ def _totals(code: Indices, size: int, positive: Mask, weight: Array | None) -> A
 def check_weighting(weighting: Weighting, strata: Any) -> None:
     """Refuse weights of strata that are unknown, or have nothing to weigh."""
     if weighting not in ("pairs", "equal"):
-        raise ValueError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
+        raise InputError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
     if strata is None and weighting != "pairs":
-        raise ValueError(f"stratum_weights={weighting!r} has no effect without strata")
+        raise InputError(f"stratum_weights={weighting!r} has no effect without strata")
 
 
 def pair_shares(totals: Array, weighting: Weighting) -> Array:
     """What each stratum counts, 1 in all, given the weight of both classes in each, (2, n)."""
     if weighting not in ("pairs", "equal"):
-        raise ValueError(f"strata count by 'pairs' or 'equal', not by {weighting!r}")
+        raise InputError(f"strata count by 'pairs' or 'equal', not by {weighting!r}")
     pairs = totals[0] * totals[1]
     counts = pairs if weighting == "pairs" else (pairs > 0).astype(np.float64)
     shares: Array = counts / counts.sum()
@@ -249,7 +250,7 @@ def _check_none_missing(values: npt.NDArray[Any]) -> None:
     rows = np.flatnonzero(missing)
     if rows.size:
         shown = listed([str(row) for row in rows.tolist()])
-        raise ValueError(
+        raise InputError(
             f"strata {'is' if rows.size == 1 else 'are'} missing in row"
             f"{'' if rows.size == 1 else 's'} {shown}: leave out rows without a stratum, or give "
             "them one of their own"

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._validation import is_missing
+from .errors import InputError
 from .limits_files import HEADINGS, LISTS, combine, number_or_nan, read_source
 from .solvers.restrictions import Prices, Restrictions
 from .utils.text import did_you_mean, either, listed
@@ -101,33 +102,33 @@ class Limits:
         most = self.max_per_family
         if most is not None:
             if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
-                raise ValueError(f"max_per_family must be a whole number of 1 or more, got {most}")
+                raise InputError(f"max_per_family must be a whole number of 1 or more, got {most}")
             if self.families is None:
-                raise ValueError(
+                raise InputError(
                     f"max_per_family={most} has no effect without families: say with families "
                     "which columns belong together"
                 )
         if self.column_groups is not None:
             if self.families is not None:
-                raise ValueError(
+                raise InputError(
                     "column_groups cannot be combined with families: columns of a group are chosen "
                     "together, columns of a family compete"
                 )
             if self.signs is not None:
-                raise ValueError(
+                raise InputError(
                     "column_groups cannot be combined with signs: columns of a group are chosen "
                     "together, and a sign may set the coefficient of one to 0"
                 )
             if self.bundles is not None:
-                raise ValueError(
+                raise InputError(
                     "column_groups cannot be combined with bundles: columns of a group are already "
                     "paid for once"
                 )
         if self.bundles is not None and self.costs is None and self.budget is None:
-            raise ValueError("bundles have no effect without costs or a budget: give one of them")
+            raise InputError("bundles have no effect without costs or a budget: give one of them")
         both = [name for name in self.always_include if name in set(self.exclude)]
         if both:
-            raise ValueError(
+            raise InputError(
                 f"column {both[0]!r} is in both always_include and exclude: remove it from one"
             )
 
@@ -183,9 +184,9 @@ class Limits:
             content = combine(content, read_source(source, known), source)
         try:
             return cls(**content)
-        except ValueError as error:
+        except InputError as error:
             where = ", ".join(map(str, sources))
-            raise ValueError(f"{where}: {error}" if where else str(error)) from None
+            raise InputError(f"{where}: {error}" if where else str(error)) from None
 
     def given(self) -> dict[str, Any]:
         """Return the limits that are set, by name."""
@@ -238,7 +239,7 @@ class Limits:
         """Refuse limits other than some, which are all that ``by`` can keep to."""
         for name in self.given():
             if name not in names:
-                raise ValueError(f"{by} keeps to {either(names)} only: leave {name} out of limits")
+                raise InputError(f"{by} keeps to {either(names)} only: leave {name} out of limits")
 
     @property
     def budgets(self) -> Array | None:
@@ -266,18 +267,18 @@ class Limits:
         fixed = columns.indices(self.always_include, "always_include")
         excluded = columns.indices(self.exclude, "exclude")
         for column in np.intersect1d(fixed, excluded)[:1].tolist():
-            raise ValueError(f"{columns.label(column)} is in both always_include and exclude")
+            raise InputError(f"{columns.label(column)} is in both always_include and exclude")
         for column in np.intersect1d(fixed, missing)[:1].tolist():
-            raise ValueError(
+            raise InputError(
                 f"always_include names {columns.label(column)}, whose column of H the moments do "
                 "not carry"
             )
         if excluded.size == n_features:
-            raise ValueError("exclude names every column: none is left to choose")
+            raise InputError("exclude names every column: none is left to choose")
         found = Restrictions(fixed, np.union1d(excluded, missing))
         if self.column_groups is not None:
             if missing.size:
-                raise ValueError("column_groups need moments that carry all columns of H")
+                raise InputError("column_groups need moments that carry all columns of H")
             found = replace(found, groups=columns.numbers(self.column_groups, "column_groups"))
         if self.families is not None:
             found = self._with_families(found, columns)
@@ -301,7 +302,7 @@ class Limits:
         labels = columns.labels(self.families, "families")
         fixed = Counter(labels[column] for column in found.fixed.tolist())
         for label in [one for one in fixed if one is not None and fixed[one] > most]:
-            raise ValueError(
+            raise InputError(
                 f"always_include names {fixed[label]} columns of family {label!r}, more than "
                 f"max_per_family={most}"
             )
@@ -338,19 +339,19 @@ class _Columns(NamedTuple):
         for name in given:
             if isinstance(name, int) and not isinstance(name, bool):
                 if not 0 <= name < self.n_features:
-                    raise ValueError(
+                    raise InputError(
                         f"{parameter} names column {name}; there are {self.n_features}"
                     )
                 columns.append(name)
             elif name in known:
                 columns.append(known[name])
             elif names is None:
-                raise ValueError(
+                raise InputError(
                     f"{parameter} names {name!r}, but X has no column names: give indices"
                 )
             else:
                 hint = did_you_mean(str(name), [str(other) for other in names])
-                raise ValueError(f"{parameter} names {name!r}, which is no column of X; {hint}")
+                raise InputError(f"{parameter} names {name!r}, which is no column of X; {hint}")
         return columns
 
     def values(self, given: Any, parameter: str) -> Iterable[tuple[int, Any]]:
@@ -358,7 +359,7 @@ class _Columns(NamedTuple):
         if isinstance(given, dict):
             return zip(self.places(given, parameter), given.values(), strict=True)
         if len(given) != self.n_features:
-            raise ValueError(
+            raise InputError(
                 f"{parameter} must be a dict by column name, or have a value for each of the "
                 f"{self.n_features} columns; got {len(given)} values"
             )
@@ -416,13 +417,13 @@ def _plain_values(given: Any, parameter: str) -> Any:
     if hasattr(given, "keys"):  # a pandas Series too
         return {_plain(key): _plain(given[key]) for key in list(given.keys())} or None
     if isinstance(given, str):
-        raise ValueError(f"{parameter} must be a dict or a list, got the text {given!r}")
+        raise InputError(f"{parameter} must be a dict or a list, got the text {given!r}")
     try:
         values = np.asarray(given if hasattr(given, "__array__") else list(given), dtype=object)
     except TypeError:
-        raise ValueError(f"{parameter} must be a dict or a list, got {given!r}") from None
+        raise InputError(f"{parameter} must be a dict or a list, got {given!r}") from None
     if values.ndim != 1:
-        raise ValueError(
+        raise InputError(
             f"{parameter} must be a dict by column name or a value for each column; got shape "
             f"{values.shape}"
         )
@@ -434,10 +435,10 @@ def _plain_list(given: Any, parameter: str) -> tuple[Any, ...]:
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         if given is None:
             return ()
-        raise ValueError(f"{parameter} must be a list of columns, got {given!r}")
+        raise InputError(f"{parameter} must be a list of columns, got {given!r}")
     columns = tuple(_plain(column) for column in given)
     if any(isinstance(column, bool) for column in columns):
-        raise ValueError(f"{parameter} must hold column names or indices, not True and False")
+        raise InputError(f"{parameter} must hold column names or indices, not True and False")
     return columns
 
 
@@ -447,7 +448,7 @@ def _read_signs(given: Any) -> Any:
     def read(column: Any, value: Any) -> int:
         number = _SIGNS.get(value) if isinstance(value, str) else number_or_nan(value)
         if number not in (-1, 0, 1):
-            raise ValueError(
+            raise InputError(
                 f"signs: column {column!r} has {value!r}; a sign is 1 or '+' (no negative "
                 "coefficient), -1 or '-' (no positive one), or 0 (any)"
             )
@@ -469,9 +470,9 @@ def _read_budget(given: Any) -> Any:
     ]
     for value in values:
         if not 0 <= value < np.inf:
-            raise ValueError(f"budget is {given!r}: a budget is a finite number of 0 or more")
+            raise InputError(f"budget is {given!r}: a budget is a finite number of 0 or more")
     if not values:
-        raise ValueError("budget is empty: give a number")
+        raise InputError("budget is empty: give a number")
     return values[0] if np.ndim(given) == 0 else tuple(values)
 
 
@@ -479,7 +480,7 @@ def _check_costs(given: Any) -> None:
     pairs = given.items() if isinstance(given, dict) else enumerate(given or ())
     for column, value in pairs:
         if not 0 <= number_or_nan(value) < np.inf:
-            raise ValueError(
+            raise InputError(
                 f"costs: the cost of column {column!r} is {value!r}; a cost is a finite number of "
                 "0 or more"
             )
@@ -492,13 +493,13 @@ def _read_prices(given: Any, columns: _Columns, paid: Indices | None) -> Prices:
         each[column] = float(value)
     unknown = [columns.label(column) for column in np.flatnonzero(np.isnan(each)).tolist()]
     if unknown:
-        raise ValueError(f"costs: there is no cost for {listed(unknown, 20)}")
+        raise InputError(f"costs: there is no cost for {listed(unknown, 20)}")
     if paid is None:
         return Prices(each, np.arange(columns.n_features))
     first = np.unique(paid, return_index=True)[1]
     for column in np.flatnonzero(each != each[first][paid])[:1].tolist():
         other = int(first[paid[column]])
-        raise ValueError(
+        raise InputError(
             f"costs: {columns.label(other)} costs {each[other]:g} and {columns.label(column)} "
             f"{each[column]:g}, but they are paid for once: give both the same cost"
         )
@@ -514,11 +515,11 @@ def _check_budgets(restrictions: Restrictions, columns: _Columns) -> None:
     required = prices.total(restrictions.fixed)
     if required > least * (1 + 1e-9):
         labels = ", ".join(columns.label(column) for column in restrictions.fixed.tolist())
-        raise ValueError(
+        raise InputError(
             f"budget is {least:g}, but what is always included ({labels}) costs {required:g}"
         )
     column, cost = _cheapest(restrictions, columns.n_features)
     if restrictions.fixed.size == 0 and cost > least * (1 + 1e-9):
-        raise ValueError(
+        raise InputError(
             f"budget is {least:g}, but the cheapest, {columns.label(column)}, costs {cost:g}"
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InputError
 from .utils.text import did_you_mean
 
 # Fields with a value for each column, and the heading of each in a CSV file.
@@ -38,7 +39,7 @@ def read_source(source: str, known: Sequence[str]) -> dict[str, Any]:
     if kind == ".csv":
         return _read_csv(path)
     wanted = " nor ".join(f"{one}=X" for one in _NUMBERS)
-    raise ValueError(f"{source} is neither a .toml nor a .csv file, nor {wanted}")
+    raise InputError(f"{source} is neither a .toml nor a .csv file, nor {wanted}")
 
 
 def combine(one: Mapping[str, Any], other: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -51,10 +52,10 @@ def combine(one: Mapping[str, Any], other: Mapping[str, Any], source: str) -> di
             both[name] = value or one.get(name)
         elif isinstance(value, dict) and isinstance(one[name], Mapping):
             for column in value.keys() & one[name].keys():
-                raise ValueError(f"{source}: {name} of {column!r} is given twice")
+                raise InputError(f"{source}: {name} of {column!r} is given twice")
             both[name] = {**one[name], **value}
         else:
-            raise ValueError(f"{source}: {name} is given twice")
+            raise InputError(f"{source}: {name} is given twice")
     return both
 
 
@@ -71,10 +72,10 @@ def _read_toml(path: Path, known: Sequence[str]) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a TOML file: {error}") from None
+        raise InputError(f"{path} is not a TOML file: {error}") from None
     for name in content:
         if name not in known:
-            raise ValueError(f"{path}: {name!r} is not a limit; {did_you_mean(name, known)}")
+            raise InputError(f"{path}: {name!r} is not a limit; {did_you_mean(name, known)}")
     return content
 
 
@@ -84,7 +85,7 @@ def _read_csv(path: Path) -> dict[str, Any]:
     names = _cells(rows, "name")
     for name, count in Counter(names).items():
         if count > 1:
-            raise ValueError(f"{path}: {name!r} occurs {count} times")
+            raise InputError(f"{path}: {name!r} occurs {count} times")
     content: dict[str, Any] = {}
     for field, heading in HEADINGS.items():
         values = zip(names, _cells(rows, heading), strict=True)
@@ -92,11 +93,11 @@ def _read_csv(path: Path) -> dict[str, Any]:
     for name, cost in content["costs"].items():
         content["costs"][name] = number_or_nan(cost)
         if np.isnan(content["costs"][name]):
-            raise ValueError(f"{path}: the cost of {name!r} is {cost!r}, not a number")
+            raise InputError(f"{path}: the cost of {name!r} is {cost!r}, not a number")
     include = [word.lower() for word in _cells(rows, "include")]
     for name, word in zip(names, include, strict=True):
         if word not in ("", "always", "never"):
-            raise ValueError(f"{path}: include of {name!r} is {word!r}, not always or never")
+            raise InputError(f"{path}: include of {name!r} is {word!r}, not always or never")
     for field, word in zip(LISTS, ("always", "never"), strict=True):
         content[field] = [name for name, one in zip(names, include, strict=True) if one == word]
     return content
@@ -108,11 +109,11 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} is not a CSV file: {error}") from None
+        raise InputError(f"{path} is not a CSV file: {error}") from None
     headings = {*HEADINGS.values(), "include"}
     given = headings & set(rows[0] if rows else ())
     if not given or "name" not in rows[0]:
-        raise ValueError(
+        raise InputError(
             f"{path} needs a column name and one or more of {', '.join(sorted(headings))}, "
             "and at least one row"
         )
@@ -128,5 +129,5 @@ def _read_number(source: str, text: str) -> int | float:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"{source}: {text!r} is not a number") from None
+        raise InputError(f"{source}: {text!r} is not a number") from None
     return int(number) if number == np.floor(number) < np.inf else number

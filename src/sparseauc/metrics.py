@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from ._validation import check_each_class_weighs, check_labels, check_scores, check_weights
+from .errors import InputError
 from .labels import Labels, Weighting
 
 __all__ = [
@@ -212,7 +213,7 @@ def auc_confidence_interval(
 def area_interval(area: float, error: float, disjoint: int, confidence: float) -> AUCInterval:
     """Interval on the logistic scale, or an exact one from so many disjoint pairs that agree."""
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
+        raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
     if error == 0.0 or area in (0.0, 1.0):
         # All pairs agree, so `area` is what each contributes: 0, 1/2 or 1.
         agreement = ((1.0 - confidence) / 2.0) ** (1.0 / disjoint)
@@ -328,14 +329,14 @@ def stratified_auc(
     stretch = 1.0
     if effects == "random":
         if aucs.size < 2:
-            raise ValueError("effects='random' needs two strata with rows of both classes")
+            raise InputError("effects='random' needs two strata with rows of both classes")
         between = float(shares**2 @ (aucs - area) ** 2) * aucs.size / (aucs.size - 1)
         variance = max(variance, between)
         freedom = max(1.0, 1.0 / float(shares @ shares) - 1.0)
         tail = (1.0 + confidence) / 2.0
         stretch = float(stdtrit(freedom, tail) / ndtri(tail))
     elif effects != "fixed":
-        raise ValueError(f"effects must be 'fixed' or 'random', got {effects!r}")
+        raise InputError(f"effects must be 'fixed' or 'random', got {effects!r}")
     disjoint = int(totals.min(axis=0).sum())
     interval = area_interval(area, stretch * sqrt(variance), disjoint, confidence)
     interval = replace(interval, standard_error=sqrt(variance))
@@ -463,7 +464,7 @@ def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[s
         where these were searched too, ``budget`` and ``alpha``.
     """
     if "param_k" not in cv_results or "split0_test_score" not in cv_results:
-        raise ValueError("cv_results needs 'param_k' and 'split0_test_score', 'split1_…'")
+        raise InputError("cv_results needs 'param_k' and 'split0_test_score', 'split1_…'")
     n_splits = sum(f"split{i}_test_score" in cv_results for i in range(len(cv_results)))
     scores = np.array([cv_results[f"split{i}_test_score"] for i in range(n_splits)])
     mean, error = scores.mean(axis=0), fold_standard_error(scores, repeats)

@@ -11,6 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from .errors import InputError
 from .utils.jit import kernel, reordering_kernel
 from .utils.types import Floats, Indices
 
@@ -178,7 +179,7 @@ def top_k(vector: npt.ArrayLike, k: int) -> Indices:
     """
     v = _finite_vector(vector)
     if k < 0:
-        raise ValueError(f"k must be 0 or more, got {k}")
+        raise InputError(f"k must be 0 or more, got {k}")
     support = np.empty(min(k, v.size), np.int64)
     if support.size == 0:
         return support
@@ -214,7 +215,7 @@ def soft_threshold(vector: npt.ArrayLike, amount: float) -> Floats:
     """
     v = _finite_vector(vector)
     if not amount >= 0:
-        raise ValueError(f"amount must be 0 or more, got {amount}")
+        raise InputError(f"amount must be 0 or more, got {amount}")
     # An amount beyond the range of float32 empties a float32 vector as the largest number does.
     limit = v.dtype.type(min(amount, float(np.finfo(v.dtype).max)))
     shrunk: Floats = v - np.clip(v, -limit, limit)
@@ -297,17 +298,17 @@ def _finite_vector(vector: npt.ArrayLike) -> Floats:
     # Kernels know these two, in the machine's byte order; other real numbers are converted.
     if v.dtype not in (np.float32, np.float64):
         if v.dtype.kind not in "fiub":
-            raise ValueError(f"vector must hold real numbers, got dtype {v.dtype}")
+            raise InputError(f"vector must hold real numbers, got dtype {v.dtype}")
         v = v.astype(np.float64)
     if v.ndim != 1:
-        raise ValueError(f"vector must have one dimension, got shape {v.shape}")
+        raise InputError(f"vector must have one dimension, got shape {v.shape}")
     # The extremes are NaN or infinite if any entry is; |v| itself need not be made.
     if v.size and not (math.isfinite(v.min()) and math.isfinite(v.max())):
         first = int(np.flatnonzero(~np.isfinite(v))[0])
-        raise ValueError(f"vector has {v[first]} at index {first}; it must be finite")
+        raise InputError(f"vector has {v[first]} at index {first}; it must be finite")
     return v
 
 
 def _check_radius(radius: float) -> None:
     if not (radius >= 0 and math.isfinite(radius)):
-        raise ValueError(f"radius must be a finite number of 0 or more, got {radius}")
+        raise InputError(f"radius must be a finite number of 0 or more, got {radius}")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sparseauc.errors import ExchangeError, FoldsError
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
 from sparseauc.selection.replacing import best_replacements, validated_aucs
@@ -54,7 +55,7 @@ class Alternatives:
 def find_alternatives(
     classifier: Any, X: Any, table: Table, folds: npt.NDArray[np.integer]
 ) -> Alternatives | None:
-    """Find replacements and other lists; None if there is nothing to exchange.
+    """Find replacements and other lists; None if no column can be exchanged or folds are too small.
 
     X has no gaps, and ``folds`` says which fold tests each row.
     """
@@ -74,8 +75,7 @@ def find_alternatives(
         replacements = best_replacements(fitted, n_best, splits, origins)
         loss = fitted.solution(fitted.support).objective
         near = lists_near(fitted, WITHIN * (1 - loss) / loss, _MOST, _OPERATIONS)
-    except ValueError:
-        # Groups of columns, columns that depend on each other, or none, cannot be exchanged.
+    except (ExchangeError, FoldsError):
         return None
     if replacements.empty or not splits:
         return None

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from sparseauc.errors import InputError
 from sparseauc.estimators._sparse_auc_cv import score_in_log_odds
 from sparseauc.labels import StrataWarning
 from sparseauc.limits import Limits
@@ -144,9 +145,7 @@ def fit_table(
             permutation = None
             if settings.permutations:
                 permutation = _test_permutations(table, settings, report)
-        except DataError:
-            raise
-        except ValueError as error:  # the estimators' own checks
+        except InputError as error:
             raise DataError(str(error)) from error
     report("Done", 1, 1)
 

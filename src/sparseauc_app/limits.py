@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from sparseauc.errors import InputError
 from sparseauc.limits import Limits
 from sparseauc.utils.text import did_you_mean, quoted
 
@@ -21,7 +22,7 @@ def read_limits(sources: Sequence[str], **given: Any) -> Limits:
         raise DataError(
             f"--limits: cannot read {error.filename}: {error.strerror or error}"
         ) from None
-    except ValueError as error:
+    except InputError as error:
         raise DataError(f"--limits: {error}" if sources else str(error)) from None
 
 
@@ -54,7 +55,7 @@ def limits_for(table: Table, limits: Limits) -> Limits:
         expanded = replace(limits, **found)
         # What is wrong with them is said here, where columns have names.
         expanded.restrict(len(table.inputs), table.columns, budgets=limits.budgets)
-    except ValueError as error:
+    except InputError as error:
         raise DataError(str(error)) from None
     return expanded
 
@@ -66,7 +67,7 @@ def _with_whole_columns(table: Table, limits: Limits) -> Limits:
         return limits
     try:
         return replace(limits, column_groups={**{name: name for name in table.whole}, **given})
-    except ValueError as error:
+    except InputError as error:
         raise DataError(
             f"--text whole makes a group of the levels of {quoted(table.whole)}: {error}. With "
             "--text one-hot or auto, levels are chosen one by one"

@@ -8,6 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
+from sparseauc.errors import InputError
 from sparseauc.metrics import auc
 from sparseauc_app import fitting
 from sparseauc_app.fitting import FitSettings, fit_table
@@ -157,6 +158,44 @@ def test_always_include_by_name_and_by_column():
     assert {"c=u", "c=v", "x5"} < set(summary.columns["column"])
     with pytest.raises(DataError, match="always_include: there is no column 'x99'"):
         fit_table(table(), FitSettings(limits=Limits(always_include=("x99",))))
+
+
+def unexpected(*_, **__):
+    raise ValueError("a mistake in the code")
+
+
+@pytest.mark.parametrize(
+    ("step", "settings"),
+    [
+        ("sparseauc.SparseAUCClassifierCV.fit", {}),
+        ("sparseauc_app.fitting.score_folds", {}),
+        ("sparseauc_app.fitting.stability_selection", {"stability_pairs": 2}),
+        ("sparseauc_app.fitting.point_score", {"points": 5}),
+    ],
+)
+def test_only_the_librarys_refusals_are_errors_of_the_table(step, settings, monkeypatch):
+    settings = replace(QUICK, **{"stability_pairs": 0, **settings})
+    monkeypatch.setattr(step, unexpected)
+    with pytest.raises(ValueError, match="a mistake in the code") as raised:
+        fit_table(table(), settings)
+    assert raised.type is ValueError
+
+
+def test_a_refusal_of_the_library_is_an_error_of_the_table():
+    limits = Limits(always_include=("x0", "x1", "x2"))
+    with pytest.raises(DataError, match="k=2 is less than the 3 columns always") as raised:
+        fit_table(table(), FitSettings(k=2, limits=limits))
+    assert isinstance(raised.value.__cause__, InputError)
+
+
+def test_no_alternatives_only_where_no_column_can_be_exchanged(monkeypatch):
+    groups = Limits(column_groups={f"x{j}": j // 5 for j in range(15)})
+    grouped = FitSettings(k=5, alpha=1.0, limits=groups, stability_pairs=0)
+    assert fit_table(table(), grouped).alternatives is None
+    summary = fit_table(table(), replace(QUICK, stability_pairs=0))
+    monkeypatch.setattr("sparseauc_app.alternatives.best_replacements", unexpected)
+    with pytest.raises(ValueError, match="a mistake in the code"):
+        _ = summary.alternatives
 
 
 def test_a_warning_of_the_estimator_is_said_once():

@@ -12,9 +12,11 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc import Limits, MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
+from sparseauc.errors import ExchangeError, FoldsError
 from sparseauc.labels import Labels
 from sparseauc.metrics import delong_test, fold_standard_error
-from sparseauc.selection import near_equal_lists, replacements
+from sparseauc.path.validation import ClassTarget
+from sparseauc.selection import near_equal_lists, replacements, replacing
 from sparseauc.selection.replacing import PairedAUCs
 
 
@@ -205,3 +207,33 @@ def test_refusals(outbreak):
     free = SparseAUCClassifier(k=2, alpha=0.0).fit(X, y)
     with pytest.raises(ValueError, match="not those of the fit: column 0 has a standard deviation"):
         replacements(free, np.zeros_like(X), y)
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [("exchanges", ExchangeError), ("folds", FoldsError)],
+)
+def test_a_split_is_left_out_only_where_fewer_rows_explain_it(
+    outbreak, what, expected, monkeypatch
+):
+    X, y = outbreak
+    model = SparseAUCClassifier(k=2, alpha=0.0).fit(X, y)
+    owner, name = {
+        "exchanges": (replacing, "_find_exchanges"),
+        "folds": (ClassTarget, "splits"),
+    }[what]
+    real = getattr(owner, name)
+
+    def refuse(error):
+        def on_fewer_rows(asked, *given):
+            if asked.positive.size < y.size:
+                raise error("of fewer rows")
+            return real(asked, *given)
+
+        monkeypatch.setattr(owner, name, on_fewer_rows)
+
+    refuse(expected)
+    assert len(replacements(model, X, y, n_best=1)) == 2
+    refuse(ValueError)
+    with pytest.raises(ValueError, match="of fewer rows"):
+        replacements(model, X, y, n_best=1)

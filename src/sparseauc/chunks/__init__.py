@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 from .._validation import NotFiniteError, check_finite
+from ..errors import InputError
 from ..utils.arrays import find_device, is_tensor
 from ._arrays import ArrayChunks, KeptColumns, mapped_by
 from ._arrow import ArrowChunks
@@ -107,16 +108,16 @@ def open_table(
     5
     """
     if isinstance(source, Chunks):
-        raise ValueError("this table is open already")
+        raise InputError("this table is open already")
     given = source
     if isinstance(source, str | os.PathLike):
         source = _open_path(Path(source))
     if _is_arrow(source):
         if target is not None and not isinstance(target, str):
-            raise ValueError("name the column with the labels, or give the labels to fit")
+            raise InputError("name the column with the labels, or give the labels to fit")
         return ArrowChunks(source, target, tuple(leave_out), chunk_bytes)
     if isinstance(target, str) or leave_out:
-        raise ValueError(
+        raise InputError(
             f"{given} has no column names: give the labels themselves, and all columns as features"
         )
     y = None if target is None else np.asarray(target)
@@ -128,7 +129,7 @@ def open_table(
     if isinstance(source, list | tuple):
         return CSRFiles(source, y)
     if not all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
-        raise ValueError(f"cannot read rows from {type(source).__name__}")
+        raise InputError(f"cannot read rows from {type(source).__name__}")
     return ArrayChunks(source, y, chunk_bytes)
 
 
@@ -142,7 +143,7 @@ def _open_path(path: Path) -> Any:
             return path
         suffixes = {file.suffix.lower() for file in path.iterdir()} & set(_COLUMNAR)
         if len({_COLUMNAR[one] for one in suffixes}) != 1:
-            raise ValueError(
+            raise InputError(
                 f"{path} holds neither {', '.join(_CSR)} nor files of one kind among "
                 f"{', '.join(_COLUMNAR)}"
             )
@@ -157,7 +158,7 @@ def _open_path(path: Path) -> Any:
         return [path]
     if suffix == ".npy":
         return np.load(path, mmap_mode="r")
-    raise ValueError(f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder")
+    raise InputError(f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder")
 
 
 def as_chunks(X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
@@ -170,7 +171,7 @@ def as_chunks(X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None
     if hasattr(X, "__dask_graph__"):
         if isinstance(y, str):
             if y not in getattr(X, "columns", ()):
-                raise ValueError(f"X has no column {y!r} to take the labels from")
+                raise InputError(f"X has no column {y!r} to take the labels from")
             return DaskChunks(X.drop(columns=y), X[y], sample_weight)
         return DaskChunks(X, y, sample_weight)
     if is_tensor(X):
@@ -186,7 +187,7 @@ def labels_and_weights(chunks: Chunks, y: Any, sample_weight: Any) -> tuple[Any,
     if labels is None:
         labels = y
     elif not (y is None or isinstance(chunks, DaskChunks) or isinstance(y, str)):
-        raise ValueError("the labels are given twice: with the table, and as y")
+        raise InputError("the labels are given twice: with the table, and as y")
     if isinstance(chunks, DaskChunks):
         sample_weight = chunks.sample_weight()
     return labels, sample_weight
@@ -196,7 +197,7 @@ def chunks_on_device(X: Any, device: str) -> DeviceChunks:
     """Bring a dense table to a device, or stream it through."""
     where = find_device(device)
     if isinstance(X, Chunks) or _is_arrow(X) or hasattr(X, "__dask_graph__"):
-        raise ValueError(
+        raise InputError(
             f"device={device!r} needs rows in memory or in a memory map; set device=None for rows "
             "that are read in chunks"
         )

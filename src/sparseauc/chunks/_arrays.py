@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..utils.types import Indices
 from .base import (
     CHUNK_BYTES,
@@ -37,7 +38,7 @@ class ArrayChunks(SequentialChunks):
         self, array: Any, y: npt.NDArray[Any] | None = None, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
         if len(array.shape) != 2:
-            raise ValueError(f"a table has rows and columns, this array has shape {array.shape}")
+            raise InputError(f"a table has rows and columns, this array has shape {array.shape}")
         self.array = array
         self.shape = int(array.shape[0]), int(array.shape[1])
         self.dtype = float_dtype(array.dtype, "the array")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..utils.text import quoted
 from ..utils.types import Indices
 from .base import CHUNK_BYTES, FLOATS, SequentialChunks
@@ -37,11 +38,11 @@ class ArrowChunks(SequentialChunks):
         names = list(dataset.schema.names)
         for name in (*(() if target is None else (target,)), *leave_out):
             if name not in names:
-                raise ValueError(f"there is no column {name!r}; there are {quoted(names, 8)}")
+                raise InputError(f"there is no column {name!r}; there are {quoted(names, 8)}")
         apart = {target, *leave_out}
         self._names = [name for name in names if name not in apart]
         if not self._names:
-            raise ValueError("no column is left besides the target")
+            raise InputError("no column is left besides the target")
         kinds = [_float_of(dataset.schema.field(name)) for name in self._names]
         self.dtype = np.result_type(*kinds)
         self.feature_names = np.array(self._names, dtype=object)
@@ -55,7 +56,7 @@ class ArrowChunks(SequentialChunks):
         column = self._dataset.to_table(columns=[self._target]).column(0)
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise ValueError(
+            raise InputError(
                 f"column {self._target!r} has no label at row {row}; leave out rows without one"
             )
         labels: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
@@ -66,12 +67,12 @@ class ArrowChunks(SequentialChunks):
         if not isinstance(values, str):
             return super().labels(values, name)
         if values in self._names:
-            raise ValueError(
+            raise InputError(
                 f"column {values!r} is a feature: open the table with leave_out=[{values!r}] to "
                 f"take {name} from it"
             )
         if values not in self._dataset.schema.names:
-            raise ValueError(
+            raise InputError(
                 f"there is no column {values!r}; there are {quoted(self._dataset.schema.names, 8)}"
             )
         column = self._dataset.to_table(columns=[values]).column(0)
@@ -148,7 +149,7 @@ def _float_of(field: Any) -> np.dtype[Any]:
         if dtype == np.float16:
             return FLOATS[0]
         return dtype if dtype in FLOATS else FLOATS[1]
-    raise ValueError(
+    raise InputError(
         f"column {field.name!r} holds {kind}, not numbers: encode it as numbers first, or leave it "
         "out"
     )

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..utils.types import Indices
 from .base import Chunks, Pass, State, add_chunk, float_dtype
 
@@ -43,7 +44,7 @@ class DaskChunks(Chunks):
             n_features, sizes = len(names), (np.nan,) * X.npartitions
         else:
             if X.ndim != 2:
-                raise ValueError(f"X must have rows and columns, got {X.ndim} dimensions")
+                raise InputError(f"X must have rows and columns, got {X.ndim} dimensions")
             if X.numblocks[1] > 1:
                 X = X.rechunk({1: -1})
             self.dtype = float_dtype(X.dtype, "X")
@@ -92,18 +93,18 @@ class DaskChunks(Chunks):
         if not hasattr(values, "__dask_graph__"):
             array = np.asarray(values)
             if array.shape[:1] != (sum(self.sizes),):
-                raise ValueError(f"X has {sum(self.sizes)} rows but {name} has {len(array)}")
+                raise InputError(f"X has {sum(self.sizes)} rows but {name} has {len(array)}")
             return array
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[values.columns[0]] if hasattr(values, "columns") else values[:, 0]
         known = self._sizes is not None and not np.isnan(values.shape[0])
         if hasattr(values, "chunks") and known and values.chunks[0] != self._sizes:
             if values.shape[0] != self.shape[0]:
-                raise ValueError(f"X has {self.shape[0]} rows but {name} has {values.shape[0]}")
+                raise InputError(f"X has {self.shape[0]} rows but {name} has {values.shape[0]}")
             values = values.rechunk((self._sizes,))
         blocks = _blocks(values)
         if len(blocks) != len(self._blocks):
-            raise ValueError(
+            raise InputError(
                 f"X is cut into {len(self._blocks)} chunks but {name} into {len(blocks)}: "
                 "cut both at the same rows"
             )
@@ -114,7 +115,7 @@ class DaskChunks(Chunks):
             self._set_sizes(sizes)
         for number, (ours, theirs) in enumerate(zip(self.sizes, sizes, strict=True)):
             if ours != theirs:
-                raise ValueError(
+                raise InputError(
                     f"chunk {number} has {ours} rows of X but {theirs} of {name}: "
                     "cut both at the same rows"
                 )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._streaming import DeviceStream, copy_rows
+from ..errors import InputError
 from ..utils.arrays import (
     as_tensor,
     explain_out_of_memory,
@@ -49,10 +50,10 @@ class DeviceChunks(SequentialChunks):
         streamed: bool | None = None,
     ) -> None:
         if X.ndim != 2 or 0 in X.shape:
-            raise ValueError(f"X must have shape (n, d), at least (1, 1); got {tuple(X.shape)}")
+            raise InputError(f"X must have shape (n, d), at least (1, 1); got {tuple(X.shape)}")
         name = str(X.dtype).removeprefix("torch.")
         if name not in {dtype.name for dtype in FLOATS}:
-            raise ValueError(f"X must hold float32 or float64, got {X.dtype}")
+            raise InputError(f"X must hold float32 or float64, got {X.dtype}")
         self.shape = int(X.shape[0]), int(X.shape[1])
         self.dtype = np.dtype(name)
         self.device = device

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..errors import InputError
 from ..utils.types import Indices
 from .base import CHUNK_BYTES, SequentialChunks, float_dtype
 
@@ -38,12 +39,12 @@ class CSRChunks(SequentialChunks):
         chunk_bytes: int = CHUNK_BYTES,
     ) -> None:
         if data.shape != indices.shape or indptr.ndim != 1 or indptr.size < 2:
-            raise ValueError(
+            raise InputError(
                 f"data, indices and indptr of shapes {data.shape}, {indices.shape} and "
                 f"{indptr.shape} make no CSR matrix with rows"
             )
         if indptr[0] != 0 or indptr[-1] != data.shape[0]:
-            raise ValueError(
+            raise InputError(
                 f"indptr runs from {indptr[0]} to {indptr[-1]}, but there are {data.shape[0]} "
                 "entries"
             )
@@ -92,19 +93,19 @@ class CSRFiles(SequentialChunks):
     ) -> None:
         self._paths = [Path(path) for path in paths]
         if not self._paths:
-            raise ValueError("no files were named")
+            raise InputError("no files were named")
         self._y = y
         sizes, dtypes, widths = [], [], {}
         for path in self._paths:
             with np.load(path, allow_pickle=False) as file:
                 if "shape" not in file or "data" not in file:
-                    raise ValueError(f"{path} holds no matrix saved by scipy.sparse.save_npz")
+                    raise InputError(f"{path} holds no matrix saved by scipy.sparse.save_npz")
                 sizes.append(int(file["shape"][0]))
                 widths[int(file["shape"][1])] = path
                 dtypes.append(float_dtype(file["data"].dtype, str(path)))
         if len(widths) > 1:
             (one, path), (other, another) = list(widths.items())[:2]
-            raise ValueError(f"{path} has {one} columns, {another} has {other}")
+            raise InputError(f"{path} has {one} columns, {another} has {other}")
         self._sizes = tuple(sizes)
         self.shape = sum(sizes), next(iter(widths))
         self.dtype = np.result_type(*dtypes)

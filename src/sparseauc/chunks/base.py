@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..errors import InputError
 from ..utils.arrays import is_tensor
 from ..utils.types import Indices
 
@@ -74,7 +75,7 @@ class Chunks(ABC):
     def labels(self, values: Any, name: str) -> npt.NDArray[Any]:
         """Labels of all rows that were given beside the table, or are a column of it."""
         if isinstance(values, str):
-            raise ValueError(f"this table has no column {values!r}: give {name} row by row")
+            raise InputError(f"this table has no column {values!r}: give {name} row by row")
         return np.asarray(values)
 
     @abstractmethod
@@ -99,7 +100,7 @@ class Chunks(ABC):
         self.n_passes += 1
         state = self._run(work, known, columns)
         if state is None:
-            raise ValueError("the table holds no rows")
+            raise InputError("the table holds no rows")
         return state
 
     @property
@@ -218,7 +219,7 @@ class TableInMemory(SequentialChunks):
             state = work.add(state, part, start, *(array[start:stop] for array in known))
             start = stop
         if state is None:
-            raise ValueError("the table holds no rows")
+            raise InputError("the table holds no rows")
         return state
 
     def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
@@ -239,7 +240,7 @@ def add_chunk(
     """Hand a chunk to a pass in the form passes expect; chunks without rows are left out."""
     for array in known:
         if array.shape[0] != chunk.shape[0]:
-            raise ValueError(
+            raise InputError(
                 f"the chunk at row {start} has {chunk.shape[0]} rows and {array.shape[0]} labels: "
                 "X and y must be cut at the same rows"
             )
@@ -269,7 +270,7 @@ def float_dtype(dtype: Any, what: str) -> np.dtype[Any]:
     """Dtype in which numbers of this one are given out; anything but numbers is refused."""
     # Also of dtypes that are not NumPy's, such as those of pandas with missing values.
     if getattr(dtype, "kind", np.dtype(object).kind) not in "biuf":
-        raise ValueError(f"{what} holds {dtype}, not numbers: encode it as numbers first")
+        raise InputError(f"{what} holds {dtype}, not numbers: encode it as numbers first")
     return dtype if dtype in FLOATS else np.dtype(np.float64)
 
 

@@ -11,6 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.signal import lfilter
 from scipy.special import ndtr
 
+from ..errors import InputError
+
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 Structure = Literal["ar", "block"]
 
@@ -130,17 +132,17 @@ def make_outbreak(
     mu = _checked_real("mu", mu)
     r = _checked_real("r", r)
     if not 0.0 < r < 1.0:
-        raise ValueError(f"r, the share of positives, must lie strictly between 0 and 1, got {r}")
+        raise InputError(f"r, the share of positives, must lie strictly between 0 and 1, got {r}")
     if structure not in ("ar", "block"):
-        raise ValueError(f"structure must be 'ar' or 'block', got {structure!r}")
+        raise InputError(f"structure must be 'ar' or 'block', got {structure!r}")
     rho = _checked_real("correlation", correlation)
     if structure == "ar" and not -1.0 < rho < 1.0:
-        raise ValueError(f"correlation must lie in (-1, 1) for structure='ar', got {rho}")
+        raise InputError(f"correlation must lie in (-1, 1) for structure='ar', got {rho}")
     if structure == "block" and not 0.0 <= rho < 1.0:
-        raise ValueError(f"correlation must lie in [0, 1) for structure='block', got {rho}")
+        raise InputError(f"correlation must lie in [0, 1) for structure='block', got {rho}")
     dtype = np.dtype(dtype)
     if dtype not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ValueError(f"dtype must be float64 or float32, got {dtype}")
+        raise InputError(f"dtype must be float64 or float32, got {dtype}")
     rng = _generator(random_state)
 
     support = np.sort(rng.choice(d, size=k, replace=False)).astype(np.int64)
@@ -247,7 +249,7 @@ def _generator(random_state: RandomState) -> np.random.Generator:
         )
     seed = int(random_state)
     if seed < 0:
-        raise ValueError(f"random_state must not be negative, got {seed}")
+        raise InputError(f"random_state must not be negative, got {seed}")
     return np.random.default_rng(seed)
 
 
@@ -258,7 +260,7 @@ def _checked_int(name: str, value: Any, low: int, high: int | None = None) -> in
     number = int(value)
     if number < low or (high is not None and number > high):
         bounds = f"at least {low}" if high is None else f"between {low} and d = {high}"
-        raise ValueError(f"{name} must be {bounds}, got {number}")
+        raise InputError(f"{name} must be {bounds}, got {number}")
     return number
 
 
@@ -267,5 +269,5 @@ def _checked_real(name: str, value: Any) -> float:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value}")
+        raise InputError(f"{name} must be finite, got {value}")
     return float(value)

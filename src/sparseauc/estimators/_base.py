@@ -44,6 +44,7 @@ from ..chunks import (
     mapped_chunks,
     score_chunks,
 )
+from ..errors import InputError
 from ..moments import ColumnError, scale_weights
 from ..objective import Array, Floats, Mask
 from ..transforms import Transform
@@ -64,7 +65,7 @@ def names_columns(method: Callable[P, T]) -> Callable[P, T]:
         except NotFiniteError as bad:
             names = getattr(arguments[0], "feature_names_in_", None)
             shown = bad.column if names is None else repr(names[bad.column])
-            raise ValueError(
+            raise InputError(
                 f"{bad.named(shown)}. {type(arguments[0]).__name__} needs finite numbers: drop "
                 "such rows or columns, or put sklearn.impute.SimpleImputer before it in a pipeline"
             ) from None
@@ -72,7 +73,7 @@ def names_columns(method: Callable[P, T]) -> Callable[P, T]:
             names = getattr(arguments[0], "feature_names_in_", None)
             if names is None:
                 raise
-            raise ValueError(bad.named(names[bad.column])) from None
+            raise InputError(bad.named(names[bad.column])) from None
 
     return named
 
@@ -180,7 +181,7 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if chunks is None and self._reads_maps_in_chunks:
             return mapped_chunks(X)
         if chunks is not None and not self._reads_chunks:
-            raise ValueError(
+            raise InputError(
                 f"{type(self).__name__} needs the rows in memory. SparseAUCClassifier, "
                 "SparseAUCClassifierCV and SHTAUCClassifier read rows in chunks"
             )
@@ -193,7 +194,7 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if names is None or chunks.feature_names is None:
             return
         for column in np.flatnonzero(names != chunks.feature_names)[:1]:
-            raise ValueError(
+            raise InputError(
                 f"column {column} is {chunks.feature_names[column]!r}, but was "
                 f"{names[column]!r} when the model was fitted"
             )
@@ -289,7 +290,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         if first:
             labels = np.unique(y if classes is None else classes)
             if labels.size != 2:
-                raise ValueError(
+                raise InputError(
                     f"the first call has {labels.size} class(es): "
                     "name both with partial_fit(X, y, classes=[negative, positive])"
                 )
@@ -321,7 +322,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         )
         labels, sample_weight = labels_and_weights(chunks, y, sample_weight)
         if labels is None:
-            raise ValueError(
+            raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         labels = column_or_1d(labels, warn=True)
@@ -329,9 +330,9 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
             assert_all_finite(labels, input_name="y")
         n, d = chunks.shape
         if labels.size != n:
-            raise ValueError(f"X has {n} rows but y has {labels.size}")
+            raise InputError(f"X has {n} rows but y has {labels.size}")
         if n == 0 or d == 0:
-            raise ValueError(f"X must have rows and columns, got shape {chunks.shape}")
+            raise InputError(f"X must have rows and columns, got shape {chunks.shape}")
         self.n_features_in_ = d
         if chunks.feature_names is not None:
             self.feature_names_in_ = chunks.feature_names
@@ -364,7 +365,7 @@ def check_scale(X: Any) -> None:
         column = int(np.argmax((magnitudes.toarray() if sparse else magnitudes) > upper))
         raise ColumnError(column, f"too large to square in {values.dtype}")
     if 0.0 < largest < lower:
-        raise ValueError(
+        raise InputError(
             f"no value of X is larger than {largest:g}, too small to square in {values.dtype}: "
             "rescale the columns"
         )
@@ -383,7 +384,7 @@ def as_numbers(X: Any) -> Any:
         text = _pandas_text_columns(X)
     elif type(X).__module__.startswith("polars"):
         if hasattr(X, "collect"):
-            raise ValueError("X is a lazy frame, which has no rows yet: pass X.collect()")
+            raise InputError("X is a lazy frame, which has no rows yet: pass X.collect()")
         text = [
             name
             for name, kind in X.schema.items()
@@ -393,7 +394,7 @@ def as_numbers(X: Any) -> Any:
         return X
     if text:
         more = f" and {len(text) - 1} more" if len(text) > 1 else ""
-        raise ValueError(
+        raise InputError(
             f"column {text[0]!r}{more} could not be converted to float: encode text and dates as "
             "numbers first, for example with sklearn.preprocessing.OneHotEncoder, or drop them"
         )

@@ -11,6 +11,7 @@ from joblib import Parallel
 from sklearn.utils._param_validation import Interval
 
 from ..chunks import Chunks
+from ..errors import InputError
 from ..labels import Weighting, check_weighting
 from ..limits import Limits
 from ..moments import Moments
@@ -83,7 +84,7 @@ class ExchangeModel(SparseLinearModel):
             weighting: Weighting = getattr(self, "stratum_weights_", "pairs")
             return target.within(_labels(X, strata), weighting, weight)
         if hasattr(self, "n_strata_"):
-            raise ValueError("this model compares rows within strata: give those of the fit too")
+            raise InputError("this model compares rows within strata: give those of the fit too")
         return target
 
     def _restrict(self, budgets: Any = None, missing: Indices = _NONE) -> Restrictions:
@@ -158,18 +159,18 @@ class ListOfK(ExchangeModel):
         """Number of columns, and the limits; ``missing`` columns may not be chosen."""
         budgets = None if self.limits is None else self.limits.budgets
         if self.limits is not None and isinstance(self.limits.budget, tuple):
-            raise ValueError(
+            raise InputError(
                 f"budget must be one number: {type(self).__name__}CV chooses among several"
             )
         restrictions = self._restrict(budgets, missing)
         if restrictions.excluded.size == self.n_features_in_:
-            raise ValueError(
+            raise InputError(
                 "the moments carry no column of H to choose from: name some in "
                 "class_moments(X, y).summary(columns)"
             )
         n_fixed, most = self._fewest_and_most(restrictions, self.k)
         if n_fixed > self.k:
-            raise ValueError(f"always_include names {n_fixed} columns, more than k={self.k}")
+            raise InputError(f"always_include names {n_fixed} columns, more than k={self.k}")
         return min(self.k, most), restrictions
 
     def _choose_list(
@@ -202,9 +203,9 @@ class ListOfK(ExchangeModel):
     def _prove(self, quadratic: Quadratic, missing: Indices, time_limit: float) -> Self:
         """Set a bound on the loss of all lists, and take the best list that is met."""
         if not time_limit >= 0:
-            raise ValueError(f"time_limit must be 0 or more seconds, got {time_limit}")
+            raise InputError(f"time_limit must be 0 or more seconds, got {time_limit}")
         if self.limits is not None and self.limits.column_groups is not None:
-            raise ValueError("certify is about choices of single columns: leave column_groups out")
+            raise InputError("certify is about choices of single columns: leave column_groups out")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
             k, restrictions = self._check_limits(missing)
@@ -222,7 +223,7 @@ class ListOfK(ExchangeModel):
                 if lost.size == 0:
                     break
         except NotGathered:
-            raise ValueError(
+            raise InputError(
                 "certify needs all columns of H, which are too many to be kept for rows that are "
                 "read in chunks: choose among fewer columns"
             ) from None

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._moved import moved_parameters
 from .._validation import check_classes, check_each_class_weighs, check_weights
 from ..chunks import Chunks, TableInMemory
+from ..errors import InputError
 from ..limits import MOVED, Limits
 from ..moments.many_classes import ManyClasses
 from ..objective import Array, Floats, Indices, Mask
@@ -113,7 +114,7 @@ class SharedListClassifier(SparseLinearClassifier):
         limits.check_only("always_include", "exclude", by="SharedListClassifier")
         restrictions = limits.restrict(d, getattr(self, "feature_names_in_", None))
         if restrictions.fixed.size > self.k:
-            raise ValueError(
+            raise InputError(
                 f"always_include names {restrictions.fixed.size} columns, more than k={self.k}"
             )
         k = self._columns_to_keep(self.k, d - restrictions.excluded.size)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._moved import moved_parameters
 from ..chunks import Chunks, score_chunks
+from ..errors import InputError
 from ..labels import Weighting
 from ..limits import MOVED, Limits
 from ..moments import ClassMoments, Moments, StratifiedMoments, moments_of
@@ -220,11 +221,11 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         """
         labels = np.asarray(classes)
         if labels.shape != (2,) or labels[0] == labels[1]:
-            raise ValueError(f"classes must be two different labels, got {classes!r}")
+            raise InputError(f"classes must be two different labels, got {classes!r}")
         moments.check_both_classes()
         names = None if feature_names is None else np.asarray(feature_names, dtype=object)
         if names is not None and names.shape != (moments.n_features,):
-            raise ValueError(
+            raise InputError(
                 f"the moments are of {moments.n_features} columns, feature_names has shape "
                 f"{names.shape}"
             )
@@ -285,12 +286,12 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         """Moments in double precision of the rows of the fit, and columns whose H they lack."""
         if X is None:
             if not hasattr(self, "moments_"):
-                raise ValueError("certify needs the rows of the fit: certify(X, y)")
+                raise InputError("certify needs the rows of the fit: certify(X, y)")
             return self.moments_.carefully(), _missing(self.moments_)
         other = type(self)(device=self.device)
         X, positive, weight = other._check_training_data(X, y, sample_weight)
         if X.shape[1] != self.n_features_in_ or (other.classes_ != self.classes_).any():
-            raise ValueError("X and y have other columns or labels than those of the fit")
+            raise InputError("X and y have other columns or labels than those of the fit")
         target = self._within_again(ClassTarget(positive), X, weight, strata)
         if not isinstance(X, Chunks):
             X = X.astype(np.float64, copy=False)

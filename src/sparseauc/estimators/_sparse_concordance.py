@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_weights
 from ..chunks import Chunks
+from ..errors import InputError
 from ..labels import Weighting
 from ..limits import Limits
 from ..moments.base import Quadratic
@@ -116,7 +117,7 @@ class ConcordanceModel(ExchangeModel):
         at = self.horizon_ if horizon is None else float(horizon)
         last = float(self.unique_times_[-1])
         if not 0 <= at <= last:
-            raise ValueError(f"horizon is {at:g}; risks are known from 0 to {last:g}")
+            raise InputError(f"horizon is {at:g}; risks are known from 0 to {last:g}")
         scores = np.asarray(self.predict(X), np.float64)
         return 1.0 - self.hazards_.survival(scores, np.array([at]))[:, 0]
 
@@ -138,7 +139,7 @@ class ConcordanceModel(ExchangeModel):
                 self.feature_names_in_ = chunks.feature_names
         times = SurvivalTimes.from_target(y, needs_events=False)
         if X.shape[0] != len(times):
-            raise ValueError(
+            raise InputError(
                 f"X and y have inconsistent numbers of samples: {X.shape[0]} and {len(times)}"
             )
         weight = None
@@ -310,7 +311,7 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         other = type(self)(pair_weights=self.pair_weights, horizon=self.horizon)
         X, times, weight = other._check_times(X, y, sample_weight)
         if X.shape[1] != self.n_features_in_:
-            raise ValueError("X has other columns than that of the fit")
+            raise InputError("X has other columns than that of the fit")
         target = self._within_again(other._target(times), X, weight, strata)
         return self._prove(target.moments(X, weight), _NONE, time_limit)
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..errors import InputError
 from ..limits import budgets_to_try
 from ..metrics import fold_standard_error
 from ..objective import Array, Indices
@@ -103,7 +104,7 @@ class ValidatedList(ExchangeModel):
             given = self._default_alphas[d >= n]
         alphas = np.unique(np.asarray(given, np.float64))
         if alphas.size == 0 or not (alphas[0] >= 0 and np.isfinite(alphas[-1])):
-            raise ValueError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
+            raise InputError(f"alphas must be finite numbers of 0 or more, got {self.alphas}")
         ks, restrictions = self._path_points(n if n_informative is None else n_informative, d)
 
         while True:
@@ -229,7 +230,7 @@ class ValidatedList(ExchangeModel):
             return [name for name in _LEAST_GAINS if small and getattr(self, name) == "auto"]
         for name, given in (("clip", self.clip), ("log", self.log)):
             if given not in ("auto", None, False):
-                raise ValueError(
+                raise InputError(
                     f"{name}={given} needs quantiles of whole columns: give X as an array or a "
                     f"data frame, or transform it beforehand and leave {name} out"
                 )

@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..errors import InputError
 from ..metrics import fast_auc
 from ..objective import Array, AUCObjective, Mask
 from ..solvers import EpochRecord, SolverResult
@@ -79,7 +80,7 @@ class StochasticClassifier(SparseLinearClassifier):
         start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
         X, positive, weight = self._check_training_data(X, y, sample_weight)
         if start is not None and start.size != X.shape[1]:
-            raise ValueError(
+            raise InputError(
                 f"warm_start: the previous fit had {start.size} columns, X has {X.shape[1]}; "
                 "set warm_start=False or give the same columns"
             )
@@ -149,7 +150,7 @@ class EpochMonitor:
         """Hold out rows; return weights that are zero there, so that no row is copied."""
         fewest = int(min(self._positive.sum(), (~self._positive).sum()))
         if fewest < 2:
-            raise ValueError(
+            raise InputError(
                 "early_stopping needs at least 2 rows of each class, one to train and one to "
                 f"validate; the smaller class has {fewest}"
             )

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..chunks import Chunks, as_chunks, labels_and_weights
+from ..errors import InputError
 from ..labels import Labels, Weighting
 from ..utils.types import Array
 from .base import ColumnError
@@ -60,26 +61,26 @@ def class_moments(
         y, sample_weight = labels_and_weights(chunks, y, sample_weight)
     values = np.asarray(y)
     if values.dtype.kind not in "biuf":
-        raise ValueError("y must be true/false or numbers; for text labels pass y == label")
+        raise InputError("y must be true/false or numbers; for text labels pass y == label")
     for row in np.flatnonzero(np.isnan(values))[:1]:
-        raise ValueError(f"y has NaN at row {row}; leave out rows without a label")
+        raise InputError(f"y has NaN at row {row}; leave out rows without a label")
     positive = np.ascontiguousarray(values > 0)
     if chunks is not None:
         X = chunks
     n = X.shape[0]
     if X.ndim != 2 or n == 0 or X.shape[1] == 0:
-        raise ValueError(f"X must have rows and columns, got shape {X.shape}")
+        raise InputError(f"X must have rows and columns, got shape {X.shape}")
     if positive.shape != (n,):
-        raise ValueError(f"X has {n} rows but y has shape {positive.shape}")
+        raise InputError(f"X has {n} rows but y has shape {positive.shape}")
     if X.dtype not in (np.float32, np.float64):
-        raise ValueError(f"X must be float32 or float64, got {X.dtype}")
+        raise InputError(f"X must be float32 or float64, got {X.dtype}")
     weight = None
     if sample_weight is not None:
         weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
         if weight.shape != (n,):
-            raise ValueError(f"X has {n} rows but sample_weight has shape {weight.shape}")
+            raise InputError(f"X has {n} rows but sample_weight has shape {weight.shape}")
         for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
-            raise ValueError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
+            raise InputError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
     labels = Labels(positive)
     if strata is not None:
         strata = strata if chunks is None else chunks.labels(strata, "strata")

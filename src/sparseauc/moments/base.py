@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 
@@ -153,7 +154,7 @@ class Quadratic(ABC):
         return 8.0 * self.precision, np.abs(self.delta) + np.sqrt(self.diagonal)
 
 
-class ColumnError(ValueError):
+class ColumnError(InputError):
     """The values of a column are no numbers to compute with.
 
     Attributes
@@ -226,7 +227,7 @@ class StandardisedGram:
         with np.errstate(over="ignore", invalid="ignore"):
             rows = self.quadratic.columns(columns).T
         for column in columns[~np.isfinite(rows).all(axis=1)][:1]:
-            raise ValueError(f"products of column {column} overflow: rescale it")
+            raise InputError(f"products of column {column} overflow: rescale it")
         rows *= self._inverse_scale
         rows *= self._inverse_scale[columns][:, None]
         return rows

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..labels import Weighting, pair_shares
 from ..utils.files import write_atomically
 from ..utils.types import Array, Indices, Mask
@@ -205,7 +206,7 @@ class Moments(Quadratic):
     def summary(self, columns: npt.ArrayLike = ()) -> ClassMoments:
         """Numbers without rows; ``columns`` names the columns of H to take along."""
         if self.shares.size > 1:
-            raise ValueError(
+            raise InputError(
                 "moments within strata are not merged: summarise the rows of each stratum, and "
                 "bring the summaries together with StratifiedMoments"
             )
@@ -213,7 +214,7 @@ class Moments(Quadratic):
         unit = self.weight_unit
         for weight in self.weights:
             if weight and not _LIGHTEST < weight * unit < 1 / _LIGHTEST:
-                raise ValueError(
+                raise InputError(
                     "weights this large or small leave no numbers to merge: multiply all weights, "
                     "of these rows and others, by a constant"
                 )
@@ -227,16 +228,16 @@ class Moments(Quadratic):
     def _check_columns(self, columns: npt.ArrayLike) -> Indices:
         index = np.asarray(columns, dtype=np.int64 if np.size(columns) == 0 else None)
         if index.ndim != 1 or index.dtype.kind not in "iu":
-            raise ValueError("columns must be a one-dimensional array of column numbers")
+            raise InputError("columns must be a one-dimensional array of column numbers")
         for column in index[(index < 0) | (index >= self.n_features)][:1]:
-            raise ValueError(f"column {column} does not exist: there are {self.n_features}")
+            raise InputError(f"column {column} does not exist: there are {self.n_features}")
         return index.astype(np.int64)
 
     def check_both_classes(self) -> None:
         """Refuse moments without rows of one of the classes."""
         for name, weight in zip(("positive", "negative"), self.weights, strict=True):
             if weight == 0.0:
-                raise ValueError(f"these moments hold no {name} rows: merge in some that do")
+                raise InputError(f"these moments hold no {name} rows: merge in some that do")
 
 
 @dataclass(frozen=True)
@@ -361,7 +362,7 @@ class ClassMoments(Moments):
         """Sum of several summaries over the same columns."""
         every = list(parts)
         if not every:
-            raise ValueError("nothing to merge: give at least one summary")
+            raise InputError("nothing to merge: give at least one summary")
         return functools.reduce(operator.add, every)
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
@@ -371,18 +372,18 @@ class ClassMoments(Moments):
         for name in ("positive", "negative"):
             mine, theirs = getattr(self, name).weight, getattr(other, name).weight
             if theirs > mine * (1 + _ROUNDING):
-                raise ValueError(
+                raise InputError(
                     f"cannot subtract {theirs:g} {name} rows from {mine:g}: not a part of these"
                 )
         return self._combine(other, -1)
 
     def _combine(self, other: ClassMoments, sign: int) -> ClassMoments:
         if self.n_features != other.n_features:
-            raise ValueError(
+            raise InputError(
                 f"moments over {self.n_features} and {other.n_features} columns do not combine"
             )
         if not np.array_equal(self.column_index, other.column_index):
-            raise ValueError("moments that carry different columns of H do not combine")
+            raise InputError("moments that carry different columns of H do not combine")
         return ClassMoments(
             self.positive.combine(other.positive, self.column_index, sign),
             self.negative.combine(other.negative, self.column_index, sign),
@@ -422,7 +423,7 @@ class ClassMoments(Moments):
         try:
             with np.load(path, allow_pickle=False) as file:
                 if int(file["format"]) != _FORMAT:
-                    raise ValueError(f"format {int(file['format'])} is not known here")
+                    raise InputError(f"format {int(file['format'])} is not known here")
                 positive, negative = (
                     ClassPart(
                         float(file[f"{name}_weight"]),
@@ -437,7 +438,7 @@ class ClassMoments(Moments):
             raise
         except Exception as error:
             # numpy reports damage as EOFError, BadZipFile, KeyError, ValueError or OSError.
-            raise ValueError(f"{os.fspath(path)} does not hold class moments: {error}") from error
+            raise InputError(f"{os.fspath(path)} does not hold class moments: {error}") from error
 
     def _check_shapes(self) -> None:
         d, q = self.positive.mean.size, self.column_index.size
@@ -448,7 +449,7 @@ class ClassMoments(Moments):
                 array = getattr(part, name)
                 fits &= array.shape == shape and array.dtype == np.float64
         if not fits:
-            raise ValueError("its arrays do not fit together")
+            raise InputError("its arrays do not fit together")
 
 
 class StratifiedMoments(Moments):
@@ -480,12 +481,12 @@ class StratifiedMoments(Moments):
     def __init__(self, parts: Sequence[Moments], weighting: Weighting = "pairs") -> None:
         for part in parts:
             if part.n_features != parts[0].n_features:
-                raise ValueError(
+                raise InputError(
                     f"strata of {parts[0].n_features} and {part.n_features} columns do not combine"
                 )
         self.parts = [part for part in parts if min(part.weights) > 0]
         if not self.parts:
-            raise ValueError("none of these strata holds rows of both classes")
+            raise InputError("none of these strata holds rows of both classes")
         self.weighting = weighting
         units = [part.weight_unit for part in self.parts]
         totals = np.array([part.weights for part in self.parts]).T * units

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..chunks import Chunks
+from ..errors import InputError
 from ..labels import Labels
 from ..utils.arrays import is_tensor, to_host
 from ..utils.types import Array, Indices
@@ -106,7 +107,7 @@ class GatheredMoments:
         # Whole rows of H lie where the table does: a device refuses them itself, if it is full.
         numbers = n_block**2 + (0 if self.quick else n_rows * self.n_features)
         if 16 * len(self.parts) * numbers > _MOST_BYTES:
-            raise ValueError(
+            raise InputError(
                 f"products of {max(n_rows, n_block)} of {self.n_features} columns in "
                 f"{len(self.parts)} parts of the rows would fill the memory: choose among fewer "
                 "columns, give coarser strata, or leave groups out"
@@ -258,7 +259,7 @@ class ChunkedMoments(Moments):
                 members += both
                 cells += merged
         if not cells:
-            raise ValueError("none of these strata holds rows of both classes")
+            raise InputError("none of these strata holds rows of both classes")
         self._cells, self._cell_members = cells, members
         self._cell_weights = np.array([cell.weight for cell in cells])
         totals = self._cell_weights.reshape(-1, 2).T

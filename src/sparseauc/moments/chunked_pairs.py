@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .._validation import NotFiniteError, check_finite
 from ..chunks import Chunks, Pass
+from ..errors import InputError
 from ..survival import ComparablePairs
 from ..utils.types import Array, Indices, Mask
 from .base import Quadratic
@@ -81,7 +82,7 @@ def gather_pairs(chunks: Chunks, sets: Sequence[ComparablePairs]) -> list[Gather
     """
     n, d = chunks.shape
     if 8 * len(sets) * d**2 > _MOST_BYTES:
-        raise ValueError(
+        raise InputError(
             f"products of {d} columns in {len(sets)} training sets would fill the memory, and "
             "these rows are read in chunks: choose among fewer columns"
         )

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..errors import InputError
 from ..survival import ComparablePairs
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
@@ -50,7 +51,7 @@ class PairMoments(Quadratic):
 
     def __init__(self, X: Any, pairs: ComparablePairs) -> None:
         if not pairs.total > 0:
-            raise ValueError(
+            raise InputError(
                 "there is no pair of rows of which one is known to have its event first"
             )
         self._X, self._pairs = X, pairs

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import check_finite, read_only
+from ..errors import InputError
 from ..labels import Labels
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices
@@ -118,7 +119,7 @@ class TableMoments(Moments):
         self._cells = Cells.from_rows(labels, sample_weight)
         self.weights, self.shares = self._cells.weights, self._cells.shares
         if self.shares.size > 1 and 2 * self.shares.size * shape[1] > _MOST_MEANS:
-            raise ValueError(
+            raise InputError(
                 f"the means of {self.shares.size} strata in {shape[1]} columns would fill the "
                 "memory: give coarser strata, or choose among fewer columns"
             )

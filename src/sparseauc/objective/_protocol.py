@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..moments import ColumnError, Moments
 from ..utils.jit import kernel
 from ..utils.types import Array, Floats, Indices, Mask
@@ -137,7 +138,7 @@ class Objective(Protocol):
     def _non_zeros(self, w: npt.ArrayLike) -> SparseVector:
         vector = np.asarray(w, self.dtype)
         if vector.shape != (self.n_features,):
-            raise ValueError(f"w must have shape ({self.n_features},), got {vector.shape}")
+            raise InputError(f"w must have shape ({self.n_features},), got {vector.shape}")
         return SparseVector.from_dense(vector)
 
     def value_on(self, support: Indices, values: Floats) -> float:

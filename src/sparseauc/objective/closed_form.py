@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from ..errors import InputError
 from ..moments import Moments
 from ..utils.types import Array
 
@@ -35,13 +36,13 @@ def minimise_on_support(
         F(w) + alpha‖w‖² at the minimiser.
     """
     if not 0 <= alpha < np.inf:
-        raise ValueError(f"alpha must be 0 or more and finite, got {alpha}")
+        raise InputError(f"alpha must be 0 or more and finite, got {alpha}")
     if np.size(support) == 0:
         return np.empty(0), 1.0
     columns = moments.columns(support)  # which refuses anything but column numbers
     index = np.asarray(support, np.int64)
     if np.unique(index).size != index.size:
-        raise ValueError("support names a column twice")
+        raise InputError("support names a column twice")
     h = columns[index]
     h.flat[:: index.size + 1] += alpha
     delta = moments.delta[index]

@@ -10,6 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..chunks import Chunks
+from ..errors import FoldsError, InputError
 from ..labels import Labels, StrataWarning, Weighting
 from ..moments.chunked_pairs import GatheredPairs, gather_pairs
 from ..moments.pairs import PairMoments
@@ -104,7 +105,7 @@ class TimeTarget:
         pairs = replace(self, within_strata=every)._pairs(weight, self.horizon)
         counts = np.bincount(pairs.cell, pairs.first * pairs.after, len(every))
         if not counts.any():
-            raise ValueError(
+            raise InputError(
                 f"none of the {len(every)} strata holds rows that can be compared: leave strata "
                 "out or give coarser ones"
             )
@@ -167,7 +168,7 @@ class TimeTarget:
             )
             for name, weight, horizon in sides:
                 if not self._pairs(weight, horizon).total > 0:
-                    raise ValueError(
+                    raise FoldsError(
                         f"no two {name} rows of split {split} can be compared, as too few have an "
                         "event: use fewer folds, or give a later horizon"
                     )

@@ -11,6 +11,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 
+from ..errors import FoldsError, InputError
 from ..labels import Labels
 from ..moments.chunked import Partition
 from ..utils.types import Array, Indices, Mask
@@ -146,12 +147,12 @@ def check_splits(splits: list[Split], labels: Labels, weight: Array | None) -> N
                     "rows" if kinds.size == 0 else "positives" if not kinds[0] else "negatives"
                 )
                 which = "" if weight is None else " of weight above 0"
-                raise ValueError(
+                raise FoldsError(
                     f"split {number} has no {missing}{which} among its {name} rows: use fewer "
                     "folds, or a splitter that keeps the classes together, such as StratifiedKFold"
                 )
             if labels.code is not None and not len(labels.take(counted)):
-                raise ValueError(
+                raise FoldsError(
                     f"no stratum has both classes among the {name} rows of split {number}: use "
                     "fewer folds, or a splitter that keeps strata whole, such as GroupKFold"
                 )
@@ -207,7 +208,7 @@ def groups_by_class(groups: Any, positive: Mask) -> list[int]:
     """Number of groups with negative rows, and with positive ones."""
     groups = np.asarray(groups)
     if groups.shape != positive.shape:
-        raise ValueError(
+        raise InputError(
             f"groups must label each of the {positive.size} rows, got shape {groups.shape}"
         )
     return [np.unique(groups[positive == side]).size for side in (False, True)]
@@ -216,10 +217,10 @@ def groups_by_class(groups: Any, positive: Mask) -> list[int]:
 def _check_number_of_folds(n_folds: int, positive: Mask) -> None:
     """Refuse more folds than a class has rows."""
     if n_folds < 2:
-        raise ValueError(f"cv={n_folds}: cross-validation needs two folds or more")
+        raise FoldsError(f"cv={n_folds}: cross-validation needs two folds or more")
     for name, count in (("negative", int((~positive).sum())), ("positive", int(positive.sum()))):
         if 0 < count < n_folds:
-            raise ValueError(
+            raise FoldsError(
                 f"there are {count} {name} rows, fewer than the {n_folds} folds: use cv={count}"
             )
 
@@ -234,7 +235,7 @@ def _whole_groups(
     """Folds that keep groups together, in random order where they are repeated."""
     counts = groups_by_class(groups, positive)
     if min(count for count in counts if count) < n_folds:
-        raise ValueError(
+        raise FoldsError(
             f"{counts[0]} groups have negative rows and {counts[1]} positive ones, fewer than the "
             f"{n_folds} folds: use fewer folds"
         )

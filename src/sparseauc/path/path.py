@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from .._moved import moved_parameters
+from ..errors import InputError
 from ..labels import Weighting
 from ..limits import MOVED, Limits
 from ..moments import class_moments
@@ -326,7 +327,7 @@ def sparse_auc_path(
     budgets = limits.budgets
     restrictions = limits.restrict(d, budgets=budgets)
     if restrictions.groups is not None:
-        raise ValueError("sparse_auc_path chooses single columns: leave column_groups out")
+        raise InputError("sparse_auc_path chooses single columns: leave column_groups out")
     if ks is None:
         least, most = restrictions.fixed.size, d - restrictions.excluded.size
         ks = np.arange(max(1, least), min(50, most) + 1)
@@ -339,9 +340,9 @@ def sparse_auc_path(
         restrictions = replace(restrictions, budgets=budgets)
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))
     if ridges.size == 0:
-        raise ValueError("alphas is empty: give at least one ridge")
+        raise InputError("alphas is empty: give at least one ridge")
     for alpha in ridges[~(ridges >= 0) | np.isinf(ridges)][:1]:
-        raise ValueError(f"alphas holds {alpha}: a ridge is a finite number of 0 or more")
+        raise InputError(f"alphas holds {alpha}: a ridge is a finite number of 0 or more")
     return path_of_moments(moments, sizes, ridges, restrictions, thorough=thorough)
 
 
@@ -351,11 +352,11 @@ def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:
     if numbers.size == 0:
         return np.empty(0, np.int64)
     if numbers.dtype.kind not in "iuf" or numbers.ndim != 1:
-        raise ValueError(
+        raise InputError(
             f"{name} must be a list of whole numbers, got {numbers.dtype} of shape {numbers.shape}"
         )
     for number in numbers[~(numbers % 1 == 0)][:1]:
-        raise ValueError(f"{name} holds {number}, which is no whole number")
+        raise InputError(f"{name} holds {number}, which is no whole number")
     return np.unique(numbers.astype(np.int64))
 
 
@@ -364,8 +365,8 @@ def check_lengths(ks: Indices, d: int, restrictions: Restrictions) -> None:
     n_fixed = restrictions.count(restrictions.fixed)
     available = restrictions.count(np.arange(d)) - restrictions.count(restrictions.excluded)
     if ks.size == 0 or ks[0] < 1:
-        raise ValueError(f"ks must be numbers of 1 or more, got {ks.tolist()}")
+        raise InputError(f"ks must be numbers of 1 or more, got {ks.tolist()}")
     if ks[0] < n_fixed:
-        raise ValueError(f"k={ks[0]} is less than the {n_fixed} columns always included")
+        raise InputError(f"k={ks[0]} is less than the {n_fixed} columns always included")
     if ks[-1] > available:
-        raise ValueError(f"k={ks[-1]} is more than the {available} columns there are")
+        raise InputError(f"k={ks[-1]} is more than the {available} columns there are")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..metrics import fold_standard_error
 
 __all__ = ["ChanceWarning", "best", "one_standard_error"]
@@ -106,7 +107,7 @@ def choose(rule: str | Rule, cv_results: Mapping[str, Any]) -> int:
     index = function(cv_results)
     n_models = len(cv_results["mean_test_score"])
     if not isinstance(index, (int, np.integer)) or not 0 <= index < n_models:
-        raise ValueError(
+        raise InputError(
             f"rule must return the index of a model, a whole number from 0 to {n_models - 1}; "
             f"it returned {index!r}"
         )

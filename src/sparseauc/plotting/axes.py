@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ..errors import InputError
 from ..selection.confidence import scores_by
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def fitted_step(estimator: Any, attribute: str, otherwise: str) -> Any:
     model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     check_is_fitted(model)
     if not hasattr(model, attribute):
-        raise ValueError(f"{type(model).__name__} {otherwise}")
+        raise InputError(f"{type(model).__name__} {otherwise}")
     return model
 
 
@@ -40,7 +41,7 @@ def names_of(columns: npt.NDArray[Any], names: Sequence[str] | None) -> list[str
     if names is None:
         return [f"x{j}" for j in columns.tolist()]
     if len(names) <= max(columns.tolist(), default=-1):
-        raise ValueError(f"there are {len(names)} names, and a column {max(columns.tolist())}")
+        raise InputError(f"there are {len(names)} names, and a column {max(columns.tolist())}")
     return [str(names[j]) for j in columns.tolist()]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from . import axes
 
 
@@ -103,7 +104,7 @@ class CoefficientPathDisplay:
         """
         if alpha is None:
             if len(path.alphas) > 1:
-                raise ValueError(f"the path has several ridges: pass one of {list(path.alphas)}")
+                raise InputError(f"the path has several ridges: pass one of {list(path.alphas)}")
             alpha = float(path.alphas[0])
         if alpha not in path.alphas:
             raise KeyError(f"alpha={alpha} is not on the path: see alphas")

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from .axes import fitted_step
 
 
@@ -89,9 +90,9 @@ class ConvergenceDisplay:
         """
         for key in ("epoch", "objective", "auc"):
             if key not in history:
-                raise ValueError(f"the history has no {key!r}, only {sorted(history)}")
+                raise InputError(f"the history has no {key!r}, only {sorted(history)}")
         if len(history["epoch"]) == 0:
-            raise ValueError("the history is empty: fit with record_history=True")
+            raise InputError("the history is empty: fit with record_history=True")
         display = cls(
             epoch=history["epoch"],
             objective=history["objective"],
@@ -153,7 +154,7 @@ def _two_panels(ax: Any) -> tuple[Any, Any]:
     elif isinstance(ax, Axes):
         place = ax.get_subplotspec()
         if place is None:
-            raise ValueError("ax is not part of a grid and cannot be divided: give a pair of axes")
+            raise InputError("ax is not part of a grid and cannot be divided: give a pair of axes")
         ax.set_axis_off()
         grid = GridSpecFromSubplotSpec(2, 1, subplot_spec=place)
         figure = ax.figure
@@ -163,7 +164,7 @@ def _two_panels(ax: Any) -> tuple[Any, Any]:
     else:
         panels = list(ax)
         if len(panels) != 2 or not all(isinstance(panel, Axes) for panel in panels):
-            raise ValueError("ax must be one matplotlib Axes or a pair of them: F, AUC")
+            raise InputError("ax must be one matplotlib Axes or a pair of them: F, AUC")
     top, bottom = panels
     top.set_ylabel("F")
     bottom.set_ylabel("AUC")

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sklearn.metrics import roc_curve
 
 from ..curves import roc_band
+from ..errors import InputError
 from ..metrics import auc, auc_confidence_interval
 from .axes import QUIET, Reading, one_panel, scores_of
 
@@ -121,9 +122,9 @@ class ROCBandDisplay:
             Passed to matplotlib's ``plot`` for the curve.
         """
         if band not in ("pointwise", "simultaneous"):
-            raise ValueError(f"band must be 'pointwise' or 'simultaneous', got {band!r}")
+            raise InputError(f"band must be 'pointwise' or 'simultaneous', got {band!r}")
         if not 0.0 < confidence < 1.0:
-            raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+            raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
         area = auc(y_true, y_score)  # which checks both
         labels, scores = np.asarray(y_true), np.asarray(y_score, np.float64)
         positive = labels == np.unique(labels)[1]

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from .axes import QUIET, draw_columns, label_path, names_of, one_panel
 
 
@@ -93,7 +94,7 @@ class StabilityPathDisplay:
         """
         ks, table = np.asarray(self.ks), np.asarray(self.frequencies, np.float64)
         if table.ndim != 2 or table.shape[0] != ks.size:
-            raise ValueError(
+            raise InputError(
                 f"frequencies must have a row for each of the {ks.size} ks, got shape {table.shape}"
             )
         ax = one_panel(ax)

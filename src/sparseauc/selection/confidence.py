@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing, check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
+from ..errors import InputError
 from ..labels import Labels, StrataWarning
 from ..metrics import AUCInterval
 from ..objective import Array, Mask
@@ -132,7 +133,7 @@ def nested_scores(
     True
     """
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+        raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
     check_consistent_length(X, y)
     of_row = None if strata is None else np.asarray(strata)
     labels, ranking, target = read_target(y)
@@ -141,7 +142,7 @@ def nested_scores(
     splits = make_splits(cv, X, target.labels, groups, random_state, n_repeats=1)
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=labels.size)
     for row in np.flatnonzero(times != 1)[:1].tolist():
-        raise ValueError(
+        raise InputError(
             f"row {row} is tested {times[row]} times: cv must test each row once, as KFold does"
         )
     fit = partial(_fit_fold, estimator, X, labels, of_row)
@@ -238,7 +239,7 @@ def pool_folds(
     else:
         found = ranking.within(scores, strata, folds, confidence=confidence)
         if found is None:
-            raise ValueError("no stratum has test rows to compare in the same fold")
+            raise InputError("no stratum has test rows to compare in the same fold")
         interval = found
     together = np.array(fold_scores)
     agreement = _agreement(together, positive)
@@ -430,10 +431,10 @@ def permutation_test(
         if np.isnan(observed):
             for number, (_, test) in enumerate(divide(ranking.positive)):
                 if np.unique(ranking.positive[test]).size == 1:
-                    raise ValueError(
+                    raise InputError(
                         f"fold {number} has rows of one class only: use a stratified splitter"
                     )
-            raise ValueError("a fold has no stratum with rows to compare: use fewer folds")
+            raise InputError("a fold has no stratum with rows to compare: use fewer folds")
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(judge)(estimator, X, labels, ranking, _permutation(labels.size, divided.code, rng))
         for _ in range(n_permutations)
@@ -444,7 +445,7 @@ def permutation_test(
         if progress is not None:
             progress(number + 1, n_permutations)
     if np.isnan(null).any():
-        raise ValueError(
+        raise InputError(
             "shuffled labels left a fold with one class only: use a stratified splitter"
         )
     pvalue = (1 + np.count_nonzero(null >= observed)) / (1 + n_permutations)

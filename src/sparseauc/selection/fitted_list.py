@@ -7,6 +7,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._validation import check_each_class_weighs, check_weights
+from ..errors import ExchangeError, FoldsError, InputError
 from ..estimators import ConcordanceModel, ExchangeClassifier
 from ..moments.base import Quadratic, StandardisedGram
 from ..objective import Array, Indices, Mask
@@ -47,16 +48,16 @@ class FittedList(NamedTuple):
         """
         if not isinstance(model, (ExchangeClassifier, ConcordanceModel)[: 1 + times]):
             more = ", SparseConcordance or SparseConcordanceCV" if times else ""
-            raise ValueError(
+            raise InputError(
                 f"model must be a SparseAUCClassifier or SparseAUCClassifierCV{more}, got "
                 f"{type(model).__name__}"
             )
         check_is_fitted(model)
         support = np.flatnonzero(model.coef_[0])
         if support.size == 0:
-            raise ValueError("the model chose no column: all that it could choose are constant")
+            raise ExchangeError("the model chose no column: all that it could choose are constant")
         if model.limits is not None and model.limits.column_groups is not None and not groups:
-            raise ValueError(
+            raise ExchangeError(
                 "this model chose groups of columns, which no single column can stand in for: "
                 "fit one without column_groups"
             )
@@ -119,7 +120,7 @@ class FittedList(NamedTuple):
         found = make_splits(min(5, few), self.X, self.target.labels, None, 0, n_repeats=1)
         try:
             return self.target.splits(found, self.X, None, self.weight, 0)
-        except ValueError:
+        except FoldsError:
             return []
 
     def solution(self, support: Indices) -> Solution:
@@ -155,7 +156,7 @@ def _check_same_rows(model: Any, scale: Array, *, weighted: bool) -> None:
     for column in np.flatnonzero(~same)[:1].tolist():
         given = "X, strata and sample_weight are" if weighted else "X and strata are"
         more = "" if weighted else "; if it was fitted with sample_weight, give that too"
-        raise ValueError(
+        raise InputError(
             f"{given} not those of the fit: column {column} has a standard deviation of "
             f"{scale[column]:.6g}, and had {model.scale_[column]:.6g}{more}"
         )
@@ -172,7 +173,7 @@ def exchange_table(
     try:
         M = np.linalg.inv(ridged)
     except np.linalg.LinAlgError:
-        raise ValueError(
+        raise ExchangeError(
             "on these rows the chosen columns depend on each other linearly: give the rows of the "
             "fit, or fit with a ridge (alpha)"
         ) from None

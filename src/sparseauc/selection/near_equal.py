@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
+from ..errors import InputError
 from ..moments.base import HCache
 from ..objective import Array, Indices, Mask
 from ..solvers.near_optimal import supports_below
@@ -113,7 +114,7 @@ def near_equal_lists(
     """
     check_scalar(within, "within", Real, min_val=0.0)
     if not np.isfinite(within):
-        raise ValueError(f"within == {within}, must be a finite number of 0 or more.")
+        raise InputError(f"within == {within}, must be a finite number of 0 or more.")
     check_scalar(most, "most", Integral, min_val=1)
     check_scalar(operations, "operations", Real, min_val=0.0)
     fitted = FittedList.from_model(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..curves import binomial_limits
+from ..errors import InputError
 from ..estimators._sparse_auc_cv import fit_calibration
 from ..path.concordance import TimeTarget
 from ..path.cross_validation import mean_over_rounds
@@ -95,12 +96,12 @@ class PointScore:
             names = self.columns["column"].tolist()
             for name in names:
                 if name not in X.columns:
-                    raise ValueError(f"X has no column {name!r}, which the points need")
+                    raise InputError(f"X has no column {name!r}, which the points need")
             values = np.column_stack([np.asarray(X[name], np.float64) for name in names])
         else:
             X = X if hasattr(X, "shape") else np.asarray(X)
             if X.shape[1] <= self._places.max():
-                raise ValueError(
+                raise InputError(
                     f"X has {X.shape[1]} columns, the points need column {self._places.max()}"
                 )
             values = np.column_stack([_column(X, j) for j in self._places.tolist()])
@@ -239,14 +240,14 @@ def point_score(
     import pandas as pd
 
     if per not in ("deviation", "unit"):
-        raise ValueError(f"per must be 'deviation' or 'unit', got {per!r}")
+        raise InputError(f"per must be 'deviation' or 'unit', got {per!r}")
     within = points_range(largest)
     fitted = FittedList.from_model(
         model, X, y, groups=True, sample_weight=sample_weight, strata=strata, times=True
     )
     transform = Transform.of_model(model)
     if transform is not None and transform.of_columns(fitted.support).changed.size:
-        raise ValueError(
+        raise InputError(
             "points are added up by hand, and this model clips values or takes logarithms first: "
             "fit one with clip=None and log=False"
         )
@@ -256,7 +257,7 @@ def point_score(
     splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, random_state)
     found = _give_points(signed, within, per) if signed.support.size else None
     if found is None or not found.points.any():
-        raise ValueError(
+        raise InputError(
             f"no column is worth a point from {within[0]} to {within[1]}: allow points of both "
             "signs"
         )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._validation import check_labels
+from ..errors import InputError
 from ..metrics import (
     AUCInterval,
     DeLongTest,
@@ -96,7 +97,7 @@ class ClassRanking:
             return auc_confidence_interval(self.positive, scores, confidence)
         found = self.within(scores, confidence=confidence)
         if found is None:
-            raise ValueError("a class has no row with a weight above 0")
+            raise InputError("a class has no row with a weight above 0")
         return found
 
     def within(self, scores: Scores, *within: Any, confidence: float = 0.95) -> AUCInterval | None:
@@ -168,7 +169,7 @@ class TimeRanking:
         """Concordance of all rows, with its interval."""
         found = self.within(scores, confidence=confidence)
         if found is None:
-            raise ValueError("no row is known to have its event before another")
+            raise InputError("no row is known to have its event before another")
         return found
 
     def within(self, scores: Scores, *within: Any, confidence: float = 0.95) -> AUCInterval | None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
+from ..errors import ExchangeError
 from ..labels import Labels
 from ..metrics import fast_auc_within, fold_standard_error
 from ..moments.base import StandardisedGram
@@ -195,7 +196,7 @@ def _share_that_holds(
             continue
         try:
             lists = _find_exchanges(part, support, n_best, origins).lists
-        except ValueError:  # without a ridge, columns may depend on each other among fewer rows
+        except ExchangeError:  # without a ridge, columns may depend on each other among fewer rows
             continue
         judged = _judge_lists(fitted, lists, [(train, test)])[0][0]
         within = _judge_lists(part, lists, inner)[0].mean(axis=0)

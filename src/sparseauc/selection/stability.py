@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._moved import moved_parameters
+from ..errors import InputError
 from ..estimators import SparseAUCClassifier, SparseConcordance
 from ..labels import Weighting
 from ..limits import MOVED, Limits
@@ -76,7 +77,7 @@ class StabilityResult:
     def selected(self, threshold: float = 0.6) -> Indices:
         """Columns chosen in at least this share of the halves, most frequent first."""
         if not 0.0 < threshold <= 1.0:
-            raise ValueError(f"threshold must lie in (0, 1], got {threshold}")
+            raise InputError(f"threshold must lie in (0, 1], got {threshold}")
         often = np.flatnonzero(self.frequency >= threshold)
         return often[np.argsort(-self.frequency[often], kind="stable")]
 
@@ -114,7 +115,7 @@ class StabilityResult:
         No bound exceeds q/τ: more columns than that cannot reach the threshold.
         """
         if not 0.5 < threshold <= 1.0:
-            raise ValueError(f"threshold must lie in (1/2, 1] for a bound, got {threshold}")
+            raise InputError(f"threshold must lie in (1/2, 1] for a bound, got {threshold}")
         halves = 2 * self.n_pairs
         # Halves are counted, so the threshold acts as the next whole number of them, and that is
         # more than one half. What is taken off is rounding: 0.55 · 100 comes out above 55.
@@ -220,7 +221,7 @@ def stability_selection(
     d = X.shape[1]
     check_lengths(np.array([k]), d, restrictions)
     if n_fixed == k:
-        raise ValueError(f"always_include names {k} columns, which leaves none of k={k} to choose")
+        raise InputError(f"always_include names {k} columns, which leaves none of k={k} to choose")
     counted = np.ones(X.shape[0], np.bool_) if weight is None else weight > 0
     names = ["censored", "event"] if of_times else model.classes_.tolist()
     _check_halves(target.labels.positive, counted, names)
@@ -266,7 +267,7 @@ def _check_halves(positive: Mask, counted: Mask, names: Sequence[Any]) -> None:
     for name, side in zip(names, (~positive, positive), strict=True):
         size = np.count_nonzero(counted & side)
         if size == 1 or (size == 0 and name != "censored"):
-            raise ValueError(f"class {name!r} has a single row: each half needs one of its own")
+            raise InputError(f"class {name!r} has a single row: each half needs one of its own")
 
 
 def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:

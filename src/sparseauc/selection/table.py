@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._validation import check_classes, check_known_labels
+from ..errors import InputError
 from ..limits import Limits
 from ..objective import Array, Indices, Mask
 from ..survival import SurvivalTimes, is_times
@@ -97,7 +98,7 @@ def column_table(
     else:
         ranking = ClassRanking(_positive_rows(model, X, y))
     if stability is not None and stability.frequency.size != model.n_features_in_:
-        raise ValueError(
+        raise InputError(
             f"stability is of {stability.frequency.size} columns and the model of "
             f"{model.n_features_in_}: both must be of the same table"
         )

@@ -50,6 +50,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import minimize_scalar
 
+from ..errors import InputError
 from ..moments.base import BATCH, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from ._perspective import EPS, Relaxed, ascend, cholesky, enumerate_supports, prove, relax
@@ -397,9 +398,9 @@ def bound_all(
     """
     included = restrictions.fixed
     for column in np.intersect1d(included, restrictions.excluded)[:1]:
-        raise ValueError(f"column {column} is both fixed and excluded")
+        raise InputError(f"column {column} is both fixed and excluded")
     if k < included.size:
-        raise ValueError(f"k={k} is less than the {included.size} columns fixed")
+        raise InputError(f"k={k} is less than the {included.size} columns fixed")
     over_budget = np.flatnonzero(~restrictions.within_budget(gram.n_features))
     barred = np.union1d(restrictions.excluded, np.setdiff1d(over_budget, included))
     k = max(included.size, min(k, restrictions.most_columns(gram.n_features)))

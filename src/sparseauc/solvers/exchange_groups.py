@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import InputError
 from ..moments.base import HCache, NotGathered, StandardisedGram
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
@@ -94,7 +95,7 @@ class GroupSearch:
     def _check_length(self, k: int) -> int:
         """Refuse lists too short for what is always included; return the shortest that is not."""
         if len(self._always) > k:
-            raise ValueError(f"{len(self._always)} groups are always included, more than k={k}")
+            raise InputError(f"{len(self._always)} groups are always included, more than k={k}")
         return max(len(self._always), 1)
 
     def _search(self, problem: _Groups) -> ListSearch:

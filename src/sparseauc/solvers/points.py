@@ -16,6 +16,7 @@ from numbers import Integral
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..utils.types import Array, Indices
 
 Range = tuple[int, int]
@@ -63,7 +64,7 @@ def points_range(given: object) -> Range:
     whole = isinstance(given, Integral) and not isinstance(given, bool)
     low, high = (-int(given), int(given)) if whole else _two_numbers(given)  # type: ignore[call-overload]
     if not -MOST_POINTS <= low <= 0 <= high <= MOST_POINTS or low == high:
-        raise ValueError(
+        raise InputError(
             "points are whole numbers from one of 0 or less to one of 0 or more, such as 5 for -5 "
             f"to 5, or (0, 3), and none beyond {MOST_POINTS}; got {given!r}"
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import InputError
 from ..utils.types import Array
 from ._times import StepFunction, SurvivalTimes
 
@@ -67,7 +68,7 @@ class ProportionalHazards:
         weight = (share if weight is None else share * weight)[rows]
         scores, times = scores[rows, rounds], times.take(rows)
         if n_events == 0:
-            raise ValueError("no row with a score has an event: there is no risk to estimate")
+            raise InputError("no row with a score has an event: there is no risk to estimate")
         mean = float(np.average(scores, weights=weight))
         spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
         standard = (scores - mean) / (spread if spread > 0 else 1.0)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..utils.types import Array
 from ._pairs import ComparablePairs
 from ._times import SurvivalTimes, censoring_distribution, uno_weights
@@ -82,16 +83,16 @@ def _checked(y: Any, scores: Any, weight: Any) -> tuple[SurvivalTimes, Array, Ar
     times = SurvivalTimes.from_target(y)
     values = np.asarray(scores, np.float64)
     if values.shape != (len(times),):
-        raise ValueError(f"y has {len(times)} rows but scores have shape {values.shape}")
+        raise InputError(f"y has {len(times)} rows but scores have shape {values.shape}")
     for row in np.flatnonzero(~np.isfinite(values))[:1].tolist():
-        raise ValueError(f"the score of row {row} is {values[row]}")
+        raise InputError(f"the score of row {row} is {values[row]}")
     if weight is None:
         return times, values, None
     counts = np.asarray(weight, np.float64)
     if counts.shape != values.shape:
-        raise ValueError(f"y has {len(times)} rows but sample_weight has shape {counts.shape}")
+        raise InputError(f"y has {len(times)} rows but sample_weight has shape {counts.shape}")
     for row in np.flatnonzero(~(counts >= 0) | np.isinf(counts))[:1].tolist():
-        raise ValueError(f"sample_weight is {counts[row]} at row {row}; give 0 or more")
+        raise InputError(f"sample_weight is {counts[row]} at row {row}; give 0 or more")
     return times, values, counts
 
 
@@ -101,7 +102,7 @@ def _pairs(
     code = None if strata is None else np.unique(np.asarray(strata), return_inverse=True)[1]
     pairs = ComparablePairs.from_times(times, weight, code, event_weight=event_weight)
     if not pairs.total > 0:
-        raise ValueError(
+        raise InputError(
             "no two rows can be compared: none is known to have its event before another"
         )
     return pairs

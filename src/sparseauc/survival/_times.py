@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from ..utils.types import Array, Indices, Mask
 
 # Share of the events before the default horizon.
@@ -50,20 +51,20 @@ class SurvivalTimes:
         """Refuse times with no pair of rows of which one is known to have its event first."""
         counted = self if weight is None else self.take(weight > 0)
         if weight is not None and len(counted) == 0:
-            raise ValueError("sample_weight is zero on all rows")
+            raise InputError("sample_weight is zero on all rows")
         if len(counted) < 2:
-            raise ValueError(f"y holds {len(counted)} sample: two rows are needed to compare them")
+            raise InputError(f"y holds {len(counted)} sample: two rows are needed to compare them")
         if not counted.event.any():
-            raise ValueError(
+            raise InputError(
                 "y holds no events: every row is censored, and there is nothing to rank by"
             )
         if counted.time.max() == counted.time.min() and counted.event.all():
-            raise ValueError(
+            raise InputError(
                 f"all times are equal, {counted.time[0]:g}: no row has its event before another"
             )
         first = counted.time[counted.event].min()
         if not ((counted.time > first) | ((counted.time == first) & ~counted.event)).any():
-            raise ValueError(
+            raise InputError(
                 "no row is followed beyond the first event, so that no two can be compared"
             )
 
@@ -77,12 +78,12 @@ class SurvivalTimes:
             return self.default_horizon()
         last = float(self.time.max())
         if not horizon > 0 or horizon > last:
-            raise ValueError(
+            raise InputError(
                 f"horizon is {horizon:g}, and times go from {self.time.min():g} to {last:g}: "
                 "give a horizon above 0 and not beyond the last time"
             )
         if not (self.event & (self.time < horizon)).any():
-            raise ValueError(
+            raise InputError(
                 f"no event comes before the horizon {horizon:g}; the first is at "
                 f"{self.time[self.event].min():g}"
             )
@@ -156,7 +157,7 @@ def uno_weights(times: SurvivalTimes, free: StepFunction, horizon: float | None 
     weights = np.zeros(len(times))
     probability = free(times.time[counted])
     if (probability <= 0).any():
-        raise ValueError(
+        raise InputError(
             "the rows that are followed longest are all censored before some event: give a "
             f"horizon below {free.x[np.argmax(free.y <= 0)]:g}"
         )
@@ -175,7 +176,7 @@ def horizon_weights(times: SurvivalTimes, horizon: float, weight: Array | None =
     known = (times.event & (times.time <= horizon)) | (times.time > horizon)
     probability = free(np.minimum(times.time, horizon))
     if (probability[known] <= 0).any():
-        raise ValueError(
+        raise InputError(
             f"no row is followed beyond the horizon {horizon:g}: give one below "
             f"{free.x[np.argmax(free.y <= 0)]:g}"
         )
@@ -195,7 +196,7 @@ def _counts(times: SurvivalTimes, weight: Array | None) -> tuple[Array, Array, A
 def _two_columns(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str, str]]:
     """Event, time and their names."""
     if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
+        raise InputError("requires y to be passed, but the target y is None")
     if hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2:
         names = [str(name) for name in y.columns]
         values = [np.asarray(y[name]) for name in y.columns]
@@ -205,13 +206,13 @@ def _two_columns(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str,
     elif array.ndim == 2:
         names, values = ["event", "time"], [*array.T]
     else:
-        raise ValueError(
+        raise InputError(
             "y must say for each row whether the event was observed and when: a structured array "
             "as of sksurv.util.Surv.from_arrays(event, time), a data frame of two columns, or an "
             f"array of shape (n, 2); got shape {array.shape} of {array.dtype}"
         )
     if len(values) != 2:
-        raise ValueError(f"y must have two columns, event and time; it has {len(values)}")
+        raise InputError(f"y must have two columns, event and time; it has {len(values)}")
     if _looks_like_events(values[1], names[1]) and not _looks_like_events(values[0], names[0]):
         values, names = values[::-1], names[::-1]
     return values[0], values[1], (names[0], names[1])
@@ -226,10 +227,10 @@ def _check_event(values: npt.NDArray[Any], name: str) -> Mask:
         return np.ascontiguousarray(values)
     found = [value for value in dict.fromkeys(values.tolist()) if value == value]
     if len(found) < len(dict.fromkeys(values.tolist())) or None in found:
-        raise ValueError(f"{name} is missing in some rows: leave out rows of unknown end")
+        raise InputError(f"{name} is missing in some rows: leave out rows of unknown end")
     if not set(found) <= {0, 1}:
         shown = ", ".join(repr(value) for value in sorted(found, key=str)[:5])
-        raise ValueError(
+        raise InputError(
             f"{name} must be true for an event and false for a censored row, or 1 and 0; it holds "
             f"{shown}{', …' if len(found) > 5 else ''}. Say which of them is the event, such as "
             f"y[{name!r}] == {found[-1]!r}: all others then count as censored, competing events too"
@@ -240,12 +241,12 @@ def _check_event(values: npt.NDArray[Any], name: str) -> Mask:
 
 def _check_time(values: npt.NDArray[Any], name: str) -> Array:
     if values.dtype.kind not in "biuf" and values.dtype.kind != "O":
-        raise ValueError(f"{name} must be numbers, the time until the end of each row")
+        raise InputError(f"{name} must be numbers, the time until the end of each row")
     time = np.ascontiguousarray(values, np.float64)
     for row in np.flatnonzero(~np.isfinite(time))[:1].tolist():
-        raise ValueError(f"{name} is {time[row]} at row {row}: leave out rows without a time")
+        raise InputError(f"{name} is {time[row]} at row {row}: leave out rows without a time")
     for row in np.flatnonzero(time < 0)[:1].tolist():
-        raise ValueError(f"{name} is {time[row]:g} at row {row}: times are 0 or more")
+        raise InputError(f"{name} is {time[row]:g} at row {row}: times are 0 or more")
     return time
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import InputError
 from .optional import import_optional
 
 # Bytes of rows that are copied into the order of their blocks on the CPU; with more, every block is
@@ -60,9 +61,9 @@ def find_device(name: str) -> Any:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise ValueError(f"device={name!r} is not a device torch knows: {error}") from None
+        raise InputError(f"device={name!r} is not a device torch knows: {error}") from None
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
+        raise InputError(
             f"device={name!r}: torch {torch.__version__} finds no GPU here; set device=None, or "
             "install the CUDA build of torch"
         )

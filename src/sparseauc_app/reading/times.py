@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from sparseauc.errors import InputError
 from sparseauc.utils.types import Array, Mask
 
 from ..scorecard import ColumnType, FollowUp
@@ -81,7 +82,7 @@ def follow_rows(
     try:
         times.check_pairs(weight)
         horizon = times.check_horizon(rules.horizon)
-    except ValueError as error:
+    except InputError as error:
         option = "--horizon" if str(error).startswith(("horizon", "no event comes")) else "--time"
         raise DataError(f"{option} {rules.time!r}: {error}".replace(" y holds", "")) from None
     found = FollowUp(rules.time, label, horizon, rules.within)
@@ -98,7 +99,7 @@ def _ask_at_horizon(
 
     try:
         weights = horizon_weights(times, found.horizon, weight)
-    except ValueError as error:
+    except InputError as error:
         raise DataError(f"--horizon: {error}") from None
     known = np.flatnonzero(weights > 0)
     y = (times.event & (times.time <= found.horizon)).astype(np.int64)[known]
