@@ -22,6 +22,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# A browser, a cluster, and the whole demo.
+SLOW_FIXTURES = {"chromium", "cluster", "shown"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what uses a slow fixture; other tests are marked where they stand."""
+    for item in items:
+        if not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 def _folder(variable: str, what: str) -> Path:
     folder = os.environ.get(variable)
     if not folder:

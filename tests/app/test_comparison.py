@@ -12,8 +12,6 @@ from sparseauc_app.comparison import compare_methods
 from sparseauc_app.methods import all_methods, l1_logistic
 from sparseauc_app.reading import DataError, Input, Table
 
-pytestmark = pytest.mark.slow
-
 X, labels = make_outbreak(n=90, d=6, k=2, mu=1.5, r=0.3, random_state=0)
 Y = (labels > 0).astype(np.int64)
 
@@ -23,6 +21,7 @@ def table(X=X, **extra):
     return Table(X, inputs, Y, "ill", "no", "yes", **extra)
 
 
+@pytest.mark.slow
 def test_every_method_runs_and_ranks_better_than_chance():
     results = compare_methods(table(), folds=2)
     assert [one.method for one in results] == list(all_methods())
@@ -34,6 +33,7 @@ def test_every_method_runs_and_ranks_better_than_chance():
     assert results[0].difference is None
 
 
+@pytest.mark.slow
 def test_a_peer_against_scikit_learn_by_hand():
     (found,) = compare_methods(table(), ["l1-logistic"], folds=3, seed=4)
     scores = np.empty(Y.size)
@@ -73,6 +73,7 @@ def test_repeats_and_paired_differences():
     assert not np.array_equal(first.scores[0], first.scores[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sparse", "gaps", "groups"])
 def test_sparse_missing_and_grouped(kind):
     gaps = X.copy()

@@ -15,9 +15,8 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.selection.confidence import nested_scores
 from sparseauc_app.reading import DataError
 
-pytestmark = pytest.mark.slow
-
 FAST = {"k": 2, "alpha": 1.0, "stability_pairs": 3}
+ONE_FIT = {**FAST, "stability_pairs": 0, "folds": 0}
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +27,7 @@ def frame():
     return table
 
 
+@pytest.mark.slow
 def test_a_frame_is_reported_as_its_file_is(frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     pages = [
@@ -41,6 +41,7 @@ def test_a_frame_is_reported_as_its_file_is(frame, tmp_path):
     assert f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})" in pages[0].html
 
 
+@pytest.mark.slow
 def test_the_page_is_saved_and_shown_in_a_notebook(frame, tmp_path):
     page = sparseauc.report(frame, "state", positive="ill", path=tmp_path / "a" / "r.html", **FAST)
     assert (tmp_path / "a" / "r.html").read_text(encoding="utf-8") == page.html
@@ -49,24 +50,27 @@ def test_the_page_is_saved_and_shown_in_a_notebook(frame, tmp_path):
     assert len(repr(page)) < 200
 
 
+@pytest.mark.slow
 def test_text_and_gaps_are_refused_or_treated_as_told(frame):
     messy = frame.assign(ward=np.where(np.arange(120) % 2, "a", "b"))
     messy.loc[:5, "gene 1"] = np.nan
     with pytest.raises(DataError, match="ward"):
         sparseauc.report(messy, "state", positive="ill", **FAST)
     page = sparseauc.report(
-        messy, "state", positive="ill", text="one-hot", missing="median", **FAST
+        messy, "state", positive="ill", text="one-hot", missing="median", **ONE_FIT
     )
     assert page.summary.table.missing == {"gene 1": 6}
 
 
+@pytest.mark.slow
 def test_numbers_and_truth_values_as_outcome(frame):
     sick = frame["state"] == "ill"
     for outcome, positive in ((sick.astype(int), 1), (sick, True), (sick.astype(float), 1)):
-        page = sparseauc.report(frame.assign(state=outcome), "state", positive=positive, **FAST)
+        page = sparseauc.report(frame.assign(state=outcome), "state", positive=positive, **ONE_FIT)
         assert page.summary.table.y.tolist() == sick.astype(int).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize(
     "model",

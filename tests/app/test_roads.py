@@ -31,8 +31,6 @@ import sparseauc
 from sparseauc_app.cli import app
 from sparseauc_app.cli.fit import fit_command
 
-pytestmark = pytest.mark.slow
-
 duckdb = pytest.importorskip("duckdb")
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -388,6 +386,7 @@ def test_options_of_fit_are_drawn_or_leave_the_roads_as_they_are():
     assert {*inspect.signature(fit_command).parameters} == DRAWN | ELSEWHERE
 
 
+@pytest.mark.slow
 @settings(
     max_examples=int(os.environ.get("SPARSEAUC_EXAMPLES", "30")),
     deadline=None,

@@ -20,7 +20,6 @@ from sparseauc.metrics import fast_auc
 from sparseauc_cells import marker_panel, panels, reading, shared_panel
 from sparseauc_cells.reading import folds_of
 
-pytestmark = pytest.mark.slow
 PLOTS = ["dotplot", "matrixplot", "heatmap", "tracksplot", "stacked_violin"]
 TYPES = ["B", "NK", "T"]
 
@@ -89,6 +88,7 @@ def assert_same(mine, theirs, **tolerance):
 # What a panel is
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["up", "any"])
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
 def test_panels_are_those_of_the_classifier(direction, alpha):
@@ -309,6 +309,7 @@ def test_layers_and_raw():
     assert other.uns["marker_panel"]["params"]["use_raw"] is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csc_matrix])
 @pytest.mark.parametrize("raw", [False, True])
 def test_backed_files(kind, raw, tmp_path, monkeypatch):
@@ -408,6 +409,7 @@ def pbmc(scanpy):
     return adata
 
 
+@pytest.mark.slow
 def test_layout_and_univariate_values_are_scanpys(scanpy):
     adata = made(sp.csr_matrix, dtype=np.float32)
     marker_panel(adata, "type", k=3)
@@ -437,6 +439,7 @@ def test_table_of_scanpy(scanpy, pbmc):
     assert set(nk["names"]) == set(pbmc.uns["marker_panel"]["names"]["CD56+ NK"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", PLOTS)
 def test_scanpy_draws_panels(plot, scanpy):
     import matplotlib.pyplot as plt
@@ -533,6 +536,7 @@ def test_rare_cells_of_a_gastrula(load_csr, data_folder):
 # Bad input, and strange
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.integers(0, 2**32 - 1),

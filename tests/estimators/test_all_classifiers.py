@@ -33,8 +33,6 @@ from sparseauc_paper.baselines import (
     StoIHTClassifier,
 )
 
-pytestmark = pytest.mark.slow
-
 HARD_THRESHOLDING = [
     SHTAUCClassifier(k=5, random_state=0),
     StoIHTClassifier(k=5, random_state=0),
@@ -62,6 +60,7 @@ def expected_failures(estimator):
     return {}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         StoIHTClassifier(k=3),
@@ -87,6 +86,7 @@ def outbreak():
     return make_outbreak(n=500, d=30, k=5, mu=1.0, r=0.2, random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ALL, ids=name)
 def test_swapped_in_a_pipeline(outbreak, estimator):
     X, y = outbreak
@@ -218,6 +218,7 @@ def test_spam_penalties_follow_scikit_learns_elastic_net(outbreak):
     assert not np.array_equal(coef(penalty="l1"), coef(penalty="l2"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -11,8 +11,6 @@ from sparseauc import Limits, SparseAUCClassifier
 from sparseauc.chunks import TableInMemory
 from sparseauc.moments import class_moments
 
-pytestmark = pytest.mark.slow
-
 # ------------------------------------------------------------ the oracle: fractions, all supports
 
 
@@ -163,6 +161,7 @@ def judge(kind, seed):
     return model.certificate_status_
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:k=")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_bounds_are_true_in_exact_arithmetic(kind):

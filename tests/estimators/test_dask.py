@@ -17,8 +17,6 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
 from sparseauc_paper.baselines import SOLAMClassifier
 
-pytestmark = pytest.mark.slow
-
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

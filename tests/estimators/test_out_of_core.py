@@ -36,8 +36,6 @@ from sparseauc.path import validation
 from sparseauc.path.folds import SplitPlan
 from sparseauc_paper.baselines import SOLAMClassifier
 
-pytestmark = pytest.mark.slow
-
 GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0]}
 
 
@@ -133,6 +131,7 @@ def test_float32_stays_float32_and_is_computed_in_double(outbreak):
     assert_allclose(model.coef_, exact.coef_, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_lists_within_a_budget_are_those_of_double_precision(seed):
     # A loss below 0.012 was once taken for the rounding of single precision.
@@ -258,6 +257,7 @@ def splitters(y):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", splitters(np.arange(900) % 3))
 @pytest.mark.parametrize("chunks", [dense_chunks, sparse_chunks])
 def test_search_equals_that_in_memory(outbreak, readings, chunks, kind):
@@ -293,6 +293,7 @@ def test_many_columns_within_strata(monkeypatch):
     assert 0 < sum(len(missing.rows) for missing in asked) < 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("offset", "scale"), [(0.0, 1.0), (1000.0, 1.0), (0.0, 1e18)])
 def test_rows_of_single_precision_change_no_list(monkeypatch, offset, scale):
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
@@ -313,6 +314,7 @@ def test_rows_of_single_precision_change_no_list(monkeypatch, offset, scale):
     )
 
 
+@pytest.mark.slow
 def test_readings_are_few(outbreak, monkeypatch):
     X, y = outbreak
     rather = {"coefficients": "auc"}, {"coefficients": "logistic"}
@@ -383,6 +385,7 @@ def test_many_rows_of_the_rarer_class(outbreak, monkeypatch, weighted):
     assert_same_search(actual, expected)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_aucs_of_cells_bound_the_exact_ones(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
@@ -499,6 +502,7 @@ def test_names_and_labels_of_moments(outbreak):
 # --------------------------------------------------------------------------------------- SHT-AUC
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_order", ["replacement", "permutation", "cyclic"])
 @pytest.mark.parametrize("step_size", ["auto", 0.02])
 @pytest.mark.parametrize("chunks", ["dense", "sparse files"])
@@ -522,6 +526,7 @@ def test_a_block_is_a_chunk(outbreak, tmp_path, block_order, step_size, chunks):
         assert_allclose(actual.history_[name], values, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_weights_and_early_stopping_on_chunks(outbreak):
     X, y = outbreak
     weight = np.random.default_rng(0).random(900) + 0.1

@@ -11,9 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sparseauc import Limits, SharedListClassifier
 from sparseauc.chunks import open_table
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 @parametrize_with_checks([SharedListClassifier(k=3)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

@@ -20,8 +20,6 @@ from sparseauc_paper.plan import Request
 from sparseauc_paper.report import make_report
 from sparseauc_paper.verdicts import judge_better, judge_equal, judge_more
 
-pytestmark = pytest.mark.slow
-
 PRESET = replace(TINY, sparsities=(40, 60), trials=6, real_trials=12)
 
 

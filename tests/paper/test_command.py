@@ -5,11 +5,7 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import pytest
-
 import sparseauc
-
-pytestmark = pytest.mark.slow
 
 
 def test_the_entry_point():

@@ -12,8 +12,6 @@ from sparseauc_paper.protocols import one_switch_on
 from sparseauc_paper.theory.empirical import largest_curvature
 from sparseauc_paper.training import Training
 
-pytestmark = pytest.mark.slow
-
 
 def test_largest_curvature_is_that_of_the_gradients():
     data = make_outbreak(n=60, d=8, k=3, r=0.3, random_state=1)

@@ -21,8 +21,6 @@ from sparseauc_paper import gene_tables as real
 from sparseauc_paper.gene_tables import get_data_home, load_colon, load_leukemia
 from sparseauc_paper.marker_genes import Marker, markers_of
 
-pytestmark = pytest.mark.slow
-
 LOADERS = {"colon": load_colon, "leukemia": load_leukemia}
 SHAPES = {"colon": (62, 2000), "leukemia": (72, 7129)}
 POSITIVES = {"colon": 40, "leukemia": 47}
@@ -468,6 +466,7 @@ def test_download_broken_off(serve, tmp_path):
     assert_download_fails(tmp_path, "IncompleteRead")
 
 
+@pytest.mark.slow
 def test_download_of_something_else(serve, tmp_path):
     serve(b"<html>Welcome to the hotel network</html>")
     assert_download_fails(tmp_path, "Invalid data stream")
@@ -493,6 +492,7 @@ def test_download_connection_refused(tmp_path, monkeypatch):
         assert_download_fails(tmp_path, "refused")
 
 
+@pytest.mark.slow
 def test_download_of_other_numbers_or_labels(serve, tmp_path, monkeypatch):
     serve(libsvm_file(LIBSVM_LABELS[::-1])[1])
     assert_download_fails(tmp_path, "not those of Alon")

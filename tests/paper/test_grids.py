@@ -15,8 +15,6 @@ from sparseauc.solvers import sht_auc
 from sparseauc_paper.baselines import sto_iht
 from sparseauc_paper.grids import sht_auc_grid, sto_iht_grid
 
-pytestmark = pytest.mark.slow
-
 torch = pytest.importorskip("torch")
 
 KINDS = ["numpy", "torch"]
@@ -57,6 +55,7 @@ def naive_ridge_run(X, positive, k, gamma, ridge, blocks, drawn):
 # ------------------------------------------------------------------------------------- equality
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -102,6 +101,7 @@ def test_grid_equals_single_fits(
         np.testing.assert_allclose(np.asarray(grid.coef[m]), expected, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [60, 3000])
@@ -304,6 +304,7 @@ def on_device(X, positive, weight=None, *, streamed=False):
     return DeviceObjective(chunks, positive, weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [40, 600])
 @pytest.mark.parametrize("step_size", ["auto", 2e-3])

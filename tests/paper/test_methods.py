@@ -11,8 +11,6 @@ from sparseauc_paper.presets import PAPER, QUICK, points
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.training import Training
 
-pytestmark = pytest.mark.slow
-
 
 def training(protocol=CORRECTED, *, tuning=True, n=120, d=20, **changes):
     data = make_outbreak(n=n, d=d, k=5, mu=0.8, r=0.25, random_state=0)

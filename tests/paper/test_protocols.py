@@ -12,8 +12,6 @@ from sparseauc_paper.protocols import (
     one_switch_on,
 )
 
-pytestmark = pytest.mark.slow
-
 
 def test_corrected_has_every_switch_off_and_published_the_programs():
     assert not any(asdict(CORRECTED).values())

@@ -10,8 +10,6 @@ from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.real import real_task, splits
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def _genes(monkeypatch):
@@ -28,6 +26,7 @@ def task(method, protocol, **changes):
     return real_task(TINY, protocol, method, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
 def test_every_method_under_both_protocols(method, protocol):

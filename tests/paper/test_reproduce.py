@@ -20,8 +20,6 @@ from sparseauc_paper import presets
 from sparseauc_paper.plan import EXPERIMENTS
 from sparseauc_paper.real import genes
 
-pytestmark = pytest.mark.slow
-
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 from tiny import TINY  # noqa: E402
@@ -77,6 +75,7 @@ def finished(out, which="error IS NULL"):
         return {}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("data_folder")
 def test_tables_and_report(run, tmp_path):
     arguments = ["table1", "table2", "--methods", "sht-auc,mean-difference", "--trials", 1]
@@ -94,6 +93,7 @@ def test_tables_and_report(run, tmp_path):
     assert rows(tmp_path, "table1") == first
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("data_folder")
 def test_published_protocol_and_seed_change_the_numbers(run, tmp_path):
     tables = []
@@ -164,6 +164,7 @@ def without_genes(monkeypatch, tmp_path):
     genes.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_genes")
 @pytest.mark.parametrize(
     "experiments",
@@ -200,6 +201,7 @@ def test_a_dry_run_counts_what_the_store_lacks(run, tmp_path):
     assert (before.split()[0], after.split()[0]) == ("8", "4")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("data_folder")
 def test_the_page(run, tmp_path):
     """The report as one Markdown file that Sphinx reads, made from the store alone."""
@@ -254,13 +256,15 @@ def test_one_trial_has_no_error_and_no_warning(run, tmp_path):
     assert " nan" not in (tmp_path / "report.html").read_text().lower().split("<script")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
 @pytest.mark.usefixtures("data_folder")
-def test_killed_and_started_again(tmp_path):
+def test_killed_and_started_again(run, tmp_path):
     arguments = ["table1", "table2", "--methods", "mean-difference,hsg-ht,l1-logistic",
-                 "--trials", 6, "--jobs", 2]  # fmt: skip
+                 "--trials", 4, "--jobs", 2]  # fmt: skip
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    subprocess.run(command(whole, *arguments), check=True, capture_output=True, timeout=300)
+    # By one process: the numbers are the same whatever the jobs.
+    assert run(*arguments[:-2], out=whole).exit_code == 0
 
     killed = subprocess.Popen(
         command(broken, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -293,6 +297,7 @@ def test_killed_and_started_again(tmp_path):
         assert rows(broken, name) == rows(whole, name), name
 
 
+@pytest.mark.slow
 def test_interrupted_says_how_to_go_on(tmp_path):
     run = subprocess.Popen(
         command(tmp_path, "table1", "--methods", "hsg-ht", "--trials", 40),

@@ -12,8 +12,6 @@ from sparseauc_paper.protocols import CORRECTED, Protocol
 from sparseauc_paper.row_space import RowSpace
 from sparseauc_paper.training import Training
 
-pytestmark = pytest.mark.slow
-
 EPOCHS = 4
 
 

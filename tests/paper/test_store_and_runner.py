@@ -15,8 +15,6 @@ from sparseauc_paper.protocols import CORRECTED, one_switch_on
 from sparseauc_paper.runner import compute, describe_failures, run_tasks
 from sparseauc_paper.store import Outcome, Store, StoreError
 
-pytestmark = pytest.mark.slow
-
 REQUEST = Request(TINY, "corrected", ("mean-difference", "sto-iht"), seed=0)
 
 
@@ -139,6 +137,7 @@ def test_runs_what_is_missing_and_nothing_twice(tmp_path):
         assert runs[0].started <= runs[0].ended
 
 
+@pytest.mark.slow
 def test_same_numbers_whatever_the_jobs(tmp_path):
     some = tasks()
     found = []
@@ -175,6 +174,7 @@ def test_a_failure_is_kept_and_tried_again(tmp_path, monkeypatch):
         assert not any(outcome.error for outcome in store.get(some).values())
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_on_one_store(tmp_path):
     path = tmp_path / "store.sqlite"
     script = textwrap.dedent("""

@@ -24,8 +24,6 @@ from sparseauc_paper.synthetic import (
 )
 from sparseauc_paper.training import Training
 
-pytestmark = pytest.mark.slow
-
 DRAW = (0, 3, 0.2, 0, 200, 30)
 
 
@@ -88,6 +86,7 @@ def test_published_task_equals_the_naive_program(fold):
         assert result[name] == pytest.approx(expected[name], abs=1e-12), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
 def test_every_method_under_both_protocols(method, protocol):

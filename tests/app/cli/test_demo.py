@@ -11,8 +11,6 @@ from typer.testing import CliRunner
 from sparseauc_app.cli import app, demo
 from sparseauc_app.model_files import read_card
 
-pytestmark = pytest.mark.slow
-
 FILES = [
     "costs.csv", "followed.csv", "model.skops", "new_patients.csv", "other_hospital.csv",
     "patients.csv", "report.html", "signs.csv", "two_hospitals.csv",
@@ -27,7 +25,7 @@ def run(*arguments):
 def shown(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo") / "new folder"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "PATIENTS", 250)
+        patch.setattr(demo, "PATIENTS", 120)
         result = run("demo", "--out", out)
     assert result.exit_code == 0, result.output
     return out, result.stdout

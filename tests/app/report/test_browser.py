@@ -21,8 +21,6 @@ from sparseauc_app.report import (
     write_report,
 )
 
-pytestmark = pytest.mark.slow
-
 NASTY = "</script><img src=x onerror=alert(1)> & \"quotes\" 'too' <!-- {{ 7*7 }} $x_1$ %{x} 基因 π"
 
 

@@ -31,8 +31,6 @@ from sparseauc_app.report.drawing import readings
 from sparseauc_app.report.html import render
 from sparseauc_app.report.tables import columns
 
-pytestmark = pytest.mark.slow
-
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
 
 
@@ -80,6 +78,7 @@ def words(report):
 # ------------------------------------------------------------------------------------- the numbers
 
 
+@pytest.mark.slow
 def test_the_head_states_the_result(fixed, fixed_report):
     one, report = fixed.nested.interval, fixed_report
     assert report.title == "3 columns that rank ill above well"
@@ -124,6 +123,7 @@ def test_a_score_by_hand_from_what_the_page_shows(fixed, fixed_report):
     np.testing.assert_allclose(by_hand, fixed.training_scores, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_the_auc_and_its_optimism(tuned, tuned_report):
     frame = element(tuned_report, "auc").frame.set_index("Estimated by")
     nested = frame.loc["nested cross-validation"]
@@ -195,6 +195,7 @@ def test_every_column_by_class_and_correlations(fixed, fixed_report):
     np.testing.assert_allclose(table, np.corrcoef(fixed.table.X[:, places].T))
 
 
+@pytest.mark.slow
 def test_columns_of_few_values_are_bars():
     table = make_table()
     X = table.X.copy()
@@ -244,6 +245,7 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     assert f"{roc.auc:.3f}" in report.glance["AUC (95 % CI)"]
 
 
+@pytest.mark.slow
 def test_an_extreme_value_does_not_hide_the_calibration():
     """Its probability is 1 to the last digit."""
     y = (np.arange(200) % 3 == 0).astype(np.int64)
@@ -341,6 +343,7 @@ def test_shuffled_outcomes_of_a_search_are_compared_by_its_score():
     assert f"({summary.permutation.auc:.3f}, cross-validation of the search" in text
 
 
+@pytest.mark.slow
 def test_missing_values_are_told():
     X = make_table().X.copy()
     X[:60, 0] = np.nan
@@ -357,6 +360,7 @@ def test_missing_values_are_told():
     assert element(report, "short-list").frame.set_index("Column")["Missing, %"]["gene 0"] == 37.5
 
 
+@pytest.mark.slow
 def test_nothing_to_be_cautious_about():
     summary = fit_table(make_table(n=400, mu=1.2), FitSettings(k=3, alpha=1.0, stability_pairs=5))
     assert summary.cautions == []
@@ -365,6 +369,7 @@ def test_nothing_to_be_cautious_about():
     assert note.text.startswith("No check raised a caution")
 
 
+@pytest.mark.slow
 def test_noise_is_called_noise():
     table = make_table(n=60, d=40, mu=0.0, r=0.4, seed=3)
     summary = fit_table(table, FitSettings(k=8, alpha=0.1, stability_pairs=5, permutations=4))
@@ -420,6 +425,7 @@ def test_replacements_and_other_lists(fixed, fixed_report):
     assert told in words(fixed_report)
 
 
+@pytest.mark.slow
 def test_other_lists_are_named_by_what_differs():
     table = make_table(d=20, mu=0.15)
     summary = fit_table(table, FitSettings(k=4, alpha=10.0, stability_pairs=0))
@@ -445,12 +451,14 @@ def test_a_level_is_no_replacement_for_another():
     assert (found["column"].str[:6] != found["replacement"].str[:6]).all()
 
 
+@pytest.mark.slow
 def test_nothing_to_exchange():
     summary = fit_table(make_table(d=3), FitSettings(k=3, alpha=1.0, stability_pairs=0))
     assert summary.alternatives is None
     assert element(build_model_report(evaluate(summary)), "replacements") is None
 
 
+@pytest.mark.slow
 def test_same_columns_ends_of_the_grid_and_warnings():
     table = make_table(mu=1.0)
     X = table.X.copy()
@@ -471,6 +479,7 @@ def test_folds_that_disagree_with_all_rows_together(fixed):
     assert any("Report the mean within folds" in text for text in told)
 
 
+@pytest.mark.slow
 def test_a_column_against_its_own_direction():
     rng = np.random.default_rng(0)
     y = (np.arange(300) % 2).astype(np.int64)
@@ -484,6 +493,7 @@ def test_a_column_against_its_own_direction():
     assert "single-column association for 'helper'" in element(report, "short-list").caption
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("positive", "negative", "shown"),
     [("ill", "well", "In ill"), ("1", "0", "In state=1"), ("yes", "no", "In state=yes"),
@@ -497,6 +507,7 @@ def test_labels_that_say_nothing_by_themselves(fixed, positive, negative, shown)
         assert "not state=2" in words(report)
 
 
+@pytest.mark.slow
 def test_same_summary_same_page(fixed, fixed_report):
     assert render(build_model_report(evaluate(fixed))) == render(fixed_report)
 
@@ -521,6 +532,7 @@ def groups_without_stability():
     return fit_table(table, FitSettings(k=2, stability_pairs=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "figures", "says"),
     [

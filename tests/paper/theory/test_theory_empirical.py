@@ -28,8 +28,6 @@ from sparseauc_paper.theory.empirical import (
     restricted_eigenvalue,
 )
 
-pytestmark = pytest.mark.slow
-
 
 def partition(n, batch_size):
     return RowBlocks.partition(n, batch_size, shuffle=False, rng=np.random.default_rng(0))

@@ -11,8 +11,6 @@ from sparseauc_paper.runner import compute
 from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, theory_task
 from sparseauc_paper.theory.slips import SLIPS
 
-pytestmark = pytest.mark.slow
-
 pytest.importorskip("pandas")
 
 TINY = Setting(n=300, d=30, k_star=2, mu=0.6, k=4, b=60, n_epochs=5)
@@ -47,6 +45,7 @@ def elements(section, kind):
     return [element for element in section.elements if isinstance(element, kind)]
 
 
+@pytest.mark.slow
 def test_section_is_complete(section):
     assert isinstance(section, Section)
     names = [element.name for element in elements(section, (Figure, Listing))]
