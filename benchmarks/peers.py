@@ -189,7 +189,8 @@ def write_report(found, seeds, report):
     on_average = linear[int(np.argmax(peers.mean(axis=1)))]
     by_length = {k: [name for name in names if width(found, name) > k] for k in KS}
     lines = [
-        "# Test AUC and columns against peers, everything tuned within the training rows",
+        "# Test AUC and columns against peers, everything tuned within the training rows"
+        + ("" if report == "peers" else f" ({report.replace('_', ' ')})"),
         "",
         seeds,
         "",
