@@ -9,8 +9,6 @@ import pytest
 import sparseauc
 import sparseauc_paper
 
-pytestmark = pytest.mark.slow
-
 MODULES = sorted(
     module.name
     for package in (sparseauc, sparseauc_paper)

@@ -20,8 +20,6 @@ import sparseauc
 from sparseauc.utils.files import write_atomically
 from sparseauc_app.cli import app
 
-pytestmark = pytest.mark.slow
-
 N = 120
 RNG = np.random.default_rng(0)
 Y = np.arange(N) % 3 == 0
