@@ -235,6 +235,11 @@ class Limits:
             said.append("Columns of a group were chosen together or not at all.")
         return said
 
+    @property
+    def allow_groups(self) -> bool:
+        """Whether columns may be grouped as well."""
+        return self.families is None and self.signs is None and self.bundles is None
+
     def check_only(self, *names: str, by: str) -> None:
         """Refuse limits other than some, which are all that ``by`` can keep to."""
         for name in self.given():

@@ -247,6 +247,11 @@ def summarise_fit(
     columns = column_table(classifier, X, table.outcome.target, stability, table.strata)
     if columns["column"].dtype.kind in "iu":
         columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
+    if table.whole:  # levels of a column follow each other
+        places = {name: place for place, name in enumerate(table.columns.tolist())}
+        of = [table.together(places[name]) for name in columns["column"]]
+        order = np.argsort([of.index(name) for name in of], kind="stable")
+        columns = columns.iloc[order].assign(rank=np.arange(1, len(of) + 1)).reset_index(drop=True)
     return FitSummary(
         model=model,
         table=table,
@@ -283,8 +288,9 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
         clip, log = None, False
     ks = None if settings.k is None else [settings.k]
     if ks is None and settings.max_k is not None:
-        least = max(settings.min_k, len(limits.always_include))
-        ks = list(range(least, min(max(settings.max_k, least), len(table.inputs)) + 1))
+        least = max(settings.min_k, table.count(limits.always_include))
+        most = table.count(range(len(table.inputs)))
+        ks = list(range(least, min(max(settings.max_k, least), most) + 1))
     coefficients: Literal["auto", "auc"] = "auto"
     if settings.k is not None and settings.alpha is not None:
         # There is nothing to choose; folds are for the calibration alone.
@@ -358,10 +364,12 @@ def _test_permutations(table: Table, settings: FitSettings, report: Progress) ->
 
 def refit_halves(classifier: Any, X: Any, y: Any, **how: Any) -> StabilityResult | None:
     """Stability selection with the settings of a fitted classifier; None if nothing is chosen."""
-    k = np.count_nonzero(classifier.coef_)
     limits = Limits() if classifier.limits is None else classifier.limits
-    if k <= len(limits.always_include) or k >= classifier.n_features_in_:
+    found = limits.restrict(classifier.n_features_in_)
+    k = found.count(np.flatnonzero(classifier.coef_[0]))
+    every = found.count(np.arange(classifier.n_features_in_))
+    if k <= found.count(found.fixed) or k >= every:
         return None
     limits = replace(limits, budget=getattr(classifier, "budget_", limits.budget))
     X = transform_columns(classifier, X)
-    return stability_selection(X, y, int(k), alpha=ridge_of(classifier), limits=limits, **how)
+    return stability_selection(X, y, k, alpha=ridge_of(classifier), limits=limits, **how)

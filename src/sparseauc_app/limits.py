@@ -17,13 +17,21 @@ from .reading.source import unknown_column_error
 def read_limits(sources: Sequence[str], **given: Any) -> Limits:
     """Read limits from files and texts such as budget=40, and add those given."""
     try:
-        return Limits.read(sources, **given)
+        limits = Limits.read(sources, **given)
     except OSError as error:
         raise DataError(
             f"--limits: cannot read {error.filename}: {error.strerror or error}"
         ) from None
     except InputError as error:
         raise DataError(f"--limits: {error}" if sources else str(error)) from None
+    for name in map(str, limits.always_include):
+        column, level, _ = name.partition("=")
+        if level and column in limits.exclude:
+            raise DataError(
+                f"always_include names {name!r}, a level of column {column!r}, which is excluded: "
+                "remove it from one of them"
+            )
+    return limits
 
 
 def limits_for(table: Table, limits: Limits) -> Limits:
@@ -65,13 +73,7 @@ def _with_whole_columns(table: Table, limits: Limits) -> Limits:
     given = {} if limits.column_groups is None else limits.column_groups
     if not table.whole or not isinstance(given, dict):
         return limits
-    try:
-        return replace(limits, column_groups={**{name: name for name in table.whole}, **given})
-    except InputError as error:
-        raise DataError(
-            f"--text whole makes a group of the levels of {quoted(table.whole)}: {error}. With "
-            "--text one-hot or auto, levels are chosen one by one"
-        ) from None
+    return replace(limits, column_groups={**{name: name for name in table.whole}, **given})
 
 
 def _with_costs(table: Table, limits: Limits) -> dict[str, Any]:

@@ -124,16 +124,18 @@ def report(
     >>> page.summary.k
     2
     """
+    how = FitSettings(**settings)
     rules = Rules(
         target=target, positive=None if positive is None else str(positive), groups=groups,
         strata=strata, exclude=tuple(exclude), text=text, missing=missing,
+        whole=how.limits.allow_groups,
     )  # fmt: skip
     source = (
         read_source(Path(data), target=target)
         if isinstance(data, str | os.PathLike)
         else source_of(data)
     )
-    return _make_page(fit_table(training_table(source, rules), FitSettings(**settings)), path)
+    return _make_page(fit_table(training_table(source, rules), how), path)
 
 
 def report_model(

@@ -95,8 +95,8 @@ class FitSummary:
 
     @property
     def k(self) -> int:
-        """Number of columns chosen."""
-        return int(np.count_nonzero(self.classifier.coef_))
+        """Number of columns chosen; a text column that is chosen whole counts once."""
+        return self.table.count(np.flatnonzero(self.classifier.coef_[0]).tolist())
 
     @property
     def alpha(self) -> float:
@@ -267,7 +267,7 @@ class FitSummary:
             "measure": table.outcome.measure,
             "rows": int(table.y.size),
             "positives": int(table.y.sum()),
-            "columns_tried": len(table.inputs),
+            "columns_tried": table.count(range(len(table.inputs))),
             "groups": None if table.groups is None else int(np.unique(table.groups).size),
             "strata": None if table.strata is None else self._describe_strata(),
             "k": self.k,

@@ -1,4 +1,4 @@
-"""A model means the same by every road: command, Python, JSON card, SQL and ONNX.
+"""A model means the same by every road: command, Python, JSON card, SQL, ONNX, page, workbook, R.
 
 Tables are generated with what is read differently elsewhere: texts that look like booleans, numbers
 or dates, booleans, missing values, decimal commas, points between thousands, limits such as >30,
@@ -21,8 +21,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
+from calculator import page_results
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -46,11 +48,10 @@ LEVELS = [
 ]
 # Options of ``fit``, and those of them that leave the roads as they are.
 DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick", "columns",
-         "alpha", "ids", "target"}  # fmt: skip
+         "alpha", "ids", "target", "time", "horizon", "weights"}  # fmt: skip
 ELSEWHERE = {
     "table", "positive", "negative", "exclude", "groups", "strata",
     "format", "rule", "permutations",
-    "time", "horizon", "weights",  # test_times.py walks these roads
     "seed", "jobs", "label", "out", "report", "force", "quiet", "as_json",
 }  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
@@ -61,7 +62,12 @@ class Drawn(dict):
     """What was drawn; shown in a line, without the rows."""
 
     def __repr__(self):
-        return repr({name: self[name] for name in ("seed", "comma", "date", "signed", "options")})
+        return repr(
+            {
+                name: self[name]
+                for name in ("seed", "comma", "date", "days", "weights", "signed", "options")
+            }
+        )
 
 
 @st.composite
@@ -112,8 +118,7 @@ def tables(draw):
             elif chance < 0.4 and name == "crp":  # below all of the training rows
                 row[name] = -3.0
     date = draw(st.booleans())  # which --text one-hot refuses
-    ways = ["auto", *([] if date else ["one-hot"]), *([] if signed else ["whole"])]
-    text = draw(st.sampled_from(ways))
+    text = draw(st.sampled_from(["auto", "auto", *([] if date else ["one-hot"])]))
     points = draw(st.sampled_from([None, None, 5]))
     clip = draw(st.sampled_from(["auto", "none", *([] if points else ["0.05", "0.2"])]))
     log = draw(st.sampled_from(["auto", "none", *([] if points else ["always", "always"])]))
@@ -121,8 +126,8 @@ def tables(draw):
     k = draw(st.sampled_from([2, 7, 7]))
     include = draw(st.sampled_from([None, "flag", "kind", "lab", "the dose"]))
     cut = draw(st.booleans())
-    # A list holds all levels and cuts of a column that it must have.
-    include = None if include == "kind" and k < len(levels) else include
+    # A list holds all cuts of a column that it must have, and all levels.
+    include = None if include == "kind" and k < len(levels) and text == "one-hot" else include
     include = None if include in ("lab", "the dose") and cut else include
     return Drawn({
         "seed": seed,
@@ -133,6 +138,9 @@ def tables(draw):
         "labels": np.where(y, *LABELS[draw(st.integers(0, len(LABELS) - 1))][::-1]).tolist(),
         "comma": draw(st.booleans()),
         "date": date,
+        "days": (np.ceil(300 * rng.exponential(size=N) * np.where(y, 0.5, 1.5)) + 1).tolist()
+        if draw(st.sampled_from([False, False, True])) else None,
+        "weights": rng.choice([0.5, 1.0, 2.0], N).tolist() if draw(st.booleans()) else None,
         "order": draw(st.permutations([*columns])),
         "options": [
             "--text", text, "--transform", f"clip={clip}", "--transform", f"log={log}", "-k", k,
@@ -176,12 +184,16 @@ def write_csv(path, drawn, rows, labels=None):
     with path.open("w", newline="") as file:
         writer = csv.writer(file, delimiter=delimiter)
         dated = ["when"] if drawn["date"] and labels is not None else []
-        writer.writerow(["id", *order, *dated, *([] if labels is None else ["state"])])
+        more = [] if labels is None else [name for name in ("days", "weights") if drawn[name]]
+        writer.writerow(["id", *order, *dated, *more, *([] if labels is None else ["state"])])
         for i, row in enumerate(rows):
             cells = [written(row[name], drawn["kinds"][name], comma=drawn["comma"])
                      for name in order]  # fmt: skip
             when = [f"2024-03-{1 + i % 28:02d}"] if dated else []
-            writer.writerow([ids(i), *cells, *when, *([] if labels is None else [labels[i]])])
+            numbers = [written(drawn[name][i], "number", comma=drawn["comma"]) for name in more]
+            writer.writerow(
+                [ids(i), *cells, *when, *numbers, *([] if labels is None else [labels[i]])]
+            )
 
 
 def ids(i):
@@ -218,6 +230,8 @@ def by_python(model, drawn):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loaded = sparseauc.load_model(model)
+        if drawn["days"]:  # what is predicted is the score
+            return [None if np.isnan(score) else score for score in loaded.predict(frame)]
         scores = loaded.decision_function(frame)
         labels = loaded.predict(frame)
     named = [None if np.isnan(score) else loaded.classes_[int(score > 0)] for score in scores]
@@ -263,8 +277,13 @@ def by_card(card, drawn):
 
 def probabilities(card, scores):
     how = card["calibration"]
-    return [None if score is None else 1 / (1 + np.exp(-(how["slope"] * score + how["intercept"])))
-            for score in scores]  # fmt: skip
+
+    def risk(score):
+        if card.get("follow_up") is not None:
+            return 1 - card["baseline"] ** np.exp(how["slope"] * score)
+        return 1 / (1 + np.exp(-(how["slope"] * score + how["intercept"])))
+
+    return [None if score is None else risk(score) for score in scores]
 
 
 SQL_TYPES = {"number": "DOUBLE PRECISION", "whole": "INTEGER", "boolean": "BOOLEAN",
@@ -328,6 +347,9 @@ def by_onnx(path, drawn):
         else:
             kind = drawn["kinds"][one.name]
             feed[one.name] = np.array([[number_of(value, kind)] for value in values], float)
+    if drawn["days"]:
+        found = session.run(None, feed)
+        return [[None if np.isnan(one) else float(one) for one in part[:, 0]] for part in found]
     score, label, *risk = session.run(None, feed)
     assert [bool(name) for name in label[:, 0]] == [not np.isnan(value) for value in score[:, 0]]
     return [
@@ -400,9 +422,11 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     write_csv(new, drawn, drawn["new"])
     signs = folder / "signs.csv"
     signs.write_text("name,sign\ncount,+\nthe dose,-\n")
+    outcome = ["--time", "days", "--event"] if drawn["days"] else ["--target"]
     run(
-        "fit", table, "--target", "state", "--ids", "id", "--numeric", "lab", "--out", model,
+        "fit", table, *outcome, "state", "--ids", "id", "--numeric", "lab", "--out", model,
         *drawn["options"], *(["--limits", signs] if drawn["signed"] else []),
+        *(["--weights", "weights"] if drawn["weights"] else []),
     )  # fmt: skip
     card = json.loads(run("export", model, "--to", "json"))
     if not card["terms"]:
@@ -414,7 +438,9 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     if calibrated:
         same(risk[0], probabilities(card, expected))
     in_python = expected
-    if "--points" in drawn["options"] and calibrated:  # decision_function is in log odds
+    if (
+        "--points" in drawn["options"] and calibrated and not drawn["days"]
+    ):  # decision_function is in log odds
         how = card["calibration"]
         in_python = [
             None if total is None else how["slope"] * total + how["intercept"] for total in expected
@@ -434,4 +460,42 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     same(score, expected)
     if calibrated:  # ONNX's sigmoid is of single precision
         same(risk[0], probabilities(card, expected), within=1e-6)
+    by_hand_over(model, card, drawn, expected, folder)
     shutil.rmtree(folder)
+
+
+def by_hand_over(model, card, drawn, expected, folder):
+    """Page, R and workbook, as far as what runs them is installed; their text is made anyway."""
+    page, code = run("export", model, "--to", "html"), run("export", model, "--to", "r")
+    risks = probabilities(card, expected) if card["calibration"] is not None else None
+    rows = [
+        {name: stored(value, drawn["kinds"][name], drawn) for name, value in row.items()}
+        for row in drawn["new"]
+    ]
+    if shutil.which("node") is not None:
+        typed = [{name: int(value) if value is True or value is False else value
+                  for name, value in row.items()} for row in rows]  # fmt: skip
+        score, risk = page_results(page, typed, ["lab"])
+        same(score, expected)
+        if risks is not None:
+            same(risk, risks)
+    if shutil.which("Rscript") is not None:
+        same(by_r(code, rows, drawn, folder), expected)
+    run("export", model, "--to", "xlsx", "--out", folder / "model.xlsx")
+    assert {"Calculator", "Rows"} <= {*openpyxl.load_workbook(folder / "model.xlsx").sheetnames}
+
+
+def by_r(code, rows, drawn, folder):
+    (folder / "score.R").write_text(code, "utf-8")
+    frame = pd.DataFrame(rows)[list(drawn["order"])]
+    frame.to_csv(folder / "rows.csv", index=False)
+    (folder / "run.R").write_text(
+        'source("score.R", encoding = "UTF-8")\n'
+        'rows <- read.csv("rows.csv", check.names = FALSE, na.strings = "", encoding = "UTF-8",\n'
+        '                 colClasses = c(kind = "character", lab = "character"))\n'
+        "rows$flag <- as.logical(rows$flag)\n"
+        'writeLines(sprintf("%.17g", predict_risk(rows)$score))\n'
+    )
+    done = subprocess.run(["Rscript", "--vanilla", "run.R"], cwd=folder, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    return [None if line.startswith("NA") else float(line) for line in done.stdout.split()]

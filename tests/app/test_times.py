@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 import sys
 from html import unescape
 
@@ -13,6 +11,7 @@ import onnxruntime
 import openpyxl
 import pandas as pd
 import pytest
+from calculator import page_results, with_node
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 from sksurv.linear_model import CoxnetSurvivalAnalysis, CoxPHSurvivalAnalysis
@@ -455,20 +454,13 @@ def test_calculators_have_the_risk_until_the_horizon(fitted, folder):
     assert "Label" not in cells
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+@with_node
 def test_the_page_computes_the_risk_of_predict(fitted, folder):
     model, _ = fitted
-    page = run("export", model, "--to", "html").stdout
-    content = re.search(r'<script type="application/json" id="model">(.*?)</script>', page, re.S)[1]
-    script = re.findall(r"<script>(.*?)</script>", page, re.S)[-1].split("const short")[0]
-    script = script.replace('JSON.parse(document.getElementById("model").textContent)', content)
-    script = script.replace("const byId = (id) => document.getElementById(id);", "")
     table = pd.read_csv(folder / "new.csv")
-    rows = json.dumps(table.to_dict("records"))
-    script += f"console.log(JSON.stringify({rows}.map((row) => riskOf(scoreOf(row)))));"
-    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
-    expected = sparseauc.load_model(model).predict_risk(table)
-    np.testing.assert_allclose(json.loads(done.stdout), expected, atol=1e-12)
+    page = run("export", model, "--to", "html").stdout
+    _, risks = page_results(page, table.to_dict("records"))
+    np.testing.assert_allclose(risks, sparseauc.load_model(model).predict_risk(table), atol=1e-12)
 
 
 def test_reports_tell_of_concordance_and_follow_up(folder):

@@ -189,15 +189,25 @@ def test_no_replacement_where_all_are_chosen_or_constant(outbreak):
     assert 2 not in set(table["replacement"])
 
 
+def test_groups_of_several_columns_stay(outbreak):
+    X, y = outbreak
+    labels = [0, 0, 1, 1, *range(2, X.shape[1] - 2)]
+    limits = Limits(column_groups=labels, always_include=[0])
+    model = SparseAUCClassifier(k=3, limits=limits).fit(X, y)
+    chosen = set(np.flatnonzero(model.coef_[0]).tolist())
+    assert {0, 1} <= chosen
+    table = replacements(model, X, y)
+    assert set(table["column"]) == chosen - {0, 1, 2, 3}
+    assert not set(table["replacement"]) & {0, 1, 2, 3}
+    for one in near_equal_lists(model, X, y).lists:
+        assert {0, 1, 2, 3} & set(one) == chosen & {0, 1, 2, 3}
+
+
 def test_refusals(outbreak):
     X, y = outbreak
     model = SparseAUCClassifier(k=3).fit(X, y)
     with pytest.raises(ValueError, match="SparseConcordanceCV, got MeanDifferenceClassifier"):
         replacements(MeanDifferenceClassifier(k=3).fit(X, y), X, y)
-    with pytest.raises(ValueError, match="without column_groups"):
-        replacements(
-            SparseAUCClassifier(k=3, limits=Limits(column_groups=range(9))).fit(X, y), X, y
-        )
     with pytest.raises(ValueError, match="n_best == 0"):
         replacements(model, X, y, n_best=0)
     with pytest.raises(ValueError, match="8 features"):

@@ -37,10 +37,10 @@ class FittedList(NamedTuple):
 
     @classmethod
     def from_model(
-        cls, model: Any, X: Any, y: npt.ArrayLike, *, groups: bool = False,
-        times: bool = False, sample_weight: Any = None, **known: Any,
+        cls, model: Any, X: Any, y: npt.ArrayLike, *, times: bool = False,
+        sample_weight: Any = None, **known: Any,
     ) -> Self:  # fmt: skip
-        """Check a model and rows against each other; ``groups``: it may have chosen such.
+        """Check a model and rows against each other.
 
         Rows, weights and what else is known of them, their strata, are those of the fit, whose
         standard deviations the model has. ``times``:
@@ -56,11 +56,6 @@ class FittedList(NamedTuple):
         support = np.flatnonzero(model.coef_[0])
         if support.size == 0:
             raise ExchangeError("the model chose no column: all that it could choose are constant")
-        if model.limits is not None and model.limits.column_groups is not None and not groups:
-            raise ExchangeError(
-                "this model chose groups of columns, which no single column can stand in for: "
-                "fit one without column_groups"
-            )
         (X,) = model._check_table(X, reset=False)
         X = transform_columns(model, X)
         weight = None
@@ -87,7 +82,7 @@ class FittedList(NamedTuple):
             gram,
             support,
             model._chosen_alpha,
-            model._fitted_restrictions(),
+            model._fitted_restrictions().with_groups_kept(support),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
             weight,
         )

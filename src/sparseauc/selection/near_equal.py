@@ -79,8 +79,8 @@ def near_equal_lists(
     Parameters
     ----------
     model : SparseAUCClassifier, SparseConcordance, or one of these with CV
-        Fitted, without ``groups``. Columns that it must include are in all lists, and those that
-        it excludes in none.
+        Fitted. Columns that it must include are in all lists, and those that it excludes in none.
+        Groups of several columns stay on the list or off it.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)

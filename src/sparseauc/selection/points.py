@@ -243,7 +243,7 @@ def point_score(
         raise InputError(f"per must be 'deviation' or 'unit', got {per!r}")
     within = points_range(largest)
     fitted = FittedList.from_model(
-        model, X, y, groups=True, sample_weight=sample_weight, strata=strata, times=True
+        model, X, y, sample_weight=sample_weight, strata=strata, times=True
     )
     transform = Transform.of_model(model)
     if transform is not None and transform.of_columns(fitted.support).changed.size:

@@ -47,8 +47,9 @@ def replacements(
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted, without ``groups``. Columns that it excludes are no replacements. Or a
-        SparseConcordance or SparseConcordanceCV, whose concordance is then in the place of the AUC.
+        Fitted. Columns that it excludes are no replacements. Groups of several columns stay as they
+        are. Or a SparseConcordance or SparseConcordanceCV, whose concordance is then in the place
+        of the AUC.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)

@@ -121,6 +121,17 @@ class Restrictions:
         within: Mask = self.prices.extra(self.fixed, np.arange(d)) <= left
         return within
 
+    def with_groups_kept(self, support: Indices) -> Self:
+        """The same, where groups of several columns stay on a list or off it."""
+        if self.groups is None:
+            return self
+        several = np.flatnonzero(np.bincount(self.groups)[self.groups] > 1)
+        on = np.intersect1d(several, support)
+        return replace(
+            self, groups=None, fixed=np.union1d(self.fixed, on),
+            excluded=np.union1d(self.excluded, np.setdiff1d(several, on)),
+        )  # fmt: skip
+
     def count(self, columns: Indices) -> int:
         """How much some columns count: a group counts as one column."""
         return columns.size if self.groups is None else np.unique(self.groups[columns]).size

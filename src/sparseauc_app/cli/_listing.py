@@ -114,7 +114,9 @@ def _headlines(card: ScoreCard) -> Iterable[str]:
 
 def _title_of_list(card: ScoreCard) -> str:
     about = card.summary
-    title = count(len(card.terms), "column")
+    title = count(about.get("k", len(card.terms)), "column")
+    if about.get("k", len(card.terms)) < len(card.terms):
+        title += f" ({len(card.terms)} with the levels of text)"
     if about.get("alpha") is not None:
         title += f", ridge {about['alpha']:g}"
     if about.get("coefficients") == "logistic":

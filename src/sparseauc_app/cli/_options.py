@@ -139,9 +139,9 @@ class Training:
     text: Annotated[
         str,
         reading(metavar="HOW", help="Text columns: one-hot encodes them and refuses those with "
-            "more than 20 levels (one-hot:30 for 30), auto drops those instead, whole too and "
-            "chooses each column with all its levels or not at all (slower; each level but the "
-            "most common counts as one column), drop drops all of them, refuse refuses all."),
+            "more than 20 levels (one-hot:30 for 30), auto drops those instead and chooses each "
+            "of the others with all its levels or not at all, as one column, drop drops all of "
+            "them, refuse refuses all."),
     ] = "refuse"  # fmt: skip
     numeric: Annotated[
         list[str] | None,
@@ -173,11 +173,11 @@ class Training:
     def as_rules(self) -> dict[str, Any]:
         """Return what ``Rules`` takes."""
         how, colon, most = self.text.partition(":")
-        known = ("refuse", "one-hot", "auto", "whole", "drop")
+        known = ("refuse", "one-hot", "auto", "drop")
         if how not in known or (colon and not (most.isdigit() and int(most) >= 2)):
             raise typer.BadParameter(
-                f"--text takes {', '.join(known)}, or one-hot:N, auto:N and whole:N for up to N "
-                f"levels, got {self.text!r}"
+                f"--text takes {', '.join(known)}, or one-hot:N and auto:N for up to N levels, "
+                f"got {self.text!r}"
             )
         found = given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
         if self._outcome_at is not None:

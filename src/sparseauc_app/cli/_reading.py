@@ -1,11 +1,14 @@
 """Reading tables and model files for commands."""
 
+from __future__ import annotations
+
 import hashlib
 import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..model_files import read_card
 from ..reading import Rules, Source, Table, read_source, training_table
@@ -13,12 +16,18 @@ from ..reading.scoring import written_columns
 from ..scorecard import ScoreCard
 from ._options import TextFile, Training
 
+if TYPE_CHECKING:
+    from sparseauc.limits import Limits
+
 
 def read_table(
-    path: Path, training: Training, text_file: TextFile, keep: Sequence[str] = ()
+    path: Path, training: Training, text_file: TextFile, limits: Limits | None = None
 ) -> Table:
-    """Read a training table, in which columns to keep are not left out on suspicion."""
-    rules = Rules(**training.as_rules(), keep=tuple(keep))
+    """Read a training table for a list with some limits."""
+    rules = Rules(**training.as_rules())
+    if limits is not None:
+        keep = tuple(str(name) for name in limits.always_include or ())
+        rules = replace(rules, keep=keep, whole=limits.allow_groups)
     source = read_source(
         path, target=rules.target, as_text=rules.written, ids=rules.ids,
         **text_file.as_arguments(),

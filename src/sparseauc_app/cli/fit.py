@@ -185,8 +185,7 @@ def fit_command(
         from ._reading import made_by, read_table
 
         settings = how.settings(training.exclude)
-        keep = [str(name) for name in settings.limits.always_include or ()]
-        ready = read_table(table, training, text_file, keep)
+        ready = read_table(table, training, text_file, settings.limits)
         summary = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
         card = summary.card()
         if out is not None:

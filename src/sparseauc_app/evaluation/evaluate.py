@@ -115,7 +115,7 @@ def evaluate(summary: FitSummary) -> Evaluation:
             followed = follow_scores(table.times, card.follow_up.horizon, scores)
         elif risks is not None and table.weight is None:
             auc, prevalence = nested.interval.auc, risks.share
-            size = development_size(auc, prevalence, summary.k)
+            size = development_size(auc, prevalence, len(summary.columns))
             size_of_all = development_size(auc, prevalence, len(table.inputs))
             validation = validation_size(log_odds_of(risks.p), auc, prevalence)
     return Evaluation(

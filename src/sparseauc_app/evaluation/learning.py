@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
+from sparseauc.limits import Limits
 from sparseauc.metrics import AUCInterval
 from sparseauc.selection.confidence import fit_rows
 
@@ -28,6 +29,8 @@ def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
     if nested is None or k == 0 or not ours:
         return None
     splits = splits_of(nested.folds)
+    given = summary.classifier.limits
+    groups = None if given is None else Limits(column_groups=given.column_groups)
     found = []
     started = time.perf_counter()
     for share in _SHARES[::-1]:
@@ -35,7 +38,7 @@ def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
         def fit(fold: int, train: Rows, share: float = share) -> Any:
             rows = _share_of(train, table.y, share, fold)
             fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
-            model = table.outcome.plain(min(k, table.X.shape[1]), summary.alpha)
+            model = table.outcome.plain(k, summary.alpha).set_params(limits=groups)
             return fit_rows(
                 make_pipeline(fill, model), table.X, table.outcome.target, rows, **table.known()
             )

@@ -26,7 +26,7 @@ from .columns import (
 from .numbers import COMMA, POINT, Marks, both_meanings, conventions_of, parse_numbers
 from .source import DataError, Source, unknown_column_error
 
-Text = Literal["refuse", "one-hot", "auto", "whole", "drop"]
+Text = Literal["refuse", "one-hot", "auto", "drop"]
 Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
 
 # Text with more levels is not one-hot encoded by default.
@@ -63,10 +63,12 @@ class Rules:
         Columns of related rows, of strata within which rows are compared, and of row identifiers.
     exclude : sequence of str
         Columns to leave out.
-    text : {"refuse", "one-hot", "auto", "whole", "drop"}
+    text : {"refuse", "one-hot", "auto", "drop"}
         Text columns: "one-hot" encodes them and refuses those with more than ``max_levels`` levels,
-        "auto" drops those instead, "whole" too, and has each column chosen with all its levels or
-        not at all; "drop" drops all of them.
+        "auto" drops those instead, and has each of the others chosen with all its levels or not at
+        all; "drop" drops all of them.
+    whole : bool
+        Unless this is false: "auto" then leaves levels to be chosen one by one.
     max_levels : int
         Largest number of levels to one-hot encode.
     numeric : sequence of str
@@ -95,6 +97,7 @@ class Rules:
     max_levels: int = MAX_LEVELS
     numeric: Sequence[str] = ()
     keep: Sequence[str] = ()
+    whole: bool = True
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -123,6 +126,7 @@ class Features:
     types: Mapping[str, ColumnType] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    whole: Collection[str] = ()  # columns of text that are chosen with all their levels
 
 
 def encode_columns(
@@ -157,7 +161,7 @@ def encode_columns(
             types[name] = _type_of_numbers(kind, found, source.marks.get(name), name in marks)
         elif name in levels:
             entries = texts(column)
-            shown, most = _levels_encoded(entries, levels[name], rules.text)
+            shown, most = _levels_encoded(entries, levels[name], rules)
             if most is not None:
                 against[name] = most
             inputs += [Input(name, level) for level in shown]
@@ -173,16 +177,16 @@ def encode_columns(
     X = np.empty((frame.num_rows, len(values)), np.float32 if float32 == {"float"} else np.float64)
     for j, column in enumerate(values):
         X[:, j] = column
-    return Features(X, inputs, types, left_out, notes)
+    return Features(X, inputs, types, left_out, notes, against)
 
 
 def _levels_encoded(
-    entries: npt.NDArray[Any], levels: Sequence[str], text: Text
+    entries: npt.NDArray[Any], levels: Sequence[str], rules: Rules
 ) -> tuple[Sequence[str], str | None]:
     """Levels that get a column of their own, and the level that the others count against."""
     if len(levels) == 2:  # the second says all
         return levels[1:], None
-    if text != "whole":
+    if rules.text != "auto" or not rules.whole:
         return levels, None
     most = max(levels, key=Counter(entries.tolist()).__getitem__)
     return [level for level in levels if level != most], most
@@ -289,7 +293,7 @@ def _choose_levels(
     unfit = [name for name in refused if name not in levels]
     if unfit and rules.text == "one-hot":
         problems.append(_refuse_levels(source, unfit, most))
-    elif unfit and rules.text in ("auto", "whole"):
+    elif unfit and rules.text == "auto":
         left_out |= {
             name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
             for name in unfit
@@ -328,9 +332,10 @@ def _refuse_text(source: Source, names: Sequence[str]) -> DataError:
         options += ["--text", "auto"]
     return DataError(
         f"{len(names)} column{'s are' if len(names) > 1 else ' is'} not numeric: "
-        f"{named}{_hints(source, names)}. --text auto one-hot encodes text with few levels and "
-        "drops the rest, --text drop drops all text, --exclude NAME leaves out one column, --ids "
-        "NAME uses it as row identifiers",
+        f"{named}{_hints(source, names)}. --text auto encodes text with few levels, each column "
+        "to be chosen with all of them or not at all, and drops the rest, --text one-hot has "
+        "levels chosen one by one, --text drop drops all text, --exclude NAME leaves out one "
+        "column, --ids NAME uses it as row identifiers",
         options,
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -142,6 +142,15 @@ class Table:
         given = {"strata": self.strata, "sample_weight": self.weight}
         return {name: of_rows[rows] for name, of_rows in given.items() if of_rows is not None}
 
+    def together(self, column: int) -> str:
+        """What a column of X is chosen with: the name of a whole text column, or its own."""
+        one = self.inputs[column]
+        return one.column if one.column in self.whole else one.name
+
+    def count(self, columns: Iterable[int]) -> int:
+        """How many columns the lists count some columns of X as."""
+        return len({self.together(column) for column in columns})
+
     @cached_property
     def outcome(self) -> Outcome:
         """What rows are ranked by."""
@@ -236,7 +245,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         source=source.name,
         types=features.types,
         left_out=unused,
-        whole=_find_whole(inputs) if rules.text == "whole" else (),
+        whole=_find_whole(inputs, features.whole),
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
@@ -260,9 +269,9 @@ def _look_at_rows(
     return told
 
 
-def _find_whole(inputs: Sequence[Input]) -> tuple[str, ...]:
-    """Text columns of which several levels are columns of the table."""
-    levels = Counter(one.column for one in inputs if one.level is not None)
+def _find_whole(inputs: Sequence[Input], names: Collection[str]) -> tuple[str, ...]:
+    """Text columns to choose whole of which several levels are columns of the table."""
+    levels = Counter(one.column for one in inputs if one.column in names)
     return tuple(name for name, count in levels.items() if count > 1)
 
 

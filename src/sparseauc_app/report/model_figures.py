@@ -38,7 +38,7 @@ def draw_columns(summary: FitSummary) -> Figure:
         known = np.isfinite(values)
         panels.append(_draw_column(str(name), values[known], positive[known], labels))
     caption = words_of(summary)(
-        "by_class", most=MOST_DRAWN, more=summary.k - len(panels),
+        "by_class", most=MOST_DRAWN, more=len(summary.columns) - len(panels),
         binned=not all(panel.x_names for panel in panels),
     )  # fmt: skip
     return Figure("by-class", "Each column by class", caption, panels)

@@ -132,7 +132,7 @@ def _summarise(summary: FitSummary) -> dict[str, str]:
         f"{_name_of_events(summary)} ({class_names(summary)[0]})": (
             f"{positives} ({percent(positives / rows)})"
         ),
-        "Columns": f"{summary.k} of {len(table.inputs)}",
+        "Columns": f"{summary.k} of {table.count(range(len(table.inputs)))}",
         **({"Cost": f"{classifier.cost_:g}"} if hasattr(classifier, "cost_") else {}),
     }
 

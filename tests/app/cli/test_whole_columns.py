@@ -1,5 +1,6 @@
-"""``--text whole``: a text column is chosen with all its levels or not at all."""
+"""``--text auto``: a text column is chosen with all its levels or not at all."""
 
+import itertools
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sparseauc_app.cli import app
+from sparseauc_app.model_files import read_card
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def table(tmp_path):
 
 
 def fit(path, *options):
-    how = ["--text", "whole", "--alpha", "1", "--quick", "--json"]
+    how = ["--text", "auto", "--alpha", "1", "--quick", "--json"]
     command = ["fit", str(path), "-t", "dead", *how, *options]
     return CliRunner().invoke(app, command)
 
@@ -57,13 +59,40 @@ def test_the_note_says_what_levels_are_compared_with(table):
     assert "'sex'" not in note  # one column says all
 
 
-def test_signs_are_refused_with_the_way_out(table, tmp_path):
+def test_with_signs_levels_are_chosen_one_by_one(table, tmp_path):
     signs = tmp_path / "signs.csv"
     signs.write_text("name,sign\nage,+\n")
-    run = fit(table[0], "-k", "4", "--limits", str(signs))
+    run = fit(table[0], "-k", "2", "--limits", str(signs))
+    assert run.exit_code == 0, run.output
+    found = json.loads(run.stdout)
+    assert len(found["chosen"]) == 2
+    assert not [note for note in found["notes"] if "all levels" in note]
+    assert found["columns_tried"] == 4 + 3 + 1 + 1
+
+
+def test_a_column_counts_once_and_its_levels_follow_each_other(table, tmp_path):
+    model, page = tmp_path / "m.skops", tmp_path / "r.html"
+    command = ["fit", str(table[0]), "-t", "dead", "--text", "auto", "-k", "3", "--alpha", "1",
+               "--out", str(model), "--report", str(page)]  # fmt: skip
+    run = CliRunner().invoke(app, command)
+    assert run.exit_code == 0, run.output
+    assert "4 columns to choose from" in run.output
+    card = read_card(model)
+    levels = sum(term.level is not None for term in card.terms)
+    assert f"3 columns ({len(card.terms)} with the levels of text)" in run.output
+    assert card.summary["k"] == 3 < 3 + levels
+    listed = [one["column"].split("=")[0] for one in card.summary["chosen"]]
+    assert len([*itertools.groupby(listed)]) == 3
+    # What is not text can be replaced, and the page says by what.
+    assert "Replacements" in page.read_text()
+
+
+def test_a_level_of_an_excluded_column(table):
+    run = fit(table[0], "--exclude", "stage", "--limits", "always_include=stage=II")
     assert run.exit_code == 3
-    assert "--text whole makes a group of the levels of 'stage', 'colour'" in run.output
-    assert "--text one-hot" in run.output
+    assert "names 'stage=II', a level of column 'stage', which is excluded" in " ".join(
+        run.output.split()
+    )
 
 
 def test_a_whole_column_is_paid_for_once(table, tmp_path):
