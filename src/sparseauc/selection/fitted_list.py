@@ -34,6 +34,7 @@ class FittedList(NamedTuple):
     restrictions: Restrictions  # those of the model's list
     names: npt.NDArray[Any]  # of the columns, or their indices
     weight: Array | None = None
+    kept: Indices = np.empty(0, np.int64)  # columns of groups, which are not exchanged
 
     @classmethod
     def from_model(
@@ -74,6 +75,7 @@ class FittedList(NamedTuple):
                 check_each_class_weighs(weight, positive, np.array([False, True]))
         target = model._within_again(target, X, weight, **known)
         gram = StandardisedGram(target.moments(X, weight))
+        restrictions = model._fitted_restrictions()
         _check_same_rows(model, gram.scale, weighted=weight is not None)
         return cls(
             X,
@@ -82,9 +84,10 @@ class FittedList(NamedTuple):
             gram,
             support,
             model._chosen_alpha,
-            model._fitted_restrictions().with_groups_kept(support),
+            restrictions.without_groups(support),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
             weight,
+            restrictions.grouped,
         )
 
     def at(self, rows: Indices) -> Self:

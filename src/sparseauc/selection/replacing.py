@@ -164,6 +164,7 @@ def _find_exchanges(
     )
     if origins is not None:
         after = np.where(origins[support][:, None] == origins, np.inf, after)
+    after[np.isin(support, fitted.kept)] = np.inf
     order = np.argsort(after, axis=1, kind="stable")[:, :n_best]
     pairs = [
         (place, j)

@@ -121,15 +121,19 @@ class Restrictions:
         within: Mask = self.prices.extra(self.fixed, np.arange(d)) <= left
         return within
 
-    def with_groups_kept(self, support: Indices) -> Self:
-        """The same, where groups of several columns stay on a list or off it."""
+    @property
+    def grouped(self) -> Indices:
+        """Columns of groups of several."""
         if self.groups is None:
-            return self
-        several = np.flatnonzero(np.bincount(self.groups)[self.groups] > 1)
-        on = np.intersect1d(several, support)
+            return _none()
+        return np.flatnonzero(np.bincount(self.groups)[self.groups] > 1)
+
+    def without_groups(self, support: Indices) -> Self:
+        """The same, where columns of groups of several stay on a list or off it."""
+        on = np.isin(self.grouped, support)
         return replace(
-            self, groups=None, fixed=np.union1d(self.fixed, on),
-            excluded=np.union1d(self.excluded, np.setdiff1d(several, on)),
+            self, groups=None, fixed=np.union1d(self.fixed, self.grouped[on]),
+            excluded=np.union1d(self.excluded, self.grouped[~on]),
         )  # fmt: skip
 
     def count(self, columns: Indices) -> int:

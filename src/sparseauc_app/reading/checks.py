@@ -251,6 +251,14 @@ def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: npt.NDArray[np.
         return []
     import pandas as pd
 
+    empty = np.isnan(X).all(axis=1)
+    told = []
+    if empty.any():
+        told = [
+            f"{np.count_nonzero(empty)} of {empty.size} rows have no value in any column, first "
+            f"row {rows[empty][0] + 1}: remove them"
+        ]
+        X, rows = X[~empty], rows[~empty]
     frame = pd.DataFrame(X, copy=False)
     # The column that varies most tells of most rows that they are not repeated.
     varied = int(frame.iloc[: 2 * _LOOK].nunique(dropna=False).to_numpy().argmax())
@@ -259,14 +267,15 @@ def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: npt.NDArray[np.
     different = np.delete(X, alike.index[repeats], axis=0)
     pairs = X.shape[0] * (X.shape[0] - 1) / 2
     if repeats.size < 2 or repeats.size < 10 * pairs * _chance_of_equal_rows(different, inputs):
-        return []
+        return told
     first, repeated = alike.index[repeats[0]], alike.iloc[repeats[0]]
     equal = (alike == repeated) | (alike.isna() & repeated.isna())
     like = alike.index[np.flatnonzero(equal.all(axis=1).to_numpy())[0]]
     return [
+        *told,
         f"{repeats.size} of {X.shape[0]} rows repeat another in every column, first row "
         f"{rows[first] + 1}, which repeats row {rows[like] + 1}. The AUC is optimistic then: "
-        "remove them, or mark rows that belong together with --groups"
+        "remove them, or mark rows that belong together with --groups",
     ]
 
 
@@ -274,11 +283,15 @@ def _chance_of_equal_rows(X: Any, inputs: Sequence[Input]) -> float:
     """Chance that two rows are equal if the columns of the table were independent."""
     n = X.shape[0]
     chances: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for j, one in enumerate(inputs):
         if one.level is None:
             counts = np.unique(X[:, j], return_counts=True)[1]
             chances[one.column] = float(np.sum(counts * (counts - 1))) / max(1, n * (n - 1))
         else:  # of a column of text, the chance that both rows have the level
-            both = float(np.nanmean(X[:, j]) ** 2)
-            chances[one.column] = chances.get(one.column, 0.0) + both
+            share = float(np.nanmean(X[:, j]))
+            chances[one.column] = chances.get(one.column, 0.0) + share**2
+            shares[one.column] = shares.get(one.column, 0.0) + share
+    for name, share in shares.items():  # a level without a column of its own
+        chances[name] += (1.0 - share) ** 2
     return float(np.prod([*chances.values()]))

@@ -21,9 +21,9 @@ Labels = npt.NDArray[np.object_]
 MOST_CLASSES = 20
 # Words for the class without the event, whatever sorts last.
 _NEGATIVE_WORDS = {
-    "0", "-1", "-", "no", "n", "none", "never", "false", "f", "absent", "control", "controls",
-    "ctrl", "healthy", "well", "normal", "negative", "neg", "not detected", "undetected", "benign",
-    "alive", "living", "survived", "survivor", "censored", "nonresponder",
+    "0", "0.0", "-1", "-1.0", "-", "no", "n", "none", "never", "false", "f", "absent", "control",
+    "controls", "ctrl", "healthy", "well", "normal", "negative", "neg", "not detected",
+    "undetected", "benign", "alive", "living", "survived", "survivor", "censored", "nonresponder",
 }  # fmt: skip
 
 

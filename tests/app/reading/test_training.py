@@ -379,7 +379,16 @@ def test_repeated_rows_are_warned_of():
     assert "repeat" not in warned(a=RNG.integers(0, 2, N), b=RNG.integers(0, 3, N))
     texts = np.array(list("abc"))[RNG.integers(0, 3, (4, N))]
     few = dict(zip("abcd", texts, strict=True))
-    assert "repeat" not in " ".join(table(**few, rules=Rules(target="y", text="one-hot")).warnings)
+    for text in ("one-hot", "auto"):
+        told = table(**few, rules=Rules(target="y", text=text)).warnings
+        assert "repeat" not in " ".join(told)
+
+
+def test_rows_without_any_value_are_named():
+    a, b = (with_gaps(RNG.normal(size=N).tolist(), 3, 7, 8) for _ in "ab")
+    frame = pa.table({"a": a, "b": b, "y": Y})
+    (said,) = training_table(Source("t", frame), Rules(target="y", missing="median")).warnings[-1:]
+    assert said == f"3 of {N} rows have no value in any column, first row 4: remove them"
 
 
 def test_leaks_are_warned_of():
