@@ -263,3 +263,17 @@ def test_the_cheapest_of_equal_columns():
             (found,) = limited_path(gram, np.array([2]), 1.0, restrictions)
             chosen.append(set(found.support.tolist()) & {0, 4, 5, 6})
     assert chosen == [{5}, {5}, {4}, {4}]
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_more_fixed_columns_than_the_first_stage_has_room_for(thorough):
+    X, y = make_outbreak(300, 80, 5, mu=0.6, r=0.3, random_state=0)
+    gram, fixed = StandardisedGram(class_moments(X, y)), np.arange(60)
+    path = exchange_path(gram, 62, 0.1, Restrictions(fixed), thorough=thorough)
+    assert [one.support.size for one in path] == [60, 61, 62]
+    every = np.delete(np.arange(80), fixed)
+    best = min(
+        1 - gram.delta[A] @ np.linalg.solve(gram.block(A, A) + 0.1 * np.eye(61), gram.delta[A])
+        for A in (np.append(fixed, j) for j in every)
+    )
+    assert path[1].objective == pytest.approx(best)

@@ -166,8 +166,9 @@ class ExchangeSearch:
     def path(self, k_max: int) -> list[Solution]:
         """Solutions of all sizes up to ``k_max``."""
         for sizes, ceiling in stages(k_max, thorough=self._thorough):
-            if sizes[-1] > self._last:
-                self._settle(sizes, ceiling)
+            # A stage has room for all that is fixed.
+            if sizes[-1] > self._last and ceiling > np.count_nonzero(self._fixed):
+                self._settle(sizes if self._last >= 0 else range(sizes[-1] + 1), ceiling)
         supports = replace_by_first_of_equals(
             self._gram, self._cache, self._supports[: k_max + 1 - self._lowest], self._usable,
             self._fixed, self._W, self._limits, self._budget,
