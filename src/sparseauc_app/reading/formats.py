@@ -94,7 +94,7 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
             raise DataError(
                 f"{path.name} has {len(sheets)} sheets, {quoted(sheets, 20)}: choose one with "
                 "--format sheet=NAME",
-                ["--format", f"sheet={next(iter(sheets))}"],
+                ["--format", f"sheet={max(sheets, key=lambda title: len(sheets[title]))}"],
             )
         ((_, (header, *rows)),) = sheets.items()
         names, columns = [], []

@@ -40,15 +40,15 @@ def expected(tmp_path):
 
 def test_a_sheet_of_several(tmp_path, expected, monkeypatch):
     with pd.ExcelWriter(tmp_path / "t.xlsx") as book:
-        FRAME.to_excel(book, sheet_name="Data", index=False)
         FRAME.iloc[:3].to_excel(book, sheet_name="Notes", index=False)
+        FRAME.to_excel(book, sheet_name="Data", index=False)
     arguments = ["fit", str(tmp_path / "t.xlsx"), *map(str, HOW)]
     monkeypatch.setattr(sys, "argv", ["sparseauc", *arguments])
     said = run(*arguments, code=3).stderr
-    assert "has 2 sheets, 'Data', 'Notes'" in said
+    assert "has 2 sheets, 'Notes', 'Data'" in said
     assert said.splitlines()[-1].endswith("--format sheet=Data")
     assert chosen(run(*arguments, "--format", "sheet=Data", "--json")) == pytest.approx(expected)
-    assert "no sheet 'data'; there are 'Data', 'Notes'" in run(
+    assert "no sheet 'data'; there are 'Notes', 'Data'" in run(
         *arguments, "--format", "sheet=data", code=3
     ).stderr  # fmt: skip
 
