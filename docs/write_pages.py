@@ -89,6 +89,7 @@ FIRST = (
 INTERNAL = {
     "sparseauc.blocks",
     "sparseauc_app.cli",
+    "sparseauc.errors",
     "sparseauc.labels",
     "sparseauc.limits",
     "sparseauc.limits_files",
