@@ -348,6 +348,7 @@ def with_three_values(table):
         (as_it_is, ("--horizon", "soon"), "--horizon is a number above 0, or within:365"),
         (as_it_is, ("--event-value", 7), "--event-value: 'status' has no class '7'"),
         (lambda t: t.assign(days="soon"), (), "'days' must hold numbers"),
+        (lambda t: t.rename(columns={"status": "state"}), (), "--event: there is no column"),
     ],
 )
 def test_what_is_refused_is_named(change, options, message, folder, tmp_path):

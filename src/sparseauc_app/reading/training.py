@@ -398,9 +398,10 @@ def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
         return rules.target or rules.target_file.stem, _read_label_file(source, rules)
     if source.target is not None:
         return rules.target or "y", labels_as_text(source.target.tolist())
+    option = "--target" if rules.time is None else "--event"
     if rules.target is None:
-        raise _ask_for_target(source, "--target" if rules.time is None else "--event")
-    labels = _read_column(source, rules.target, "--target")
+        raise _ask_for_target(source, option)
+    labels = _read_column(source, rules.target, option)
     written = {label for label in labels.tolist() if label is not None}
     if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
         labels = labels_as_text([None if label is None else label_key(label) for label in labels])
