@@ -40,7 +40,7 @@ test: $(VENV)/.stamp-test
 	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.kernels lint typecheck
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
-# Before a commit: under two minutes on two cores.
+# Before a commit: about three minutes on two cores.
 check: $(VENV)/.stamp-test
 	@$(MAKE) --no-print-directory --jobs 2 lint typecheck
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -q -m "not slow"

@@ -113,6 +113,7 @@ def test_an_interrupt_while_libraries_are_imported_leaves_no_traceback(tmp_path,
     assert run.returncode == 130
 
 
+@pytest.mark.slow
 def test_a_read_only_installation_without_a_home(tmp_path):
     """Kernels compile in memory, and one line says so."""
     code = (

@@ -146,6 +146,7 @@ def open_page(browser, tmp_path):
         page.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fill", [True, False])
 def test_page_scores_ten_thousand_rows_as_predict_does(open_page, fill):
     card, drawn = make(fill), Drawn.of(10_000, 1)

@@ -229,6 +229,7 @@ def test_permutation_equals_a_naive_loop(noise):
     assert result.pvalue == (1 + np.sum(np.array(null) >= result.auc)) / 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_permutation_of_an_estimator_that_chooses(noise, n_jobs):
     """One fit a permutation, compared by the score it chose by; against a naive loop."""

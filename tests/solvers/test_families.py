@@ -39,6 +39,7 @@ def naive_best(gram, k, alpha, families, most):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [500, 4])
 def test_always_feasible_and_nearly_always_optimal(first, monkeypatch):
     """Whether all columns are in the working set at first, or few are."""
