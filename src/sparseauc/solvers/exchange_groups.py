@@ -120,7 +120,7 @@ class GroupSearch:
         return solve_on(block[kept[:, None], kept], self._gram.delta[support], support, alpha)
 
     def _problem(self, alpha: float) -> _Groups:
-        """The choice among all groups, without a place."""
+        """The choice among all groups, before a length is set."""
         gram, cache = self._gram, self._cache
         if self._blocks is None:
             self._blocks = _blocks(gram, self._members, self._usable)
@@ -224,7 +224,7 @@ class _Groups(NamedTuple):
         return value, bases, gains
 
     def fitting(self, units: list[int]) -> Mask:
-        """Groups for which some leave a place and money."""
+        """Groups that can join some others within the length and the budget."""
         left = self.budget - self.costs[units].sum() if len(units) < self.length.k else -1.0
         fitting: Mask = self.usable & (self.costs <= left)
         return fitting
@@ -431,7 +431,7 @@ def _what_is_left(done, group, block, alpha):  # type: ignore[no-untyped-def]
 
 @kernel
 def _add(rest, slopes, trace):  # type: ignore[no-untyped-def]
-    """What a group adds, given the lower half of what is left of H and its slopes; both are lost.
+    """What a group adds, given the lower half of what is left of H and its slopes; overwrites both.
 
     Its columns that others before them explain take no part.
     """
