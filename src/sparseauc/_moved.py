@@ -8,7 +8,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def moved_parameters(**where: str) -> Callable[[F], F]:
-    """Decorate a function so that an old parameter is refused with the new way to say it.
+    """Decorate a function or class so that an old parameter is refused, with the new way to say it.
 
     Parameters
     ----------
@@ -17,6 +17,10 @@ def moved_parameters(**where: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
+        if isinstance(function, type):
+            function.__init__ = decorate(function.__init__)  # type: ignore[misc]
+            return function
+
         @functools.wraps(function)
         def checked(*arguments: Any, **options: Any) -> Any:
             for name in [one for one in options if one in where]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import (
@@ -76,6 +76,20 @@ def names_columns(method: Callable[P, T]) -> Callable[P, T]:
             raise InputError(bad.named(names[bad.column])) from None
 
     return named
+
+
+def checks_parameters(*, nested: bool = False) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a fit so that parameters are checked first, and a column it refuses is named.
+
+    With ``nested``, parameters of what it calls are checked too, such as those of splitters.
+    """
+
+    def decorate(method: Callable[P, T]) -> Callable[P, T]:
+        context = _fit_context(prefer_skip_nested_validation=not nested)
+        checked: Callable[P, T] = context(names_columns(method))
+        return checked
+
+    return decorate
 
 
 class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -283,8 +297,9 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         X, y = self._check_table(X, y)
         return X, *self._check_labels(y, sample_weight)
 
-    def _check_more_rows(self, X: Any, y: Any, classes: Any, *, first: bool) -> tuple[Any, Mask]:
-        """Return some rows and the mask of positives; ``first`` if none came before them."""
+    def _check_more_rows(self, X: Any, y: Any, classes: Any) -> tuple[Any, Mask]:
+        """Return rows of a stream and the mask of positives."""
+        first = not hasattr(self, "_stream")
         refuse_masked("y", y)
         X, y = self._check_table(X, y, reset=first)
         if first:

@@ -1,7 +1,7 @@
 """Bases of the models that choose columns by exchanges, from a quadratic."""
 
 import warnings
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -143,11 +143,13 @@ class ExchangeModel(SparseLinearModel):
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ListOfK(ExchangeModel):
     """Base of models with a list of k columns and one ridge."""
 
-    k: int
-    alpha: float
+    k: int = field(default=10, kw_only=False)
+    alpha: float = field(default=1.0, kw_only=False)
+    limits: Limits | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ExchangeModel._parameter_constraints,

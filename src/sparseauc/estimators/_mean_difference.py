@@ -13,14 +13,13 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from ..moments import Moments, class_moments
 from ..moments.base import check_deviations
 from ..objective import Array, SparseVector
 from ..projections import top_k
-from ._base import SparseLinearClassifier, names_columns
+from ._base import SparseLinearClassifier, checks_parameters
 
 # Means this many deviations apart leave no overlap that any sample could show.
 _SEPARATED = 1e3
@@ -128,8 +127,7 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
     def __init__(self, k: int = 10) -> None:
         self.k = k
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @names_columns
+    @checks_parameters()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
-from sklearn.base import _fit_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,7 +19,7 @@ from ..limits import MOVED, Limits
 from ..moments.many_classes import ManyClasses
 from ..objective import Array, Floats, Indices, Mask
 from ..solvers.shared import shared_list
-from ._base import SparseLinearClassifier, names_columns
+from ._base import SparseLinearClassifier, checks_parameters
 from ._exchange import with_limits_of_0_2
 
 
@@ -88,8 +87,7 @@ class SharedListClassifier(SparseLinearClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(with_limits_of_0_2(state))
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @names_columns
+    @checks_parameters()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the list, and fit the classifier on it.
 

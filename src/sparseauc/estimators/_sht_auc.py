@@ -164,9 +164,8 @@ class SHTAUCClassifier(StochasticClassifier):
         -------
         self
         """
-        first = not hasattr(self, "_stream")
-        X, positive = self._check_more_rows(X, y, classes, first=first)
-        if first:
+        X, positive = self._check_more_rows(X, y, classes)
+        if not hasattr(self, "_stream"):
             k = self._columns_to_keep(self.k, X.shape[1])
             self._stream = SHTAUCStream(X.shape[1], k, self.step_size)
             self.n_iter_ = 1

@@ -1,21 +1,21 @@
 """SparseAUCClassifier: the best k columns for AUC."""
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from .._moved import moved_parameters
 from ..chunks import Chunks, score_chunks
 from ..errors import InputError
 from ..labels import Weighting
-from ..limits import MOVED, Limits
+from ..limits import MOVED
 from ..moments import ClassMoments, Moments, StratifiedMoments, moments_of
 from ..objective import Array, Indices, Mask
 from ..path.validation import ClassTarget
 from ..solvers.logistic import logistic_regression
-from ._base import names_columns
+from ._base import checks_parameters, names_columns
 from ._exchange import ExchangeClassifier, ListOfK
 
 _NONE: Indices = np.empty(0, np.int64)
@@ -24,6 +24,14 @@ _NONE: Indices = np.empty(0, np.int64)
 _RIDGE = 1e-4
 
 
+@moved_parameters(
+    **MOVED,
+    stratum_weights="fit(..., strata=..., stratum_weights=...)",
+    points="sparseauc.selection.point_score(model, X, y)",
+    certify="model.fit(X, y).certify(X, y)",
+    time_limit="model.fit(X, y).certify(X, y, time_limit=...)",
+)
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparseAUCClassifier(ListOfK, ExchangeClassifier):
     """Rank positives above negatives with the best k columns.
 
@@ -110,35 +118,16 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
     (2000, 5)
     """
 
-    moments_: ClassMoments | StratifiedMoments
+    device: str | None = None
+
+    moments_: ClassMoments | StratifiedMoments = field(init=False)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ListOfK._parameter_constraints,
         **ExchangeClassifier._parameter_constraints,
     }
 
-    @moved_parameters(
-        **MOVED,
-        stratum_weights="fit(..., strata=..., stratum_weights=...)",
-        points="sparseauc.selection.point_score(model, X, y)",
-        certify="model.fit(X, y).certify(X, y)",
-        time_limit="model.fit(X, y).certify(X, y, time_limit=...)",
-    )
-    def __init__(
-        self,
-        k: int = 10,
-        alpha: float = 1.0,
-        *,
-        limits: Limits | None = None,
-        device: str | None = None,
-    ) -> None:
-        self.k = k
-        self.alpha = alpha
-        self.limits = limits
-        self.device = device
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @names_columns
+    @checks_parameters()
     def fit(
         self,
         X: Any,
@@ -180,8 +169,7 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
             self.n_passes_ = X.n_passes
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @names_columns
+    @checks_parameters()
     def fit_moments(
         self,
         moments: ClassMoments | StratifiedMoments,

@@ -1,25 +1,25 @@
 """SparseAUCClassifierCV: k, the ridge and the coefficients chosen by cross-validated AUC."""
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import logit
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from .._moved import moved_parameters
 from ..chunks import Chunks
 from ..labels import Weighting
-from ..limits import MOVED, Limits
+from ..limits import MOVED
 from ..objective import Array, Mask
 from ..path.cross_validation import mean_over_rounds
 from ..path.folds import SplitPlan
-from ..path.rules import ChanceWarning, Rule
+from ..path.rules import ChanceWarning
 from ..path.validation import ClassTarget
 from ..solvers.logistic import logistic_regression
 from ..transforms import is_small
-from ._base import names_columns
+from ._base import checks_parameters
 from ._exchange import ExchangeClassifier
 from ._validated import ValidatedList
 
@@ -29,6 +29,12 @@ _FEW = 50
 _SMALL_SLOPE = 0.01
 
 
+@moved_parameters(
+    **MOVED,
+    stratum_weights="fit(..., strata=..., stratum_weights=...)",
+    points="sparseauc.selection.point_score(model, X, y)",
+)
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     """Rank positives above negatives with few columns, their number chosen by cross-validation.
 
@@ -154,6 +160,9 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     True
     """
 
+    coefficients: Literal["auto", "auc", "logistic"] = "auto"
+    device: str | None = None
+
     _calibrates = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -162,42 +171,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         "coefficients": [StrOptions({"auto", "auc", "logistic"})],
     }
 
-    @moved_parameters(
-        **MOVED,
-        stratum_weights="fit(..., strata=..., stratum_weights=...)",
-        points="sparseauc.selection.point_score(model, X, y)",
-    )
-    def __init__(
-        self,
-        ks: Any = None,
-        alphas: Any = None,
-        *,
-        cv: Any = None,
-        rule: Literal["best", "1se"] | Rule = "best",
-        coefficients: Literal["auto", "auc", "logistic"] = "auto",
-        clip: Literal["auto"] | float | None = "auto",
-        log: Literal["auto"] | bool = "auto",
-        limits: Limits | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ks = ks
-        self.alphas = alphas
-        self.cv = cv
-        self.rule = rule
-        self.coefficients = coefficients
-        self.clip = clip
-        self.log = log
-        self.limits = limits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.device = device
-        self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    @names_columns
+    @checks_parameters(nested=True)
     def fit(
         self,
         X: Any,

@@ -1,12 +1,11 @@
 """SparseConcordance and SparseConcordanceCV: the best few columns for times to event."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -15,16 +14,14 @@ from .._validation import check_weights
 from ..chunks import Chunks
 from ..errors import InputError
 from ..labels import Weighting
-from ..limits import Limits
 from ..moments.base import Quadratic
 from ..moments.chunked_pairs import GatheredPairs
 from ..moments.pairs import PairMoments
 from ..objective import Array, Floats, Indices
 from ..path.concordance import TimeTarget
 from ..path.folds import SplitPlan
-from ..path.rules import Rule
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
-from ._base import names_columns
+from ._base import checks_parameters, names_columns
 from ._exchange import ExchangeModel, ListOfK
 from ._validated import ValidatedList
 
@@ -48,13 +45,15 @@ def _has_hazards(model: Any) -> bool:
     )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConcordanceModel(ExchangeModel):
     """Base of the models that rank rows by the time to their event."""
 
-    pair_weights: PairWeights
-    horizon: float | None
-    horizon_: float
-    hazards_: ProportionalHazards
+    pair_weights: PairWeights = "equal"
+    horizon: float | None = None
+
+    horizon_: float = field(init=False)
+    hazards_: ProportionalHazards = field(init=False)
 
     _reads_chunks = True
 
@@ -163,6 +162,7 @@ class ConcordanceModel(ExchangeModel):
         return tags
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparseConcordance(ListOfK, ConcordanceModel):
     """Rank rows by the time to their event with the best k columns.
 
@@ -234,23 +234,7 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         **ConcordanceModel._parameter_constraints,
     }
 
-    def __init__(
-        self,
-        k: int = 10,
-        alpha: float = 1.0,
-        *,
-        pair_weights: PairWeights = "equal",
-        horizon: float | None = None,
-        limits: Limits | None = None,
-    ) -> None:
-        self.k = k
-        self.alpha = alpha
-        self.pair_weights = pair_weights
-        self.horizon = horizon
-        self.limits = limits
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @names_columns
+    @checks_parameters()
     def fit(
         self,
         X: Any,
@@ -316,6 +300,7 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         return self._prove(target.moments(X, weight), _NONE, time_limit)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparseConcordanceCV(ValidatedList, ConcordanceModel):
     """Rank rows by the time to their event with few columns, their number cross-validated.
 
@@ -393,6 +378,8 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
     (2,)
     """
 
+    scoring: Literal["uno", "harrell"] = "uno"
+
     _score_name: ClassVar[str] = "concordance"
     # Events are few for the rows: ridges closer to each other, and larger ones in wide tables,
     # raise the concordance.
@@ -404,39 +391,7 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         "scoring": [StrOptions({"uno", "harrell"})],
     }
 
-    def __init__(
-        self,
-        ks: Any = None,
-        alphas: Any = None,
-        *,
-        cv: Any = None,
-        rule: Literal["best", "1se"] | Rule = "best",
-        scoring: Literal["uno", "harrell"] = "uno",
-        pair_weights: PairWeights = "equal",
-        horizon: float | None = None,
-        clip: Literal["auto"] | float | None = "auto",
-        log: Literal["auto"] | bool = "auto",
-        limits: Limits | None = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ks = ks
-        self.alphas = alphas
-        self.cv = cv
-        self.rule = rule
-        self.scoring = scoring
-        self.pair_weights = pair_weights
-        self.horizon = horizon
-        self.clip = clip
-        self.log = log
-        self.limits = limits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    @names_columns
+    @checks_parameters(nested=True)
     def fit(
         self,
         X: Any,

@@ -2,16 +2,16 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..errors import InputError
-from ..limits import budgets_to_try
+from ..limits import Limits, budgets_to_try
 from ..metrics import fold_standard_error
 from ..objective import Array, Indices
 from ..path.cross_validation import CrossValidation, mean_over_rounds
@@ -47,22 +47,27 @@ class _Choice(NamedTuple):
     attributes: dict[str, Any]  # fitted attributes that say so
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ValidatedList(ExchangeModel):
     """Base of models whose list is the best of a path by cross-validation.
 
     A subclass calls ``_choose_by_validation`` in its fit.
     """
 
-    ks: Any
-    alphas: Any
-    rule: str | Rule
-    clip: Any
-    log: Any
-    n_jobs: int | None
-    verbose: int
-    k_: int
-    alpha_: float
-    coefficients_: str
+    ks: Any = field(default=None, kw_only=False)
+    alphas: Any = field(default=None, kw_only=False)
+    cv: Any = None
+    rule: Literal["best", "1se"] | Rule = "best"
+    clip: Literal["auto"] | float | None = "auto"
+    log: Literal["auto"] | bool = "auto"
+    limits: Limits | None = None
+    random_state: Any = 0
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    k_: int = field(init=False)
+    alpha_: float = field(init=False)
+    coefficients_: str = field(init=False)
 
     # What models are chosen by.
     _score_name: ClassVar[str] = "AUC"

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
@@ -18,7 +17,7 @@ from ..errors import InputError
 from ..metrics import fast_auc
 from ..objective import Array, AUCObjective, Mask
 from ..solvers import EpochRecord, SolverResult
-from ._base import SparseLinearClassifier, check_scale, names_columns
+from ._base import SparseLinearClassifier, check_scale, checks_parameters
 
 
 # Fields of a dataclass, so that a parameter which several classifiers have is written once.
@@ -59,8 +58,7 @@ class StochasticClassifier(SparseLinearClassifier):
         check_scale(X)
         return AUCObjective(X, positive, weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    @names_columns
+    @checks_parameters()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 

@@ -37,12 +37,11 @@ from sparseauc.utils.jit import reordering_kernel
 from .online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,
-    RowState,
     aligned_zeros,
     column_at,
     read_row,
 )
-from .solam import SOLAMClassifier, clip, run_in_ball, saddle_point_step
+from .solam import BallState, SOLAMClassifier, clip, run_in_ball, saddle_point_step
 
 # The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is used of it.
 _LOG = math.log(12 / 0.1)
@@ -220,34 +219,22 @@ def count_stages(n_samples: int) -> int:
     return max(1, math.floor(0.5 * math.log2(2 * n_samples / math.log2(n_samples))) - 1)
 
 
-class FSAUCState(RowState):
-    """FSAUC between two rows: w, the ``point`` a, b and α, and positives and rows ``seen``.
+class FSAUCState(BallState):
+    """FSAUC between two rows.
 
-    ``start`` is projected on the ball. A stream has no length from which stages could be planned:
-    all its rows belong to one stage.
+    A stream has no length from which stages could be planned: all its rows belong to one stage.
     """
 
     method = "FSAUC"
 
-    def __init__(
-        self,
-        n_features: int,
-        dtype: npt.DTypeLike,
-        *,
-        radius: float,
-        step_size: float,
-        max_norm: float,
-        start: npt.ArrayLike | None = None,
-    ) -> None:
-        super().__init__(n_features, dtype, step_size)
+    def _begin(self, start: npt.ArrayLike | None) -> None:
         if start is not None:
-            self.w[:] = project_l1_ball(start, float(radius))
-        self.point, self._point_total = np.zeros(3), np.zeros(2)
-        self.seen = np.zeros(2, np.int64)
+            self.w[:] = project_l1_ball(start, self.radius)
+        self._point_total = np.zeros(2)
         self._stages_left, self._rows_per_stage = 1, math.inf
-        self._begin(FSAUCBounds.first(float(radius), float(max_norm), self.step_size))
+        self._begin_stage(FSAUCBounds.first(self.radius, self.max_norm, self.step_size))
 
-    def _begin(self, bounds: FSAUCBounds) -> None:
+    def _begin_stage(self, bounds: FSAUCBounds) -> None:
         """Begin a stage at the present point."""
         centre = aligned_zeros(self.w.size, self.w.dtype)
         centre[:] = self.w
@@ -283,7 +270,7 @@ class FSAUCState(RowState):
         self.w[:] = mean
         self.point[:2] = self._point_total / n
         self.point[2] = mean @ (mean_negative - mean_positive)
-        self._begin(self._stage.bounds.next(n, self.seen[0] / self.seen[1]))
+        self._begin_stage(self._stage.bounds.next(n, self.seen[0] / self.seen[1]))
 
     def run(self, objective: AUCObjective, *, max_epochs: int = 50, **epochs: Any) -> SolverResult:
         """Divide all rows of all epochs into stages; those left over are left out at the end."""

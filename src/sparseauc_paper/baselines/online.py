@@ -260,9 +260,8 @@ class OnlineClassifier(StochasticClassifier):
         -------
         self
         """
-        first = not hasattr(self, "_stream")
-        X, positive = self._check_more_rows(X, y, classes, first=first)
-        if first:
+        X, positive = self._check_more_rows(X, y, classes)
+        if not hasattr(self, "_stream"):
             rng = np.random.default_rng(self._seeds()[1])
             settings = self._settings(as_table(X), rng)
             self._stream = self._state_type(X.shape[1], X.dtype, **settings)
@@ -310,7 +309,7 @@ class OnlineClassifier(StochasticClassifier):
 class UnweightedClassifier(OnlineClassifier):
     """A method that defines no sample weights: it estimates the share of positives as rows come."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Fit; the method defines no sample weights.
 
         Parameters
@@ -322,5 +321,4 @@ class UnweightedClassifier(OnlineClassifier):
         -------
         self
         """
-        fitted: Self = super().fit(X, y)
-        return fitted
+        return super().fit(X, y)

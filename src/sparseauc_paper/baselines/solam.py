@@ -25,6 +25,7 @@ The answer is dense.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Real
@@ -162,13 +163,11 @@ def _descend_rows(table, rows, positive, run):  # type: ignore[no-untyped-def]
     return mass
 
 
-class SOLAMState(RowState):
-    """SOLAM between two rows: w, the ``point`` a, b and α, and positives and rows ``seen``.
+class BallState(RowState):
+    """SOLAM or FSAUC between two rows: the ``point`` is a, b and α.
 
-    ``start`` is projected on the ball. The method does without class sums; a threshold needs them.
+    ``seen`` counts positives and rows. ``start`` is projected on the ball.
     """
-
-    method = "SOLAM"
 
     def __init__(
         self,
@@ -181,13 +180,27 @@ class SOLAMState(RowState):
         start: npt.ArrayLike | None = None,
     ) -> None:
         super().__init__(n_features, dtype, step_size)
-        self.radius, self.limit = float(radius), float(radius) * float(max_norm)
+        self.radius, self.max_norm = float(radius), float(max_norm)
+        self.point, self.seen = np.zeros(3), np.zeros(2, np.int64)
+        self._begin(start)
+
+    @abstractmethod
+    def _begin(self, start: npt.ArrayLike | None) -> None:
+        """Set where w and the point begin."""
+
+
+class SOLAMState(BallState):
+    """SOLAM between two rows; it does without class sums, but a threshold needs them."""
+
+    method = "SOLAM"
+
+    def _begin(self, start: npt.ArrayLike | None) -> None:
+        self.limit = self.radius * self.max_norm
         if start is None:
-            self.w[:] = self.radius / math.sqrt(n_features)
+            self.w[:] = self.radius / math.sqrt(self.w.size)
         else:
             self.w[:] = project_l2_ball(start, self.radius)
-        self.point = np.array([self.limit, self.limit, 2.0 * self.limit])
-        self.seen = np.zeros(2, np.int64)
+        self.point[:] = self.limit, self.limit, 2.0 * self.limit
 
     @property
     def step(self) -> float:
@@ -230,7 +243,7 @@ def solam(objective: AUCObjective, *, step_size: float = 1.0, **settings: Any) -
 
 
 def run_in_ball(
-    state_type: Callable[..., RowState],
+    state_type: type[BallState],
     objective: AUCObjective,
     step_size: float,
     *,
