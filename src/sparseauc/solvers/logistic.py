@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from ..utils.jit import inlined_kernel, kernel, reordering_kernel
+from ..utils.jit import kernel, reordering_kernel
 from ..utils.types import Array, Indices
 from .signed import minimise_signed
 
@@ -85,8 +85,8 @@ def logistic_regressions(
 ) -> tuple[Array, Array]:
     """Fit :func:`logistic_regression` on several lists of columns, with several ridges.
 
-    Each search starts from the coefficients of the list before it: lists that differ little from
-    each other are quick.
+    Each search starts where the list before it ended, and goes as far from there as it did with the
+    ridge before: lists that differ little from each other are quick.
 
     Parameters
     ----------
@@ -124,14 +124,15 @@ def logistic_regressions(
     bounds = np.zeros(d, np.int64) if signs is None else signs
     starts = np.cumsum([0, *(len(chosen) for chosen in lists)])
     places = np.concatenate([np.empty(0, np.int64), *lists]).astype(np.int64)
-    coefs = np.zeros((len(ridges), places.size))
-    heights = np.empty((len(ridges), len(lists), weights.size))
-    for ridge, found, reached in zip(ridges, coefs, heights, strict=True):
-        _fit_lists(
-            columns, aim, share, code, starts, places, bounds, bool(bounds.any()), float(ridge),
-            alone, found, reached,
-        )  # fmt: skip
-    coefs /= deviation[places]
+    # The first ones are those of an infinite ridge.
+    coefs = np.zeros((1 + len(ridges), places.size))
+    heights = np.empty((1 + len(ridges), len(lists), weights.size))
+    heights[0] = alone
+    _fit_lists(
+        columns, aim, share, code, starts, places, bounds, bool(bounds.any()),
+        np.array([np.inf, *ridges]), alone, coefs, heights,
+    )  # fmt: skip
+    coefs, heights = coefs[1:] / deviation[places], heights[1:]
     moved = np.add.reduceat(np.pad(coefs * mean[places], ((0, 0), (0, 1))), starts[:-1], axis=1)
     moved[:, np.diff(starts) == 0] = 0.0
     return coefs / size[places], heights @ weights - moved
@@ -142,42 +143,55 @@ def logistic_regressions(
 
 @reordering_kernel
 def _fit_lists(  # type: ignore[no-untyped-def]
-    columns, target, share, code, starts, places, bounds, bounded, ridge, alone, coefs, intercepts
+    columns, target, share, code, starts, places, bounds, bounded, ridges, alone, coefs, intercepts
 ):
-    """Fit the columns of each list, from where the list before it ended.
+    """Fit the columns of each list with each ridge but the first, of which all is known.
 
-    ``columns`` is of shape (d, n), standardised; ``alone`` are the intercepts without columns.
-    The curvature of the list before is kept too: only that of new columns is added to it, with the
-    weights of the rows at which it was computed.
+    ``columns`` is of shape (d, n), standardised; ``alone`` are the intercepts without columns. A
+    search starts where it ends if the ridge changes as much as it did for the list before. The
+    curvature of that list is kept too: only that of new columns is added to it, with the weights of
+    the rows at which it was computed.
     """
     d, n = columns.shape
-    tolerance = _TOLERANCE * _loss(alone[code], target, share)
-    last, height = np.zeros(d), alone.copy()
     rows = np.empty((6, n))
-    curvature, across, own = np.empty((d, d)), np.empty((d, alone.size)), np.empty(alone.size)
     # Weights of the rows at which the curvature was computed, and the columns it was computed of.
-    weights, known = rows[5], np.zeros(d, np.bool_)
-    _evaluate(alone[code], target, share, rows[0], weights)
-    own[:] = 1e-12
-    _add_by_intercept(code, weights, own)
-    for number in range(starts.size - 1):
-        chosen = places[starts[number] : starts[number + 1]]
-        found = coefs[starts[number] : starts[number + 1]]
-        before = places[starts[number - 1] : starts[number]] if number else chosen[:0]
-        for j in range(chosen.size):
-            found[j] = last[chosen[j]]
-        if number == 0 or not np.array_equal(chosen, before):
-            listed = np.zeros(d, np.bool_)
-            listed[chosen] = True
-            known &= listed
-            _newton(
-                columns, chosen, target, share, code, bounds[chosen], bounded, ridge, tolerance,
-                found, height, rows, known, curvature, across, own,
-            )  # fmt: skip
-        last[:] = 0.0
-        for j in range(chosen.size):
-            last[chosen[j]] = found[j]
-        intercepts[number] = height
+    weights, known = rows[5], np.empty(d, np.bool_)
+    curvature, across, own = np.empty((d, d)), np.empty((d, alone.size)), np.empty(alone.size)
+    # What the ridge has changed of the coefficients of the list before.
+    change = np.zeros(d)
+    for r in range(1, ridges.size):
+        _predict(columns, places[:0], change, alone, code, rows[0])
+        _evaluate(rows[0], target, share, rows[1], weights)
+        tolerance = _TOLERANCE * _loss(rows[0], target, share)
+        _forget_curvature(code, weights, known, own)
+        first = end = 0
+        for number in range(starts.size - 1):
+            before, last, first, end = first, end, starts[number], starts[number + 1]
+            chosen, found = places[first:end], coefs[r, first:end]
+            same = number > 0 and end - first == last - before
+            for j in range(chosen.size):
+                found[j] = coefs[r - 1, first + j] + change[chosen[j]]
+                same = same and chosen[j] == places[before + j]
+            for j in range(before, last):
+                change[places[j]] = 0.0
+            height = intercepts[r, number]
+            for s in range(height.size):
+                height[s] = intercepts[r - 1, number, s]
+                if number:
+                    height[s] += intercepts[r, number - 1, s] - intercepts[r - 1, number - 1, s]
+            if same:
+                for j in range(chosen.size):
+                    found[j] = coefs[r, before + j]
+                for s in range(height.size):
+                    height[s] = intercepts[r, number - 1, s]
+            else:
+                _newton(
+                    columns, chosen, target, share, code, bounds, bounded, ridges[r], tolerance,
+                    found, height, rows, known, curvature, across, own,
+                )  # fmt: skip
+            for j in range(chosen.size):
+                change[chosen[j]] = found[j] - coefs[r - 1, first + j]
+        change[:] = 0.0
 
 
 @reordering_kernel
@@ -187,79 +201,122 @@ def _newton(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Minimise over the coefficients of the chosen columns and the intercepts, in place."""
     scores, trial, move, excess, spread = rows[0], rows[1], rows[2], rows[3], rows[4]
-    weights = rows[5]
-    gradient, gradients = np.empty(chosen.size), np.empty(height.size)
+    weights, order = rows[5], np.empty(chosen.size, np.int64)
+    gradient, gradients = np.empty(known.size), np.empty(height.size)
+    step, follow = np.empty(chosen.size), np.empty(height.size)
+    reduced, factor = np.empty((chosen.size, chosen.size)), np.empty((chosen.size, chosen.size))
+    _keep_signs(chosen, bounds, coef)
     _predict(columns, chosen, coef, height, code, scores)
     _evaluate(scores, target, share, excess, spread)
+    _second_derivatives(columns, chosen, order, code, weights, known, curvature, across)
+    _reduce(chosen, curvature, across, own, ridge, reduced, factor)
     before = np.inf
     for _ in range(_MOST_STEPS):
-        _first_derivatives(columns, chosen, code, excess, gradient, gradients)
-        gradient += ridge * coef
-        _second_derivatives(columns, chosen, code, weights, known, curvature, across)
+        _first_derivatives(columns, chosen, code, excess, ridge, coef, gradient, gradients)
         for fresh in range(2):
-            step, follow = _step(
-                chosen, curvature, across, own, ridge, gradient, gradients, bounds, bounded, coef
-            )
-            decrement = step @ gradient + follow @ gradients
+            _step(
+                chosen, reduced, factor, across, own, gradient, gradients, bounds, bounded, coef,
+                step, follow,
+            )  # fmt: skip
+            decrement = follow @ gradients
+            for j in range(chosen.size):
+                decrement += step[j] * gradient[chosen[j]]
             if fresh or decrement <= _STALE * before:
                 break
-            weights[:] = spread
-            known[:] = False
-            own[:] = 1e-12
-            _add_by_intercept(code, weights, own)
-            _second_derivatives(columns, chosen, code, weights, known, curvature, across)
+            for i in range(weights.size):
+                weights[i] = spread[i]
+            _forget_curvature(code, weights, known, own)
+            _second_derivatives(columns, chosen, order, code, weights, known, curvature, across)
+            _reduce(chosen, curvature, across, own, ridge, reduced, factor)
         # The next decrement would be smaller by as much again, or more.
         shrunk = decrement / before if np.isfinite(before) else 1.0
-        if decrement * shrunk <= tolerance:
-            coef -= step
-            height -= follow
+        length = 1.0
+        if decrement * shrunk > tolerance:
+            _predict(columns, chosen, step, follow, code, move)
+            length = _line_search(
+                scores, move, target, share, decrement, ridge, coef, step, trial, excess, spread
+            )
+        for j in range(chosen.size):
+            coef[j] -= length * step[j]
+        for s in range(height.size):
+            height[s] -= length * follow[s]
+        # Or rounding leaves no way down.
+        if decrement * shrunk <= tolerance or length == 0.0:
             break
         before = decrement
-        _predict(columns, chosen, step, follow, code, move)
-        length = _line_search(
-            scores, move, target, share, decrement, ridge, coef, step, trial, excess, spread
-        )
-        if length == 0.0:
-            break  # rounding leaves no way down
         scores, trial = trial, scores
-        coef -= length * step
-        height -= length * follow
+    _keep_signs(chosen, bounds, coef)  # but for the rounding of a step
+
+
+@kernel
+def _keep_signs(chosen, bounds, coef):  # type: ignore[no-untyped-def]
+    """Set coefficients of the wrong sign to 0."""
     for j in range(chosen.size):
-        if bounds[j] * coef[j] < 0.0:  # rounding of a step
+        if bounds[chosen[j]] * coef[j] < 0.0:
             coef[j] = 0.0
 
 
-@reordering_kernel
+@kernel
+def _reduce(  # type: ignore[no-untyped-def]
+    chosen, curvature, across, own, ridge, reduced, factor
+):
+    """Curvature by coefficients alone, and its factor: whatever they do, intercepts follow.
+
+    Columns that depend on others have an infinite factor, and stay.
+    """
+    for a in range(chosen.size):
+        for b in range(a + 1):
+            total = curvature[chosen[a], chosen[b]]
+            for s in range(own.size):
+                total -= across[chosen[a], s] / own[s] * across[chosen[b], s]
+            # Constant columns have no curvature, nor has any with all rows far from the threshold.
+            if a == b:
+                total += ridge + 1e-12
+            reduced[a, b] = reduced[b, a] = total
+            for h in range(b):
+                total -= factor[a, h] * factor[b, h]
+            if a != b:
+                factor[a, b] = total / factor[b, b]
+            elif total > _DEPENDENT * reduced[a, a]:
+                factor[a, a] = np.sqrt(total)
+            else:
+                factor[a, :a] = 0.0
+                factor[a, a] = np.inf
+
+
+@kernel
 def _step(  # type: ignore[no-untyped-def]
-    chosen, curvature, across, own, ridge, gradient, gradients, bounds, bounded, coef
+    chosen, reduced, factor, across, own, gradient, gradients, bounds, bounded, coef, step, follow
 ):
     """Newton's step of coefficients and intercepts, to be subtracted."""
-    k, n_intercepts = chosen.size, own.size
-    reduced, pull = np.empty((k, k)), gradient.copy()
+    k = chosen.size
     for a in range(k):
-        for b in range(a + 1):
-            reduced[a, b] = curvature[chosen[a], chosen[b]]
-        # Intercepts are eliminated: whatever the coefficients do, they follow.
-        for s in range(n_intercepts):
-            part = across[chosen[a], s] / own[s]
-            pull[a] -= part * gradients[s]
-            for b in range(a + 1):
-                reduced[a, b] -= part * across[chosen[b], s]
-        # Constant columns have no curvature, nor has any with all rows far from the threshold.
-        reduced[a, a] += ridge + 1e-12
-        for b in range(a):
-            reduced[b, a] = reduced[a, b]
+        step[a] = gradient[chosen[a]]
+        for s in range(own.size):
+            step[a] -= across[chosen[a], s] / own[s] * gradients[s]
     if bounded:
         # The minimiser of the quadratic model among coefficients of the right signs.
-        step = coef - minimise_signed(reduced, pull - reduced @ coef, bounds, np.zeros(k))[0]
+        signs = np.empty(k, np.int64)
+        for a in range(k):
+            signs[a] = bounds[chosen[a]]
+            step[a] -= _dot(reduced[a], coef)
+        there = minimise_signed(reduced, step, signs, np.zeros(k))[0]
+        for a in range(k):
+            step[a] = coef[a] - there[a]
     else:
-        step = _solve(reduced, pull)
-    follow = gradients.copy()
-    for s in range(n_intercepts):
+        for a in range(k):
+            for h in range(a):
+                step[a] -= factor[a, h] * step[h]
+            step[a] /= factor[a, a]
+        for a in range(k - 1, -1, -1):
+            for h in range(a + 1, k):
+                step[a] -= factor[h, a] * step[h]
+            step[a] /= factor[a, a]
+    for s in range(own.size):
+        follow[s] = gradients[s]
         for a in range(k):
             follow[s] -= across[chosen[a], s] * step[a]
         follow[s] /= own[s]
-    return step, follow
 
 
 @reordering_kernel
@@ -269,14 +326,17 @@ def _line_search(  # type: ignore[no-untyped-def]
     """Length of a step that lowers the loss enough, 0 if none does; and what is there."""
     length = 1.0
     while length > 1e-10:
-        trial[:] = scores - length * move
+        for i in range(scores.size):
+            trial[i] = scores[i] - length * move[i]
         _evaluate(trial, target, share, excess, spread)
-        there = coef - length * step
-        uphill = -(excess @ move) - ridge * (there @ step)
+        uphill, change = -_dot(excess, move), 0.0
+        for j in range(coef.size):
+            there = coef[j] - length * step[j]
+            uphill -= ridge * there * step[j]
+            change += 0.5 * ridge * (there**2 - coef[j] ** 2)
         if uphill <= _UPHILL * decrement:
             return length
-        change = _loss(trial, target, share) - _loss(scores, target, share)
-        change += 0.5 * ridge * (there @ there - coef @ coef)
+        change += _loss(trial, target, share) - _loss(scores, target, share)
         if change <= -1e-4 * length * decrement:
             return length
         length /= 2.0
@@ -337,25 +397,22 @@ def _loss(scores, target, share):  # type: ignore[no-untyped-def]
 @reordering_kernel
 def _predict(columns, chosen, coef, height, code, scores):  # type: ignore[no-untyped-def]
     """Scores of all rows."""
-    if height.size == 1:
-        scores[:] = height[0]
-    else:
-        for i in range(scores.size):
-            scores[i] = height[code[i]]
+    for i in range(scores.size):
+        scores[i] = height[code[i]]
     for j in range(chosen.size):
         column, value = columns[chosen[j]], coef[j]
-        if value != 0.0:
-            for i in range(scores.size):
-                scores[i] += value * column[i]
+        for i in range(scores.size):
+            scores[i] += value * column[i]
 
 
 @reordering_kernel
 def _first_derivatives(  # type: ignore[no-untyped-def]
-    columns, chosen, code, excess, gradient, gradients
+    columns, chosen, code, excess, ridge, coef, gradient, gradients
 ):
-    """Gradient of the mean loss by coefficients and intercepts."""
+    """Gradient by the coefficients, at the places of their columns, and by the intercepts."""
     for j in range(chosen.size):
-        gradient[j] = _dot(columns[chosen[j]], excess)
+        gradient[chosen[j]] = ridge * coef[j]
+    _add_products(columns, chosen, 0, excess.size, excess, gradient)
     gradients[:] = 0.0
     _add_by_intercept(code, excess, gradients)
 
@@ -371,16 +428,39 @@ def _add_by_intercept(code, values, sums):  # type: ignore[no-untyped-def]
 
 
 @reordering_kernel
+def _forget_curvature(code, weights, known, own):  # type: ignore[no-untyped-def]
+    """Start anew with the curvature at other weights of the rows: that by intercepts."""
+    known[:] = False
+    own[:] = 1e-12
+    _add_by_intercept(code, weights, own)
+
+
+@reordering_kernel
 def _second_derivatives(  # type: ignore[no-untyped-def]
-    columns, chosen, code, weights, known, curvature, across
+    columns, chosen, order, code, weights, known, curvature, across
 ):
-    """Curvature of chosen columns not known yet, with all chosen ones and with the intercepts."""
+    """Curvature of chosen columns not known yet, with all chosen ones and with the intercepts.
+
+    No others are known afterwards.
+    """
     n, k = weights.size, chosen.size
-    order = np.concatenate((chosen[known[chosen]], chosen[~known[chosen]]))
-    first = np.count_nonzero(known[chosen])
+    first, last = 0, k
+    for j in range(k):
+        if known[chosen[j]]:
+            order[first] = chosen[j]
+            first += 1
+        else:
+            last -= 1
+            order[last] = chosen[j]
+    known[:] = False
+    for a in range(k):
+        known[order[a]] = True
+    if first == k:
+        return
     for a in range(first, k):
         across[order[a]] = 0.0
-        curvature[order[a], order[: a + 1]] = 0.0
+        for b in range(a + 1):
+            curvature[order[a], order[b]] = 0.0
     weighted = np.empty(min(n, _ROWS_AT_A_TIME))
     # Few enough rows at a time that their columns stay in the cache.
     for low in range(0, n, _ROWS_AT_A_TIME):
@@ -394,7 +474,6 @@ def _second_derivatives(  # type: ignore[no-untyped-def]
             _add_by_intercept(code[low:high], scaled, across[at])
             _add_products(columns, order[: a + 1], low, high, scaled, curvature[at])
     for a in range(first, k):
-        known[order[a]] = True
         for b in range(a):
             curvature[order[b], order[a]] = curvature[order[a], order[b]]
 
@@ -423,40 +502,9 @@ def _add_products(columns, chosen, low, high, scaled, sums):  # type: ignore[no-
         b += 1
 
 
-@inlined_kernel
+@reordering_kernel
 def _dot(first, second):  # type: ignore[no-untyped-def]
     total = 0.0
     for i in range(first.size):
         total += first[i] * second[i]
     return total
-
-
-@kernel
-def _solve(P, pull):  # type: ignore[no-untyped-def]
-    """Solve P step = pull by Cholesky's factorisation; columns that depend on others stay."""
-    k = pull.size
-    L, step = np.zeros((k, k)), np.zeros(k)
-    for i in range(k):
-        for j in range(i):
-            total = P[i, j]
-            for h in range(j):
-                total -= L[i, h] * L[j, h]
-            L[i, j] = total / L[j, j]
-        total = P[i, i]
-        for h in range(i):
-            total -= L[i, h] * L[i, h]
-        if total > _DEPENDENT * P[i, i]:
-            L[i, i] = np.sqrt(total)
-            total = pull[i]
-            for h in range(i):
-                total -= L[i, h] * step[h]
-            step[i] = total / L[i, i]
-        else:
-            L[i, :i] = 0.0
-            L[i, i] = np.inf
-    for i in range(k - 1, -1, -1):
-        total = step[i]
-        for h in range(i + 1, k):
-            total -= L[h, i] * step[h]
-        step[i] = total / L[i, i]
-    return step
