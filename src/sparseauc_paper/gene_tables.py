@@ -119,9 +119,7 @@ def load_leukemia(
     data_home: str | os.PathLike[str] | None = None,
     *,
     markers: Reading = "corrected",
-    return_X_y: bool = False,
-    as_frame: bool = False,
-    download: bool = True,
+    **options: bool,
 ) -> Any:
     """Load the leukaemia table: 72 patients, 7129 probes, lymphoblastic (47) against myeloid (25).
 
@@ -136,8 +134,8 @@ def load_leukemia(
         Folder of ``leukemia.npz``; see `get_data_home`.
     markers : {"corrected", "published"}, default="corrected"
         Reading of the paper's Table IV: 48 columns, or the 37 which the authors' scripts count.
-    return_X_y, as_frame, download
-        As for `load_colon`.
+    **options
+        ``return_X_y``, ``as_frame`` and ``download``, as for `load_colon`.
 
     Returns
     -------
@@ -149,16 +147,16 @@ def load_leukemia(
             "train" (38 rows) or "test" (34), as Golub et al. used them; None where the copy
             does not tell.
     """
-    return _load(_LEUKEMIA, data_home, markers, return_X_y, as_frame, download)
+    return _load(_LEUKEMIA, data_home, markers, **options)
 
 
 def _load(
     spec: _Spec,
     data_home: str | os.PathLike[str] | None,
     reading: Reading,
-    return_X_y: bool,
-    as_frame: bool,
-    download: bool,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+    download: bool = True,
 ) -> Any:
     """Find, check and dress one table; both loaders are this with a different `_Spec`."""
     markers = markers_of(spec.name, reading)  # first: a wrong argument must not cost a download

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,37 @@ def fitted_step(estimator: Any, attribute: str, otherwise: str) -> Any:
     return model
 
 
+class ScoreDisplay(ABC):
+    """Base of displays of the scores of rows."""
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any) -> Self:
+        """Draw the scores of rows by a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with ``decision_function`` or ``predict_proba``.
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Binary labels; the one that sorts last is positive.
+        **kwargs
+            Other parameters of :meth:`from_predictions`.
+        """
+        check_is_fitted(estimator)
+        return cls.from_predictions(y, scores_by(estimator, X), **cls._known(estimator), **kwargs)
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(cls, y_true: npt.ArrayLike, y_score: npt.ArrayLike, **kwargs: Any) -> Self:
+        """Draw scores."""
+
+    @classmethod
+    def _known(cls, estimator: Any) -> dict[str, Any]:  # noqa: ARG003
+        """Parameters of :meth:`from_predictions` that an estimator knows."""
+        return {}
+
+
 def names_of(columns: npt.NDArray[Any], names: Sequence[str] | None) -> list[str]:
     """Names of columns; x0, x1, … where there are none."""
     if names is None:
@@ -43,12 +75,6 @@ def names_of(columns: npt.NDArray[Any], names: Sequence[str] | None) -> list[str
     if len(names) <= max(columns.tolist(), default=-1):
         raise InputError(f"there are {len(names)} names, and a column {max(columns.tolist())}")
     return [str(names[j]) for j in columns.tolist()]
-
-
-def scores_of(estimator: Any, X: Any) -> npt.NDArray[Any]:
-    """Scores of rows by a fitted estimator."""
-    check_is_fitted(estimator)
-    return scores_by(estimator, X)
 
 
 def one_panel(ax: Any, *, square: bool = False) -> Any:

@@ -10,11 +10,11 @@ from sklearn.metrics import roc_curve
 from ..curves import roc_band
 from ..errors import InputError
 from ..metrics import auc, auc_confidence_interval
-from .axes import QUIET, Reading, one_panel, scores_of
+from .axes import QUIET, Reading, ScoreDisplay, one_panel
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ROCBandDisplay:
+class ROCBandDisplay(ScoreDisplay):
     """ROC curve with a confidence band, and the AUC with its interval in the legend.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`.
@@ -70,22 +70,6 @@ class ROCBandDisplay:
     interval: tuple[float, float] | None = None
     name: str | None = None
     thresholds: npt.ArrayLike | None = None
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any) -> Self:
-        """Draw the curve of a fitted classifier on new rows.
-
-        Parameters
-        ----------
-        estimator : classifier
-            Fitted, with ``decision_function`` or ``predict_proba``.
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-            Binary labels; the one that sorts last is positive.
-        **kwargs
-            Other parameters of :meth:`from_predictions`.
-        """
-        return cls.from_predictions(y, scores_of(estimator, X), **kwargs)
 
     @classmethod
     def from_predictions(

@@ -8,15 +8,15 @@ import numpy.typing as npt
 
 from ..curves import score_bins
 from ..metrics import auc
-from .axes import COLOURS, QUIET, one_panel, scores_of
+from .axes import COLOURS, QUIET, ScoreDisplay, one_panel
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ScoreDistributionDisplay:
+class ScoreDistributionDisplay(ScoreDisplay):
     """Distribution of the scores of each class, with the threshold.
 
-    Use :meth:`from_estimator` or :meth:`from_predictions`. Each class is drawn as shares of its own
-    rows.
+    Use :meth:`from_estimator`, which draws the classifier's own threshold, or
+    :meth:`from_predictions`. Each class is drawn as shares of its own rows.
 
     Parameters
     ----------
@@ -53,23 +53,6 @@ class ScoreDistributionDisplay:
     labels: tuple[str, str] = ("negative", "positive")
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any) -> Self:
-        """Draw the scores of a fitted classifier, and its own threshold.
-
-        Parameters
-        ----------
-        estimator : classifier
-            Fitted, with ``decision_function`` or ``predict_proba``.
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-            Binary labels; the one that sorts last is positive.
-        **kwargs
-            Other parameters of :meth:`from_predictions`.
-        """
-        threshold = 0.0 if hasattr(estimator, "decision_function") else 0.5
-        return cls.from_predictions(y, scores_of(estimator, X), threshold=threshold, **kwargs)
-
-    @classmethod
     def from_predictions(
         cls,
         y_true: npt.ArrayLike,
@@ -101,6 +84,11 @@ class ScoreDistributionDisplay:
             labels=(str(classes[0]), str(classes[1])),
         )
         return display.plot(**kwargs)
+
+    @classmethod
+    def _known(cls, estimator: Any) -> dict[str, Any]:
+        """Return the classifier's own threshold."""
+        return {"threshold": 0.0 if hasattr(estimator, "decision_function") else 0.5}
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw both classes and the threshold.

@@ -98,12 +98,10 @@ def optimism_bootstrap(
 
     Examples
     --------
-    >>> from sparseauc import SparseAUCClassifier
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.selection import optimism_bootstrap
-    >>> X, y = make_outbreak(n=200, d=20, k=3, mu=0.8, r=0.3, random_state=0)
+    >>> from sparseauc import SparseAUCClassifier, datasets, selection
+    >>> X, y = datasets.make_outbreak(n=200, d=20, k=3, mu=0.8, r=0.3, random_state=0)
     >>> model = SparseAUCClassifier(k=3)
-    >>> result = optimism_bootstrap(model, X, y, n_bootstrap=20, random_state=0)
+    >>> result = selection.optimism_bootstrap(model, X, y, n_bootstrap=20, random_state=0)
     >>> result.out_of_bag < result.corrected < result.apparent
     True
     """

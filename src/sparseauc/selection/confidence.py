@@ -123,12 +123,10 @@ def nested_scores(
 
     Examples
     --------
-    >>> from sparseauc import SparseAUCClassifierCV
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.selection.confidence import nested_scores
-    >>> X, y = make_outbreak(n=300, d=20, k=3, mu=0.7, r=0.2, random_state=0)
+    >>> from sparseauc import SparseAUCClassifierCV, datasets, selection
+    >>> X, y = datasets.make_outbreak(n=300, d=20, k=3, mu=0.7, r=0.2, random_state=0)
     >>> model = SparseAUCClassifierCV(ks=range(1, 5), alphas=[1.0, 10.0])
-    >>> result = nested_scores(model, X, y, random_state=0)
+    >>> result = selection.nested_scores(model, X, y, random_state=0)
     >>> result.interval.low < result.interval.auc < model.fit(X, y).best_score_
     True
     """
@@ -403,11 +401,10 @@ def permutation_test(
 
     Examples
     --------
-    >>> from sparseauc import SparseAUCClassifier
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.selection.confidence import permutation_test
-    >>> X, y = make_outbreak(n=200, d=10, k=3, mu=1.0, r=0.2, random_state=0)
-    >>> permutation_test(SparseAUCClassifier(k=3), X, y, n_permutations=19, random_state=0).pvalue
+    >>> from sparseauc import SparseAUCClassifier, datasets, selection
+    >>> X, y = datasets.make_outbreak(n=200, d=10, k=3, mu=1.0, r=0.2, random_state=0)
+    >>> model = SparseAUCClassifier(k=3)
+    >>> selection.permutation_test(model, X, y, n_permutations=19, random_state=0).pvalue
     0.05
     """
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)

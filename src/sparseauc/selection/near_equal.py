@@ -104,11 +104,9 @@ def near_equal_lists(
 
     Examples
     --------
-    >>> from sparseauc import SparseAUCClassifier
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.selection import near_equal_lists
-    >>> X, y = make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
-    >>> found = near_equal_lists(SparseAUCClassifier(k=2).fit(X, y), X, y, within=0.1)
+    >>> from sparseauc import SparseAUCClassifier, datasets, selection
+    >>> X, y = datasets.make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
+    >>> found = selection.near_equal_lists(SparseAUCClassifier(k=2).fit(X, y), X, y, within=0.1)
     >>> len(found.lists), found.complete
     (3, True)
     """

@@ -229,11 +229,9 @@ def point_score(
 
     Examples
     --------
-    >>> from sparseauc import SparseAUCClassifier
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.selection import point_score
-    >>> X, y = make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
-    >>> score = point_score(SparseAUCClassifier(k=3).fit(X, y), X, y, largest=3)
+    >>> from sparseauc import SparseAUCClassifier, datasets, selection
+    >>> X, y = datasets.make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
+    >>> score = selection.point_score(SparseAUCClassifier(k=3).fit(X, y), X, y, largest=3)
     >>> score.columns["points"].tolist(), score.model_auc - score.auc < 0.01
     ([1, 1, 1], True)
     """

@@ -90,11 +90,9 @@ def replacements(
 
     Examples
     --------
-    >>> from sparseauc import SparseAUCClassifier
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.selection import replacements
-    >>> X, y = make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
-    >>> table = replacements(SparseAUCClassifier(k=3).fit(X, y), X, y, n_best=2)
+    >>> from sparseauc import SparseAUCClassifier, datasets, selection
+    >>> X, y = datasets.make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
+    >>> table = selection.replacements(SparseAUCClassifier(k=3).fit(X, y), X, y, n_best=2)
     >>> len(table), bool((table["auc_change"] < 0).all())
     (6, True)
     """

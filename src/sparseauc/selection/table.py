@@ -77,11 +77,9 @@ def column_table(
 
     Examples
     --------
-    >>> from sparseauc import SparseAUCClassifier
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.selection.table import column_table
-    >>> X, y = make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
-    >>> table = column_table(SparseAUCClassifier(k=3).fit(X, y), X, y)
+    >>> from sparseauc import SparseAUCClassifier, datasets, selection
+    >>> X, y = datasets.make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
+    >>> table = selection.column_table(SparseAUCClassifier(k=3).fit(X, y), X, y)
     >>> table["direction"].tolist()
     ['+', '+', '+']
     """

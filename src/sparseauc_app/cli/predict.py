@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from ..scorecard import ScoreCard
 
 
+def _reached(name: str, example: float) -> Any:
+    return options.output(metavar="P", help="Label rows above the threshold that reached this "
+        f"{name} in nested cross-validation, such as {example}.")  # fmt: skip
+
+
 @dataclass(frozen=True)
 class OperatingPoint:
     """Where rows are labelled positive; by default where the risk is above that in training."""
@@ -28,16 +33,8 @@ class OperatingPoint:
         options.output(metavar="P", help="Label rows with a higher risk as positive, such as 0.1. "
             "By default the share of positives in training."),
     ] = None  # fmt: skip
-    sensitivity: Annotated[
-        float | None,
-        options.output(metavar="P", help="Label rows above the threshold that reached this "
-            "sensitivity in nested cross-validation, such as 0.9."),
-    ] = None  # fmt: skip
-    specificity: Annotated[
-        float | None,
-        options.output(metavar="P", help="Label rows above the threshold that reached this "
-            "specificity in nested cross-validation, such as 0.95."),
-    ] = None  # fmt: skip
+    sensitivity: Annotated[float | None, _reached("sensitivity", 0.9)] = None
+    specificity: Annotated[float | None, _reached("specificity", 0.95)] = None
     threshold: Annotated[
         float | None,
         options.output(metavar="X", help="Label rows with a higher score, or total of points, as "
