@@ -69,3 +69,11 @@ def load_csr(data_folder):
             ), file["y"]
 
     return load
+
+
+@pytest.fixture(params=["one reading", "several readings"])
+def readings(request, monkeypatch):
+    """With few columns one reading gives all moments; pretend that they are many."""
+    if request.param == "several readings":
+        monkeypatch.setattr("sparseauc.moments.chunked._ALL_BYTES", 0)
+    return request.param

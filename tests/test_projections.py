@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
+from naive import naive_hard_threshold, naive_top_k
 from sparseauc.projections import (
     hard_threshold,
     l1_ball_threshold,
@@ -22,19 +23,6 @@ from sparseauc.projections import (
 )
 
 # ------------------------------------------------------------------------------ naive versions
-
-
-def naive_top_k(v, k):
-    """Sort by magnitude, largest first; a stable sort lets the smaller index win a tie."""
-    by_magnitude = np.argsort(-np.abs(v), kind="stable")
-    return np.array(sorted(j for j in by_magnitude[:k] if v[j] != 0), np.int64)
-
-
-def naive_hard_threshold(v, k):
-    kept = naive_top_k(v, k)
-    result = np.zeros_like(v)
-    result[kept] = v[kept]
-    return result
 
 
 def naive_soft_threshold(v, amount):

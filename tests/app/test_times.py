@@ -18,9 +18,9 @@ from sksurv.linear_model import CoxnetSurvivalAnalysis, CoxPHSurvivalAnalysis
 from sksurv.metrics import concordance_index_censored, cumulative_dynamic_auc
 from sksurv.nonparametric import kaplan_meier_estimator
 from sksurv.util import Surv
-from typer.testing import CliRunner
 
 import sparseauc
+from commands import run_to_end as run
 from sparseauc import SparseAUCClassifier
 from sparseauc.selection import replacements
 from sparseauc.survival import (
@@ -31,7 +31,6 @@ from sparseauc.survival import (
     uno_concordance,
     uno_weights,
 )
-from sparseauc_app.cli import app
 from sparseauc_app.cox_peers import CoxPeer
 from sparseauc_app.evaluation.learning import learning_curve
 from sparseauc_app.evaluation.times import follow_scores
@@ -41,12 +40,6 @@ from sparseauc_app.model_files import read_card
 from sparseauc_app.reading import Rules
 from sparseauc_app.reading.source import source_of
 from sparseauc_app.reading.training import training_table
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [*map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def make_patients(n=300, seed=0):

@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from sparseauc_app.cli import app
+from commands import run
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -27,10 +26,6 @@ def model(tmp_path_factory):
                  "--out", folder / "m.skops")  # fmt: skip
     assert fitted.exit_code == 0, fitted.output
     return folder / "m.skops"
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 @pytest.mark.parametrize("command", ["predict", "validate"])

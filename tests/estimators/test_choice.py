@@ -18,11 +18,6 @@ from sparseauc.moments import class_moments
 from sparseauc.path.rules import ChanceWarning
 
 
-@pytest.fixture(scope="module")
-def outbreak():
-    return make_outbreak(n=600, d=40, k=5, mu=1.0, r=0.1, random_state=0)
-
-
 def chosen(model):
     return model.get_support(indices=True).tolist()
 

@@ -10,7 +10,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparseauc.datasets import make_outbreak
 from sparseauc.estimators._mean_difference import MeanDifferenceClassifier
 
 
@@ -18,11 +17,6 @@ from sparseauc.estimators._mean_difference import MeanDifferenceClassifier
 @pytest.mark.filterwarnings("ignore:k=:UserWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-@pytest.fixture(scope="module")
-def outbreak():
-    return make_outbreak(n=600, d=40, k=5, mu=1.0, r=0.1, random_state=0)
 
 
 def test_finds_the_columns_and_ranks(outbreak):

@@ -44,14 +44,6 @@ def outbreak():
     return make_outbreak(n=900, d=30, k=5, mu=0.5, r=0.15, random_state=0)
 
 
-@pytest.fixture(params=["one reading", "several readings"])
-def readings(request, monkeypatch):
-    """With few columns one reading gives all moments; pretend that they are many."""
-    if request.param == "several readings":
-        monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
-    return request.param
-
-
 def dense_chunks(X, rows=100):
     return ArrayChunks(X, chunk_bytes=rows * X.shape[1] * X.itemsize)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from naive import shifted_table
 from sparseauc import SHTAUCClassifier
 from sparseauc.chunks import DeviceChunks
 from sparseauc.datasets import make_outbreak
@@ -19,11 +20,7 @@ pytestmark = [
 
 
 def problem(seed, n, d, dtype=np.float64):
-    rng = np.random.default_rng(seed)
-    positive = rng.random(n) < 0.4
-    positive[:2] = True, False
-    X = rng.standard_normal((n, d))
-    X[positive, : max(1, d // 4)] += 0.5
+    X, positive = shifted_table(seed, n, d)
     return X.astype(dtype), positive
 
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from naive import naive_part
 from sparseauc import AUCObjective
 from sparseauc.chunks import (
     ArrayChunks,
@@ -42,15 +43,6 @@ EPS = np.finfo(np.float64).eps
 # ------------------------------------------------------------------------------- naive version
 
 
-def naive_part(X, weight):
-    """Weight, mean and Σ w (x − mean)(x − mean)ᵀ of the rows of one class."""
-    X, weight = X.astype(np.longdouble), weight.astype(np.longdouble)
-    total = weight.sum()
-    mean = weight @ X / total if total > 0 else np.zeros(X.shape[1], X.dtype)
-    centred = X - mean
-    return float(total), mean, (weight[:, None] * centred).T @ centred
-
-
 def rows_of(chunks, columns=None):
     """All rows, from a reading."""
     parts = list(chunks.read(columns))
@@ -70,13 +62,6 @@ def csr_arrays(X):
 
 
 # ------------------------------------------------------------------------------------- moments
-
-
-@pytest.fixture(params=["one reading", "several readings"])
-def readings(request, monkeypatch):
-    if request.param == "several readings":
-        monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
-    return request.param
 
 
 @pytest.mark.parametrize("home", HOMES)

@@ -12,21 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from naive import naive_part
 from sparseauc.moments import ClassMoments, SparseMoments, class_moments
 
 STORAGES = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sp.csr_array}
 EPS = np.finfo(np.float64).eps
 
 # ------------------------------------------------------------------------------- naive version
-
-
-def naive_part(X, weight):
-    """Weight, mean and Σ w (x − mean)(x − mean)ᵀ of the rows of one class."""
-    X, weight = X.astype(np.longdouble), weight.astype(np.longdouble)
-    total = weight.sum()
-    mean = weight @ X / total if total > 0 else np.zeros(X.shape[1], X.dtype)
-    centred = X - mean
-    return total, mean, (weight[:, None] * centred).T @ centred
 
 
 def naive_h(X, positive, weight):

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from naive import shifted_table
 from sparseauc.blocks import RowBlocks, visiting_order
 from sparseauc.chunks import DeviceChunks
 from sparseauc.datasets import make_outbreak
@@ -25,13 +26,9 @@ def as_kind(kind, X):
 
 
 def problem(seed, n, d, dtype=np.float64, constant=False):
-    rng = np.random.default_rng(seed)
-    positive = rng.random(n) < 0.4
-    positive[:2] = True, False
-    X = rng.standard_normal((n, d))
-    X[positive, : max(1, d // 4)] += 0.5
+    X, positive = shifted_table(seed, n, d)
     if constant:
-        X[:, rng.integers(d)] = 1e4
+        X[:, seed % d] = 1e4
     return X.astype(dtype), positive
 
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naive import naive_hard_threshold, shifted_table, storages
 from sparseauc.blocks import RowBlocks, visiting_order
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
@@ -39,13 +40,6 @@ def naive_block_gradient(X, y, w, weight, block, m):
     return gradient
 
 
-def naive_hard_threshold(w, k):
-    order = sorted(range(w.size), key=lambda j: (-abs(w[j]), j))
-    kept = np.zeros_like(w)
-    kept[order[:k]] = w[order[:k]]
-    return kept
-
-
 def naive_sht_auc(X, y, k, gamma, blocks, drawn, weight, w):
     for i in drawn:
         block = blocks.rows[blocks.starts[i] : blocks.starts[i + 1]]
@@ -55,24 +49,8 @@ def naive_sht_auc(X, y, k, gamma, blocks, drawn, weight, w):
 
 
 def problem(seed, n, d, ratio=0.4, scale=1.0):
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.random(n) < ratio, 1, -1)
-    y[:2] = 1, -1
-    X = rng.standard_normal((n, d)) * scale
-    X[y > 0, : max(1, d // 4)] += 0.5 * scale
-    return X, y
-
-
-def storages(X):
-    read_only = X.copy()
-    read_only.flags.writeable = False
-    return {
-        "C": X,
-        "F": np.asfortranarray(X),
-        "strided": np.repeat(X, 2, axis=1)[:, ::2],
-        "read-only": read_only,
-        "CSR": sp.csr_array(X),
-    }
+    X, positive = shifted_table(seed, n, d, ratio, scale)
+    return X, np.where(positive, 1, -1)
 
 
 # ------------------------------------------------------------------------------------- equality

@@ -16,7 +16,7 @@ from .._validation import NotFiniteError, check_finite
 from ..chunks import Chunks, Pass
 from ..errors import InputError
 from ..survival import ComparablePairs
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 from .base import Quadratic
 from .pairs import PairMoments, subtract
 
@@ -35,9 +35,9 @@ class GatheredPairs(Quadratic):
 
     def __init__(self, H: Array, unit: float, known: Iterable[Array]) -> None:
         self._H, self._unit = H, unit
-        self.centre, self._magnitudes, self._delta, self._diagonal, *rest = known
+        self.centre, self.magnitudes, self._delta, self._diagonal, *rest = known
         self._deviations, self._sizes, varies = rest
-        self._varies: Mask = varies > 0
+        self.varies = varies > 0
 
     @property
     def delta(self) -> Array:
@@ -53,16 +53,6 @@ class GatheredPairs(Quadratic):
     def deviations(self) -> Array:
         """Deviation of each column within strata."""
         return self._deviations
-
-    @property
-    def magnitudes(self) -> Array:
-        """The largest mean of any stratum, without its sign."""
-        return self._magnitudes
-
-    @property
-    def varies(self) -> Mask:
-        """False for columns that hold one value in every stratum."""
-        return self._varies
 
     def rounding(self) -> tuple[float, Array]:
         """How far δ and H may be from those of exact arithmetic; see ``PairMoments``."""

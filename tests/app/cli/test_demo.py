@@ -6,19 +6,15 @@ import sys
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from sparseauc_app.cli import app, demo
+from commands import run
+from sparseauc_app.cli import demo
 from sparseauc_app.model_files import read_card
 
 FILES = [
     "costs.csv", "followed.csv", "model.skops", "new_patients.csv", "other_hospital.csv",
     "patients.csv", "report.html", "signs.csv", "two_hospitals.csv",
 ]  # fmt: skip
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 @pytest.fixture(scope="module")

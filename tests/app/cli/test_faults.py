@@ -9,19 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from sparseauc_app.cli import app
+from commands import run
 from sparseauc_app.cli.errors import suggest
 
 RNG = np.random.default_rng(0)
 N = 60
 Y = np.arange(N) % 2
 FRAME = pd.DataFrame({"a": RNG.normal(size=N) + Y, "b\x1b[2J": RNG.normal(size=N), "y": Y})
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 @pytest.fixture(scope="module")

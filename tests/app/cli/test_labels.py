@@ -4,15 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from sparseauc_app.cli import app
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [*map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result
+from commands import run_to_end as run
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,10 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from commands import run
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.metrics import auc
-from sparseauc_app.cli import app
 from sparseauc_app.model_files import CARD, load_model
 from sparseauc_app.reading import Input, Table
 from sparseauc_app.reading.training import cut_numbers
@@ -29,10 +28,6 @@ X = RNG.normal(size=(N, 5)) + np.outer(Y, [1.0, 0.8, 0, 0, 0])
 FRAME = pd.DataFrame(X, columns=list("abcde")).assign(
     colour=np.where(Y ^ (RNG.random(N) < 0.3), "red", "blue"), y=np.where(Y, "ill", "well")
 )
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def fitted(folder, name, frame, *arguments):

@@ -9,9 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from sparseauc_app.cli import app
+from commands import run_to_end as run
 from sparseauc_app.reading import read_source
 
 RNG = np.random.default_rng(0)
@@ -19,12 +18,6 @@ N = 60
 Y = np.arange(N) % 2
 FRAME = pd.DataFrame({"a": (RNG.normal(size=N) + Y).round(3), "b": RNG.normal(size=N), "dead": Y})
 HOW = ["-t", "dead", "-k", 2, "--alpha", 1, "--quick"]
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [*map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def chosen(result):

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
-from typer.testing import CliRunner
 
+from commands import run
 from sparseauc.operating_points import judge_threshold
 from sparseauc.selection.confidence import variance_inflation
-from sparseauc_app.cli import app
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.model_files import load_model, read_card
 from sparseauc_app.reading import Rules, read_source, training_table
@@ -21,10 +20,6 @@ N = 400
 Y = np.arange(N) % 10 == 0
 X = RNG.normal(size=(N, 6)) + np.outer(Y, [1.5, 1.0, 0, 0, 0, 0])
 FRAME = pd.DataFrame(X, columns=list("abcdef")).assign(y=np.where(Y, "ill", "well"))
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 @pytest.fixture(scope="module")

@@ -6,16 +6,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from commands import run
 from sparseauc import SparseAUCClassifier
 from sparseauc.metrics import stratified_auc
 from sparseauc.selection import point_score
-from sparseauc_app.cli import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def patients(seed, rows=60):

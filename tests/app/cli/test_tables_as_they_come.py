@@ -14,20 +14,15 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import sparseauc
+from commands import run
 from sparseauc.utils.files import write_atomically
-from sparseauc_app.cli import app
 
 N = 120
 RNG = np.random.default_rng(0)
 Y = np.arange(N) % 3 == 0
 X = np.round(RNG.normal(size=N) + 0.5 * Y, 3)
-
-
-def run(*arguments, **options):
-    return CliRunner().invoke(app, [*map(str, arguments)], **options)
 
 
 def fitted(folder, text, *arguments, name="table.csv"):

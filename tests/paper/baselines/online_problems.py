@@ -1,7 +1,6 @@
-"""Problems for the methods that take one row at a time, and the tables they are stored in."""
+"""Problems for the methods that take one row at a time."""
 
 import numpy as np
-import scipy.sparse as sp
 
 
 def problem(seed, n=None, d=None, density=0.3):
@@ -15,15 +14,3 @@ def problem(seed, n=None, d=None, density=0.3):
         y[:] = -1
     y[:2] = 1, -1
     return X, y
-
-
-def storages(X):
-    read_only = X.copy()
-    read_only.flags.writeable = False
-    return {
-        "C": X,
-        "F": np.asfortranarray(X),
-        "strided": np.repeat(X, 2, axis=1)[:, ::2],
-        "read-only": read_only,
-        "CSR": sp.csr_array(X),
-    }

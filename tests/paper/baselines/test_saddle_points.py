@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from online_problems import problem, storages
+from online_problems import problem
 
+from naive import storages
 from sparseauc.objective import AUCObjective, minimise_on_support
 from sparseauc.rows import as_table
 from sparseauc_paper.baselines.fsauc import FSAUCState, count_stages, fsauc

@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from online_problems import problem, storages
+from online_problems import problem
 
+from naive import storages
 from sparseauc.objective import AUCObjective, minimise_on_support
 from sparseauc.rows import as_table
 from sparseauc_paper.baselines.spam import SPAMState, spam

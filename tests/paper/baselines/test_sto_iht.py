@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from naive import naive_hard_threshold
 from sparseauc.blocks import RowBlocks, visiting_order
 from sparseauc.datasets import make_outbreak
 from sparseauc.objective import AUCObjective
@@ -14,13 +15,6 @@ from sparseauc_paper.baselines import hsg_ht, sto_iht
 from sparseauc_paper.baselines.hsg_ht import growing_batches
 
 # ------------------------------------------------------------------------- the oracles, row by row
-
-
-def naive_hard_threshold(w, k):
-    order = sorted(range(w.size), key=lambda j: (-abs(w[j]), j))
-    kept = np.zeros_like(w)
-    kept[order[:k]] = w[order[:k]]
-    return kept
 
 
 def naive_logistic_thresholding(X, y, k, step, alpha, batches, weight, scales):
