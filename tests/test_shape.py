@@ -23,7 +23,7 @@ def problem():
 
 @pytest.mark.parametrize(
     ("model", "functions", "files", "chain"),
-    [(SparseAUCClassifierCV(random_state=0), 138, 21, 16), (SparseAUCClassifier(k=5), 81, 12, 13)],
+    [(SparseAUCClassifierCV(random_state=0), 136, 21, 16), (SparseAUCClassifier(k=5), 80, 12, 13)],
     ids=["cv", "plain"],
 )
 def test_the_walk_of_a_fit_is_short(problem, model, functions, files, chain):

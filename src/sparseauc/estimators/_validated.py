@@ -194,8 +194,13 @@ class ValidatedList(ExchangeModel):
         for name in ["", *self._transforms_to_try(X, len(weights))]:
             least = _LEAST_GAINS.get(name, 0.0)
             tried = DEFAULT_CLIP if name == "clip" else clip, log or name == "log"
-            transforms = self._learn(X, weights, name, *tried)
-            if name and transforms is None:
+            transforms: list[Transform] | None = None
+            if tried != (None, False):
+                transforms = learn_transforms(
+                    X, weights, clip=tried[0], heavy_only=self.clip == "auto", log=tried[1]
+                )
+            learned = transforms or []
+            if name and not any(one.logs if name == "log" else one.clips for one in learned):
                 continue
             for part in (plan,) if best is None or first is plan else (first, plan):
                 size = len(part.training)
@@ -216,17 +221,6 @@ class ValidatedList(ExchangeModel):
                 best, (clip, log) = (transforms, found, choice), tried
         assert best is not None
         return best
-
-    def _learn(
-        self, X: Any, weights: list[Array | None], name: str, clip: Any, log: bool
-    ) -> list[Transform] | None:
-        """Learn transforms; None if none is asked for, or the one of this name changes nothing."""
-        if clip is None and not log:
-            return None
-        found = learn_transforms(X, weights, clip=clip, heavy_only=self.clip == "auto", log=log)
-        if name and not any(one.logs if name == "log" else one.clips for one in found):
-            return None
-        return found
 
     def _transforms_to_try(self, X: Any, n_tables: int) -> list[str]:
         """Name the transforms that are tried by default; arrays alone are transformed."""

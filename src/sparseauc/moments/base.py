@@ -313,14 +313,15 @@ class HCache:
         """H of some columns among themselves, or with others that were asked for before."""
         new = columns[self._place[columns] < 0]
         if new.size:
-            old = self._columns.size
+            old, size = self._columns.size, self._columns.size + new.size
             every = np.concatenate([self._columns, new])
-            block = np.empty((every.size, every.size))
-            block[old:] = self._gram.block(new, every)
-            block[:old, :old] = self._block
-            block[:old, old:] = block[old:, :old].T
-            self._columns, self._block = every, block
-            self._place[new] = np.arange(old, every.size)
+            rows = self._gram.block(new, every)
+            if size > len(self._block):
+                block = np.empty((2 * size, 2 * size))
+                block[:old, :old] = self._block[:old, :old]
+                self._block = block
+            self._block[old:size, :size], self._block[:old, old:size] = rows, rows[:, :old].T
+            self._columns, self._place[new] = every, np.arange(old, size)
         across = self._place[columns if others is None else others]
         return self._block[self._place[columns][:, None], across]
 

@@ -25,7 +25,7 @@ from ..utils.arrays import is_tensor, to_host
 from ..utils.types import Array, Indices
 from . import _tensors
 from .base import NotGathered
-from .cells import Moments
+from .cells import ClassPart, Moments
 from .passes import Division, Products, Summaries
 
 # Bytes of cross products up to which those of all columns are gathered on the first reading.
@@ -243,30 +243,43 @@ class ChunkedMoments(Moments):
         self._keeps_all = divided and gathered.whole
         # Classes of parts, by cell. They are merged, and none is subtracted: a column that varies
         # elsewhere only has no variance here.
-        members, cells = [], []
+        members: list[tuple[int, int, int, ClassPart]] = []
+        cells: list[ClassPart] = []
         for first in range(size):
             numbers = [size * part + first for part in parts]
-            both = [[(number, side) for number in numbers] for side in (0, 1)]
             merged = [
                 functools.reduce(
                     lambda one, other: one.combine(other, none, 1),
-                    [gathered.parts[number][side] for number, side in same],
+                    [gathered.parts[number][side] for number in numbers],
                 )
-                for same in both
+                for side in (0, 1)
             ]
             # Strata without both classes count nothing.
             if not divided or min(cell.weight for cell in merged) > 0:
-                members += both
+                both = [(number, side) for side in (0, 1) for number in numbers]
+                members += [
+                    (number, side, len(cells) + side, gathered.parts[number][side])
+                    for number, side in both
+                    if gathered.parts[number][side].weight > 0
+                ]
                 cells += merged
         if not cells:
             raise InputError("none of these strata holds rows of both classes")
-        self._cells, self._cell_members = cells, members
+        self._cells = cells
         self._cell_weights = np.array([cell.weight for cell in cells])
         totals = self._cell_weights.reshape(-1, 2).T
         self.weights = float(totals[0].sum()), float(totals[1].sum())
         self.shares = gathered.labels.shares(totals)
         self.cell_means = np.array([cell.mean for cell in cells])
         self.n_features = gathered.n_features
+        of_cell = np.array([cell for _, _, cell, _ in members], np.int64)
+        means = np.reshape([part.mean for *_, part in members], (-1, self.n_features))
+        self._members = _Members(
+            [(number, side) for number, side, *_ in members],
+            np.array([part.weight for *_, part in members]),
+            means - self.cell_means[of_cell],
+            of_cell,
+        )
         scatters = np.array([cell.scatter for cell in cells])
         self.cell_variances = scatters / np.where(totals.T > 0, totals.T, 1.0).reshape(-1, 1)
         apart = self.cell_means[::2] != self.cell_means[1::2]
@@ -301,21 +314,6 @@ class ChunkedMoments(Moments):
         """S₊ + S₋ of all columns."""
         every = np.arange(self.n_features)
         return self._sums((1.0, 1.0), every, every)
-
-    @cached_property
-    def _members(self) -> _Members:
-        parts = self._gathered.parts
-        found = [
-            (number, side, cell)
-            for cell, members in enumerate(self._cell_members)
-            for number, side in members
-            if parts[number][side].weight > 0
-        ]
-        cells = np.array([cell for _, _, cell in found], np.int64)
-        weights = np.array([parts[number][side].weight for number, side, _ in found])
-        means = np.array([parts[number][side].mean for number, side, _ in found])
-        gaps = means.reshape(-1, self.n_features) - self.cell_means[cells]
-        return _Members([(number, side) for number, side, _ in found], weights, gaps, cells)
 
     def _sums(
         self, by_class: tuple[float, float], columns: Indices, others: Indices | None = None

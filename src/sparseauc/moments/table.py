@@ -82,17 +82,6 @@ class Cells:
         weights = float(totals[::2].sum()), float(totals[1::2].sum())
         return cls(read_only(cell), read_only(share), sums, weights, shares)
 
-    def first_rows(self) -> npt.NDArray[np.int64]:
-        """Number of the first row of each stratum that counts."""
-        counted = np.arange(self.cell.size) if self.share.size == 0 else np.flatnonzero(self.share)
-        first = np.zeros(self.shares.size, np.int64)
-        if counted.size and first.size == 1:
-            first[0] = counted[0]
-        else:
-            # Backwards, so that the first comes last.
-            first[self.cell[counted[::-1]] // 2] = counted[::-1]
-        return first
-
     def factors(self, on_positive: float, on_negative: float) -> Array:
         """What a row's share is multiplied by: its class's factor times what its stratum counts."""
         on_class = np.tile([on_positive, on_negative], self.shares.size)
@@ -307,7 +296,13 @@ class DenseMoments(TableMoments):
         sweep = _totals_by_row if X.flags.c_contiguous else _totals_by_column
         # Sums are taken about the first row of the stratum that counts: a column of one value then
         # has exactly that value as its mean in both classes.
-        origin = np.ascontiguousarray(self._X[cells.first_rows()], np.float64)
+        first = np.zeros(self.shares.size, np.int64)
+        counted = np.flatnonzero(cells.share) if cells.share.size else np.arange(len(X))
+        if counted.size and first.size == 1:
+            first[0] = counted[0]
+        else:
+            first[cells.cell[counted[::-1]] // 2] = counted[::-1]  # so that the first comes last
+        origin = np.ascontiguousarray(self._X[first], np.float64)
         sweep(self._X, cells.cell, cells.share, origin, totals, reach)
         check_totals(X, totals)
         for number in np.flatnonzero(cells.sums > 0):

@@ -172,13 +172,13 @@ class CrossValidation:
         else:
             weight = np.ones(len(values)) if plan.weight is None else plan.weight
         rows, counts, code = target.compared(weight)
+        place = np.empty(used[-1] + 1 if used.size else 0, np.int64)
+        place[used] = np.arange(used.size)
         coefs, _ = logistic_regressions(
-            values[rows], target.positive[rows], counts,
-            [np.searchsorted(used, one) for one in lists], ridges,
+            values[rows], target.positive[rows], counts, [place[one] for one in lists], ridges,
             signs=None if signs is None else signs[used], intercept_of=code,
         )  # fmt: skip
-        centre = self._sets.centres[split]
-        return Models.from_lists([*lists] * len(ridges), coefs.ravel(), centre)
+        return Models.from_lists(lists, coefs, self._sets.centres[split])
 
     def path_at(self, at_alpha: int) -> SparseAUCPath:
         """The path on all rows at one of the ridges, by its index."""

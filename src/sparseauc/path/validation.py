@@ -57,15 +57,16 @@ class Models:
         lists = [solution.support for solution in solutions]
         scale = path.scale[np.concatenate(lists)]
         coefs = np.concatenate([solution.coef for solution in solutions]) / scale
-        return cls.from_lists(lists, coefs, centre)
+        return cls.from_lists(lists, coefs[None], centre)
 
     @classmethod
     def from_lists(cls, lists: Sequence[Indices], values: Array, centre: Array) -> Self:
-        """Models of given columns and their coefficients, one below the other."""
-        sizes, columns = [len(one) for one in lists], np.concatenate(lists)
-        model = np.repeat(np.arange(len(sizes)), sizes)
-        middle = np.bincount(model, centre[columns] * values, len(sizes)).astype(np.float64)
-        return cls(np.cumsum([0, *sizes]), columns, values, middle)
+        """Models of given columns; each row of values has the coefficients of all lists."""
+        sizes = np.array([len(one) for one in lists] * len(values))
+        columns, coefs = np.tile(np.concatenate(lists), len(values)), values.ravel()
+        model = np.repeat(np.arange(sizes.size), sizes)
+        middle = np.bincount(model, centre[columns] * coefs, sizes.size).astype(np.float64)
+        return cls(np.append(0, np.cumsum(sizes)), columns, coefs, middle)
 
     def only(self, number: int) -> Self:
         """One model on its own."""

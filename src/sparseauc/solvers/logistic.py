@@ -133,7 +133,9 @@ def logistic_regressions(
         np.array([np.inf, *ridges]), alone, coefs, heights,
     )  # fmt: skip
     coefs, heights = coefs[1:] / deviation[places], heights[1:]
-    moved = np.add.reduceat(np.pad(coefs * mean[places], ((0, 0), (0, 1))), starts[:-1], axis=1)
+    products = np.zeros((len(ridges), places.size + 1))
+    products[:, :-1] = coefs * mean[places]
+    moved = np.add.reduceat(products, starts[:-1], axis=1)
     moved[:, np.diff(starts) == 0] = 0.0
     return coefs / size[places], heights @ weights - moved
 
