@@ -256,10 +256,10 @@ class ChunkedMoments(Moments):
             ]
             # Strata without both classes count nothing.
             if not divided or min(cell.weight for cell in merged) > 0:
-                both = [(number, side) for side in (0, 1) for number in numbers]
                 members += [
                     (number, side, len(cells) + side, gathered.parts[number][side])
-                    for number, side in both
+                    for side in (0, 1)
+                    for number in numbers
                     if gathered.parts[number][side].weight > 0
                 ]
                 cells += merged
