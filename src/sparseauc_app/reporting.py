@@ -78,7 +78,7 @@ def report(
     groups: str | None = None,
     strata: str | None = None,
     exclude: Sequence[str] = (),
-    text: Text = "refuse",
+    text: Text = "auto",
     missing: Literal["refuse", "median", "mean", "drop-rows", "drop-columns"] = "refuse",
     **settings: Any,
 ) -> ReportPage:
@@ -101,7 +101,8 @@ def report(
         Column of sites, batches, donors or matched sets: only rows of the same one are compared.
     exclude : sequence of str, optional
         Columns to leave out.
-    text, missing : str, default="refuse"
+    text : str, default="auto"
+    missing : str, default="refuse"
         How to treat text columns and missing values; see
         :class:`~sparseauc_app.reading.Rules`.
     **settings

@@ -138,11 +138,11 @@ class Training:
     ids: Ids = None
     text: Annotated[
         str,
-        reading(metavar="HOW", help="Text columns: one-hot encodes them and refuses those with "
-            "more than 20 levels (one-hot:30 for 30), auto drops those instead and chooses each "
-            "of the others with all its levels or not at all, as one column, drop drops all of "
-            "them, refuse refuses all."),
-    ] = "refuse"  # fmt: skip
+        reading(metavar="HOW", help="Text columns: auto chooses each with all its levels or not at "
+            "all, as one column, and leaves out dates and text with more than 20 levels (auto:30 "
+            "for 30); one-hot chooses levels one by one, and refuses text with more; drop drops "
+            "all text, refuse refuses it."),
+    ] = "auto"  # fmt: skip
     numeric: Annotated[
         list[str] | None,
         reading(metavar="NAME", help="Numeric column with some values written as limits: >5 is "
@@ -173,10 +173,10 @@ class Training:
     def as_rules(self) -> dict[str, Any]:
         """Return what ``Rules`` takes."""
         how, colon, most = self.text.partition(":")
-        known = ("refuse", "one-hot", "auto", "drop")
+        known = ("auto", "one-hot", "drop", "refuse")
         if how not in known or (colon and not (most.isdigit() and int(most) >= 2)):
             raise typer.BadParameter(
-                f"--text takes {', '.join(known)}, or one-hot:N and auto:N for up to N levels, "
+                f"--text takes {', '.join(known)}, or auto:N and one-hot:N for up to N levels, "
                 f"got {self.text!r}"
             )
         found = given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})

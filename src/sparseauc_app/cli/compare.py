@@ -63,10 +63,11 @@ def compare_command(
         from ..limits import read_limits
         from ._reading import read_table
 
-        ready = read_table(table, training, text_file)
+        kept_to = read_limits(limits) if limits else None
+        ready = read_table(table, training, text_file, kept_to)
         results = compare_methods(
-            ready, chosen, repeats=repeats, folds=folds, seed=seed,
-            limits=read_limits(limits) if limits else None, progress=advance,
+            ready, chosen, repeats=repeats, folds=folds, seed=seed, limits=kept_to,
+            progress=advance,
         )  # fmt: skip
     rows = [result.as_dict() for result in results]
     contents: dict[Path, bytes] = {}

@@ -158,7 +158,7 @@ def fit_command(
 ) -> None:  # fmt: skip
     """Find the few columns of TABLE whose weighted sum best ranks positives above negatives.
 
-    Example: sparseauc fit patients.csv --target sepsis --positive yes --ids patient --text auto
+    Example: sparseauc fit patients.csv --target sepsis --positive yes --ids patient
     --missing median --out model.skops
     """
     if how.alpha is not None and not how.alpha < float("inf"):

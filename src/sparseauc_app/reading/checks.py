@@ -7,7 +7,7 @@ the user decides.
 
 import hashlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ _ID_WORDS = {
     "id", "ids", "pid", "uid", "uuid", "guid", "index", "idx", "mrn", "ssn", "barcode", "row",
     "rownum", "rowid", "rowname", "rownames", "unnamed", "record",
 }  # fmt: skip
+# Words that name identifiers of related rows too, where they are repeated.
+_SURE_ID_WORDS = _ID_WORDS - {"index", "idx", "row", "record"}
 # Words that name identifiers, and much else.
 _NUMBER_WORDS = {"key", "nr", "no", "number", "num"}
 _PERSON_WORDS = {"patient", "subject", "person", "participant", "case", "donor", "sample"}
@@ -39,12 +41,13 @@ _PERSON_WORDS = {"patient", "subject", "person", "participant", "case", "donor",
 _TIME_WORDS = {
     "time", "times", "futime", "futimes", "survtime", "days", "months", "weeks", "survival", "surv",
     "followup", "follow", "fu", "fup", "lenfol", "tte", "os", "pfs", "dfs", "rfs", "efs", "outcome",
-    "duration", "t",
+    "duration", "rfstime", "dfstime", "pfstime", "ostime", "pgtime",
 }  # fmt: skip
-_EVENT_WORDS = {
+_PAST_WORDS = {"since", "ago", "before", "prior", "previous", "last", "age"}
+EVENT_WORDS = {
     "status", "event", "events", "death", "dead", "died", "fstat", "cens", "censored", "censor",
     "relapse", "recurrence", "recur", "progression", "metastasis", "mortality", "e", "dth", "alive",
-    "vital", "failure", "delta",
+    "vital", "failure", "delta", "pgstat",
 }  # fmt: skip
 # Codes for missing values that are met in tables of numbers.
 _CODES = (-9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999, -1)
@@ -65,11 +68,14 @@ def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
         values = np.asarray(X[:, j], np.float64)
         if inputs[j].level is not None or np.isnan(values).any():
             continue
-        if np.any(np.floor(values) != values) or np.unique(values).size < values.size:
+        if np.any(np.floor(values) != values):
             continue
-        steps = np.diff(values)
+        words, steps = split_words(inputs[j].column), np.diff(values)
         counting = np.all(steps == 1) or (values.size >= 10 and np.all(steps > 0))
-        if counting or _split_words(inputs[j].column) & _ID_WORDS:
+        distinct, known = np.unique(values).size, _ID_WORDS
+        if distinct < values.size:  # few values are a category
+            known = _SURE_ID_WORDS if distinct > max(20, 0.05 * values.size) else set()
+        if counting or words & known:
             found.append(j)
     return found
 
@@ -92,7 +98,8 @@ def find_copies(X: Any, inputs: Sequence[Input]) -> dict[str, str]:
     return copies
 
 
-def _split_words(name: str) -> set[str]:
+def split_words(name: str) -> set[str]:
+    """Words of a name, in lower case."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return {*re.split(r"[\W_]+", spaced.lower())}
 
@@ -103,7 +110,8 @@ def warn_of_repeated_ids(
     """Warn about each column of identifiers with repeated values."""
     found = []
     for name in frame.column_names:
-        if name in aside or not _split_words(name) & (_ID_WORDS | _NUMBER_WORDS | _PERSON_WORDS):
+        words = split_words(name) - ({"no"} if not name.lower().endswith("no") else set())
+        if name in aside or not words & (_ID_WORDS | _NUMBER_WORDS | _PERSON_WORDS):
             continue
         column = frame.column(name).take(rows).drop_null()
         if types.is_floating(column.type):
@@ -140,9 +148,9 @@ def warn_of_gaps(gaps: Any, positive: Mask, inputs: Sequence[Input]) -> list[str
     ]
 
 
-def leaking_columns(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
+def leaking_columns(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
     """Columns that nearly separate the classes alone or nearly copy the outcome, with the AUC."""
-    found = []
+    found = {}
     for j in _find_suspects(X, positive).tolist():
         values = dense_column(X, j)
         known = np.isfinite(values)
@@ -150,7 +158,26 @@ def leaking_columns(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> li
         varies = values[known].size and values[known].std() > 0
         follows = varies and abs(np.corrcoef(values[known], positive[known])[0, 1])
         if area >= LEAK_AUC or (area > 0 and follows >= COPY_CORRELATION):
-            found.append(f"{str(columns[j])!r} (AUC {area:.3f})")
+            found[inputs[j].name] = area
+    for name, places in _find_levels(inputs).items():
+        told = found.keys() & {inputs[place].name for place in places}
+        if told or len(places) < 2 or 10 * len(places) > X.shape[0]:  # many separate by chance
+            continue
+        which = X[:, places] @ np.arange(1.0, len(places) + 1)
+        known = np.isfinite(which)
+        levels, of_row = np.unique(which[known], return_inverse=True)
+        shares = np.bincount(of_row, positive[known]) / np.bincount(of_row)
+        if levels.size and (area := _separation(shares[of_row], positive[known])) >= LEAK_AUC:
+            found[name] = area
+    return [f"{name!r} (AUC {area:.3f})" for name, area in found.items()]
+
+
+def _find_levels(inputs: Sequence[Input]) -> dict[str, list[int]]:
+    """Places of the levels of each text column."""
+    found: dict[str, list[int]] = {}
+    for place, one in enumerate(inputs):
+        if one.level is not None:
+            found.setdefault(one.column, []).append(place)
     return found
 
 
@@ -186,9 +213,9 @@ def _find_suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
     return np.flatnonzero(areas >= LEAK_AUC - 0.05)
 
 
-def warn_of_leaks(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list[str]:
+def warn_of_leaks(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
     """Warn about columns that leak the outcome."""
-    leaks = leaking_columns(X, positive, columns)
+    leaks = leaking_columns(X, positive, inputs)
     if not leaks:
         return []
     one = len(leaks) == 1
@@ -199,12 +226,20 @@ def warn_of_leaks(X: Any, positive: Mask, columns: npt.NDArray[np.str_]) -> list
     ]
 
 
+def find_times(target: str, names: Iterable[str]) -> list[str]:
+    """Columns named like the time to an event or the end of follow-up; first what names both."""
+    event, found = split_words(target), []
+    for name in names:
+        words = split_words(name)
+        timed = words & _TIME_WORDS or name.lower() in ("t", f"t{target.lower()[1:]}")
+        if timed and (event & EVENT_WORDS or event < words) and not words & _PAST_WORDS:
+            found.append(name)
+    return sorted(found, key=lambda name: not event & split_words(name))
+
+
 def warn_of_follow_up(target: str, inputs: Sequence[Input]) -> list[str]:
     """Warn about columns named like the follow-up time of an event."""
-    if not _split_words(target) & _EVENT_WORDS:
-        return []
-    names = dict.fromkeys(one.column for one in inputs if one.level is None)
-    times = [name for name in names if _split_words(name) & _TIME_WORDS and name != target]
+    times = find_times(target, dict.fromkeys(one.column for one in inputs if one.level is None))
     if not times:
         return []
     one = len(times) == 1

@@ -37,7 +37,7 @@ _NEARLY = 0.8
 
 @dataclass(frozen=True)
 class Rules:
-    """How to read a file's columns. By default whatever would lose data is refused.
+    """How to read a file's columns. What would change or lose numbers is refused by default.
 
     Attributes
     ----------
@@ -63,14 +63,14 @@ class Rules:
         Columns of related rows, of strata within which rows are compared, and of row identifiers.
     exclude : sequence of str
         Columns to leave out.
-    text : {"refuse", "one-hot", "auto", "drop"}
-        Text columns: "one-hot" encodes them and refuses those with more than ``max_levels`` levels,
-        "auto" drops those instead, and has each of the others chosen with all its levels or not at
-        all; "drop" drops all of them.
+    text : {"auto", "one-hot", "drop", "refuse"}
+        Text columns: "auto" has each chosen with all its levels or not at all, as one column, and
+        drops dates and text with more than ``max_levels`` levels; "one-hot" has levels chosen one
+        by one, and refuses what "auto" drops; "drop" drops all of them, "refuse" refuses them.
     whole : bool
         Unless this is false: "auto" then leaves levels to be chosen one by one.
     max_levels : int
-        Largest number of levels to one-hot encode.
+        Largest number of levels of a text column that is used.
     numeric : sequence of str
         Text columns to read as numbers: ``>2000`` as 2000, text without a digit as missing.
     missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
@@ -92,7 +92,7 @@ class Rules:
     strata: str | None = None
     ids: str | None = None
     exclude: Sequence[str] = ()
-    text: Text = "refuse"
+    text: Text = "auto"
     missing: Missing = "refuse"
     max_levels: int = MAX_LEVELS
     numeric: Sequence[str] = ()
@@ -149,7 +149,7 @@ def encode_columns(
     values: list[npt.NDArray[Any]] = []
     types: dict[str, ColumnType] = {}
     inexact: list[str] = []
-    against: dict[str, str] = {}
+    against: dict[str, str | None] = {}
     for name, kind in kinds.items():
         column = frame.column(name)
         if kind in ("number", "boolean"):
@@ -161,23 +161,21 @@ def encode_columns(
             types[name] = _type_of_numbers(kind, found, source.marks.get(name), name in marks)
         elif name in levels:
             entries = texts(column)
-            shown, most = _levels_encoded(entries, levels[name], rules)
-            if most is not None:
-                against[name] = most
+            shown, against[name] = _levels_encoded(entries, levels[name], rules)
             inputs += [Input(name, level) for level in shown]
             values += [indicator(entries, level) for level in shown]
             types[name] = ColumnType("text", levels=tuple(levels[name]))
     if inexact:
         problems.append(_refuse_inexact(inexact))
-    if against:
-        told = listed([f"{name!r} (levels against {most!r})" for name, most in against.items()])
-        notes.append(f"chosen with all levels or not at all: {told}")
+    unused = {name: why for name, why in left_out.items() if kinds[name] != "empty"}
+    notes = [*_note_on_text(against, unused, rules), *notes]
     _refuse_repeated_names(inputs)
     float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
     X = np.empty((frame.num_rows, len(values)), np.float32 if float32 == {"float"} else np.float64)
     for j, column in enumerate(values):
         X[:, j] = column
-    return Features(X, inputs, types, left_out, notes, against)
+    whole = [name for name, level in against.items() if level is not None]
+    return Features(X, inputs, types, left_out, notes, whole)
 
 
 def _levels_encoded(
@@ -185,7 +183,7 @@ def _levels_encoded(
 ) -> tuple[Sequence[str], str | None]:
     """Levels that get a column of their own, and the level that the others count against."""
     if len(levels) == 2:  # the second says all
-        return levels[1:], None
+        return levels[1:], levels[0]
     if rules.text != "auto" or not rules.whole:
         return levels, None
     most = max(levels, key=Counter(entries.tolist()).__getitem__)
@@ -275,42 +273,60 @@ def _choose_levels(
     """Levels of the columns of text to use; those left out, and why; and what to note of them."""
     empty = [name for name, kind in kinds.items() if kind == "empty"]
     left_out = dict.fromkeys(empty, "empty")
-    notes = []
-    if empty:
-        notes.append(f"empty columns left out: {quoted(empty)}")
-    refused = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
-    if not refused:
-        return {}, left_out, notes
-    if rules.text == "refuse":
-        problems.append(_refuse_text(source, refused))
+    notes = [f"empty columns left out: {quoted(empty)}"] if empty else []
+    found = [name for name, kind in kinds.items() if kind in ("text", "date", "other")]
     if rules.text == "drop":
-        left_out |= dict.fromkeys(refused, "not numeric")
-        notes.append(f"columns left out because they are not numeric: {quoted(refused)}")
-        notes += _nearly_numbers(source, refused)
-        return {}, left_out, notes
-    most = rules.max_levels
-    levels = _few_levels(source, [name for name in refused if kinds[name] == "text"], most)
-    unfit = [name for name in refused if name not in levels]
+        left_out |= dict.fromkeys(found, "not numeric")
+        return {}, left_out, notes + _nearly_numbers(source, found)
+    if found and rules.text == "refuse":
+        problems.append(_refuse_text(source, found))
+    levels, unfit = _few_levels(source, kinds, found, rules.max_levels)
     if unfit and rules.text == "one-hot":
-        problems.append(_refuse_levels(source, unfit, most))
-    elif unfit and rules.text == "auto":
-        left_out |= {
-            name: "a date" if kinds[name] == "date" else f"text with more than {most} levels"
-            for name in unfit
-        }
-        notes.append(f"dates and text with more than {most} levels left out: {quoted(unfit)}")
-        notes += _nearly_numbers(source, unfit)
+        problems.append(_refuse_levels(source, [*unfit], rules.max_levels))
+    elif rules.text == "auto":
+        numeric = [name for name in unfit if _readable_numbers(source.frame.column(name))]
+        if numeric:
+            problems.append(_ask_for_numbers(source, numeric))
+        left_out |= unfit
+        notes += _nearly_numbers(source, [name for name in found if name not in numeric])
     return levels, left_out, notes
 
 
-def _few_levels(source: Source, names: Sequence[str], most: int) -> dict[str, list[str]]:
-    """Sorted levels of the columns of text that have at most so many."""
-    levels = {}
+def _few_levels(
+    source: Source, kinds: Mapping[str, str], names: Sequence[str], most: int
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Sorted levels of the columns of text that have few, and why the others are unfit."""
+    levels, unfit = {}, {}
     for name in names:
+        if kinds[name] != "text":
+            unfit[name] = "a date" if kinds[name] == "date" else "not text"
+            continue
         found = sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
-        if len(found) <= most:
+        if len(found) in (1, source.n_rows):
+            unfit[name] = f"only {found[0]!r}" if len(found) == 1 else "differs in every row"
+        elif len(found) > most:
+            unfit[name] = f"text with {len(found)} levels"
+        else:
             levels[name] = found
-    return levels
+    return levels, unfit
+
+
+def _note_on_text(
+    used: Mapping[str, str | None], left_out: Mapping[str, str], rules: Rules
+) -> list[str]:
+    """One sentence on what was done with columns of text."""
+    parts, hints = [], []
+    if used:
+        whole = rules.text == "auto" and rules.whole
+        how = "with all their levels or not at all" if whole else "level by level"
+        named = [f"{name!r}" + (f" (against {one!r})" if one else "") for name, one in used.items()]
+        parts.append(f"text columns are chosen {how}: {listed(named)}")
+        hints += ["--text one-hot chooses single levels"] if whole else []
+    if left_out:
+        named = [f"{name!r} ({why})" for name, why in left_out.items()]
+        parts.append(f"text and dates left out: {listed(named, 20)}")
+        hints += ["--text auto:N uses text of up to N levels"] if rules.text == "auto" else []
+    return ["; ".join(parts) + (f". {', '.join(hints)}" if hints else "")] if parts else []
 
 
 def _refuse_levels(source: Source, names: Sequence[str], most: int) -> DataError:
@@ -323,20 +339,24 @@ def _refuse_levels(source: Source, names: Sequence[str], most: int) -> DataError
     )
 
 
+def _ask_for_numbers(source: Source, names: Sequence[str]) -> DataError:
+    """The error for columns of text that are numbers but for a few entries."""
+    return DataError(
+        f"{'; '.join(_nearly_numbers(source, names))}; --exclude leaves out a column",
+        [part for name in names for part in ("--numeric", name)],
+    )
+
+
 def _refuse_text(source: Source, names: Sequence[str]) -> DataError:
     """The error for columns of text; mostly numeric ones are better read as numbers."""
     named = listed([_with_example(source.frame, name) for name in names])
-    numeric = [name for name in names if _readable_numbers(source.frame.column(name))]
-    options = [part for name in numeric for part in ("--numeric", name)]
-    if len(numeric) < len(names):
-        options += ["--text", "auto"]
     return DataError(
         f"{len(names)} column{'s are' if len(names) > 1 else ' is'} not numeric: "
-        f"{named}{_hints(source, names)}. --text auto encodes text with few levels, each column "
-        "to be chosen with all of them or not at all, and drops the rest, --text one-hot has "
-        "levels chosen one by one, --text drop drops all text, --exclude NAME leaves out one "
-        "column, --ids NAME uses it as row identifiers",
-        options,
+        f"{named}{_hints(source, names)}. --text auto uses text with few levels, each column "
+        "with all of them or not at all, --text one-hot has levels chosen one by one, --text drop "
+        "drops all text, --exclude NAME leaves out one column, --ids NAME uses it as row "
+        "identifiers",
+        ["--text", "auto"],
     )
 
 

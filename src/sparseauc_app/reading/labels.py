@@ -20,9 +20,9 @@ Labels = npt.NDArray[np.object_]
 # More labels than this are a measurement.
 MOST_CLASSES = 20
 # Words for the class without the event, whatever sorts last.
-_NEGATIVE_WORDS = {
+NEGATIVE_WORDS = {
     "0", "0.0", "-1", "-1.0", "-", "no", "n", "none", "never", "false", "f", "absent", "control",
-    "controls", "ctrl", "healthy", "well", "normal", "negative", "neg", "not detected",
+    "controls", "ctr", "ctrl", "healthy", "well", "normal", "negative", "neg", "not detected",
     "undetected", "benign", "alive", "living", "survived", "survivor", "censored", "nonresponder",
 }  # fmt: skip
 
@@ -86,7 +86,7 @@ def find_classes(
         if chosen is None:
             raise DataError(f"--positive: {target!r} has no class {positive!r}; there are {named}")
     else:
-        chosen, why = _likeliest_positive(classes, known_negative)
+        chosen, why = _likeliest_positive(classes, counts, known_negative)
         if len(classes) > 2:
             rest = known_negative or _likeliest_negative(classes, counts, chosen)
             problems.append(
@@ -119,7 +119,7 @@ def find_event(
     counts = Counter(labels.tolist())
     if len(counts) == 1:  # no row is censored, or all are
         (only,) = counts
-        if only.lower() in _NEGATIVE_WORDS or (event and _same_label(event, counts) is None):
+        if only.lower() in NEGATIVE_WORDS or (event and _same_label(event, counts) is None):
             raise DataError(
                 f"no row has the event: {target!r} is {only!r} in all rows. --event-value names "
                 "the value of rows that had it"
@@ -153,22 +153,32 @@ def _same_label(given: str, classes: Collection[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _likeliest_positive(classes: list[str], negative: str | None) -> tuple[str, str]:
-    """The class that sorts last of those that are not words for negatives, and why."""
+def _likeliest_positive(
+    classes: list[str], counts: Counter[str], negative: str | None
+) -> tuple[str, str]:
+    """The class that sorts last of those that are not words for negatives, and why.
+
+    Of three or more numbers, which are codes, the most frequent one but for the negative.
+    """
     left = [label for label in classes if label != negative]
-    events = [label for label in left if label.lower() not in _NEGATIVE_WORDS]
+    events = [label for label in left if label.lower() not in NEGATIVE_WORDS]
     chosen = (events or left)[-1]
+    if len(classes) > 2 and all(map(is_number, classes)):
+        none = negative or _likeliest_negative(classes, counts)
+        chosen = max((one for one in classes[::-1] if one != none), key=counts.__getitem__)
     if negative is not None or len(classes) > 2:
         return chosen, ""
     other = next(label for label in classes if label != chosen)
-    word = other.lower() in _NEGATIVE_WORDS and events
+    word = other.lower() in NEGATIVE_WORDS and events
     return chosen, f"{other!r} means negative" if word else "it sorts last"
 
 
-def _likeliest_negative(classes: list[str], counts: Counter[str], positive: str) -> str:
+def _likeliest_negative(
+    classes: list[str], counts: Counter[str], positive: str | None = None
+) -> str:
     """A word for negatives, else the most frequent class."""
     rest = [label for label in classes if label != positive]
-    words = [label for label in rest if label.lower() in _NEGATIVE_WORDS]
+    words = [label for label in rest if label.lower() in NEGATIVE_WORDS]
     return words[0] if words else max(rest, key=counts.__getitem__)
 
 

@@ -5,7 +5,6 @@ Whatever would lose or change data is refused unless an option asks for it, and 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,18 +29,14 @@ from .checks import (
     warn_of_repeated_rows,
 )
 from .columns import (
-    count_distinct,
-    dense_column,
     entries_where,
     is_given,
     is_sparse,
-    labels_as_text,
-    texts,
 )
 from .features import Missing, Rules, encode_columns
-from .labels import Classes, Labels, find_classes, find_event, label_key, leave_out_others
-from .read import read_source
-from .source import DataError, Source, read_by, unknown_column_error
+from .labels import Classes, Labels, find_classes, find_event, leave_out_others
+from .outcome import find_event_times, read_column, read_labels
+from .source import DataError, Source, unknown_column_error
 from .times import follow_rows
 
 if TYPE_CHECKING:
@@ -49,11 +44,6 @@ if TYPE_CHECKING:
 
     from ..outcomes import Outcome
 
-# Words that name outcomes.
-_OUTCOME_WORDS = {
-    "outcome", "status", "class", "target", "label", "event", "y", "diagnosis", "disease", "death",
-    "dead", "died", "mortality", "response", "result", "case", "survived", "relapse", "churn",
-}  # fmt: skip
 # Values of the table beyond which columns of 0 and 1 would fill the memory.
 _MOST_NUMBERS = 5e7
 
@@ -181,9 +171,9 @@ def training_table(source: Source, rules: Rules) -> Table:
         classes. The message names the columns and the option that helps.
     """
     notes, warnings = list(source.notes), list[str]()
-    target, labels = _read_labels(source, rules)
+    target, labels = read_labels(source, rules, training_table)
     problems: list[DataError] = []
-    classes, rows = _find_rows(labels, target, rules, problems, notes, warnings)
+    classes, rows = _find_rows(source, labels, target, rules, problems, notes, warnings)
     followed = follow_rows(source, rules, rows, labels[rows] == classes.positive, classes.positive)
     rows, y = followed.rows, followed.y
     notes += followed.notes
@@ -208,20 +198,20 @@ def training_table(source: Source, rules: Rules) -> Table:
     _raise_all(problems)
     if not inputs:
         raise _no_columns_error(source, target)
-    if 0 < y.sum() < y.size:  # rows need not be censored
+    if 0 < y.sum() < y.size:
         warnings += warn_of_gaps(gaps, y == 1, inputs)
     X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
     y, rows = y[kept], rows[kept]
     if not inputs:
         raise DataError("no columns are left to choose from")
-    if followed.times is None:
+    if followed.times is None or y.sum() < 2:  # rows need not be censored
         _refuse_few_rows(y, classes, target)
     unused = dict(features.left_out)
     if rules.missing == "drop-columns":
         unused |= dict.fromkeys(missing, "missing values")
     X, inputs = _leave_out_useless(X, inputs, rules, unused, notes)
     if followed.times is None:
-        warnings += warn_of_leaks(X, y == 1, np.array([one.name for one in inputs], np.str_))
+        warnings += warn_of_leaks(X, y == 1, inputs)
     warnings += _look_at_rows(source, rules, target, X, inputs, rows)
     return Table(
         X=X,
@@ -276,6 +266,7 @@ def _find_whole(inputs: Sequence[Input], names: Collection[str]) -> tuple[str, .
 
 
 def _find_rows(
+    source: Source,
     labels: Labels,
     target: str,
     rules: Rules,
@@ -291,6 +282,14 @@ def _find_rows(
         warnings.append(f"{left_out} {have} no {target!r} and were left out")
     find = find_classes if rules.time is None else find_event
     classes = find(labels[rows], target, rules.positive, rules.negative, problems)
+    if problems and (times := find_event_times(source, target, rules)):
+        problems[:] = [
+            DataError(
+                f"{problems[0]}. --time {times[0]!r} --event-value {classes.positive!r} ranks rows "
+                "by the time to that event, and has all others censored",
+                ["--time", times[0], "--event-value", classes.positive],
+            )
+        ]
     of_classes, on_others = leave_out_others(labels[rows], classes, target)
     notes += on_others
     if classes.why and not problems:
@@ -306,7 +305,7 @@ def _find_rows(
 def _refuse_unknown(source: Source, rules: Rules) -> None:
     """Refuse row identifiers and excluded columns that the file does not have."""
     if rules.ids is not None:
-        _read_column(source, rules.ids, "--ids")  # which refuses one that is not there
+        read_column(source, rules.ids, "--ids")  # which refuses one that is not there
     known = [*source.frame.column_names, *source.matrix_columns.tolist()]
     for name in rules.exclude:
         if name not in known:
@@ -392,90 +391,13 @@ def _leave_out_useless(
     return X[:, places], [inputs[j] for j in places]
 
 
-def _read_labels(source: Source, rules: Rules) -> tuple[str, Labels]:
-    """Return the name of the outcome and its labels as text, None where missing."""
-    if rules.target_file is not None:
-        return rules.target or rules.target_file.stem, _read_label_file(source, rules)
-    if source.target is not None:
-        return rules.target or "y", labels_as_text(source.target.tolist())
-    option = "--target" if rules.time is None else "--event"
-    if rules.target is None:
-        raise _ask_for_target(source, option)
-    labels = _read_column(source, rules.target, option)
-    written = {label for label in labels.tolist() if label is not None}
-    if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
-        labels = labels_as_text([None if label is None else label_key(label) for label in labels])
-    return rules.target, labels
-
-
-def _ask_for_target(source: Source, option: str) -> DataError:
-    """Ask for the outcome, with the columns that may be it: those of two values, or by name."""
-    names = source.frame.column_names
-    if not names:
-        return DataError(f"{source.name}: which column is the outcome? Give --target @FILE")
-    named = [name for name in names if _OUTCOME_WORDS & {*re.split(r"[\W_]+", name.lower())}]
-    two = [name for name in names if count_distinct(source.frame.column(name).drop_null()) == 2]
-    likely = [name for name in named if name in two]
-    candidates = [*dict.fromkeys([*likely, *two, *named])]
-    shown = ", ".join(
-        f"{name!r} ({count_distinct(source.frame.column(name).drop_null())} values)"
-        for name in candidates[:12]
-    )
-    hint = f"{option}, perhaps {shown}" if candidates else f"{option}, one of {quoted(names, 8)}"
-    asked = "is the outcome" if option == "--target" else "says who had the event"
-    return DataError(
-        f"{source.name}: which column {asked}? Give {hint}",
-        [option, likely[0]] if likely else [],
-    )
-
-
-def _read_label_file(source: Source, rules: Rules) -> Labels:
-    """Labels from a separate file: an array, a table, or one label per line."""
-    assert rules.target_file is not None
-    path, n = rules.target_file, source.n_rows
-    if path.suffix.lower() == ".npy":
-        with read_by("numpy", path, "npy"):
-            values = np.load(path, allow_pickle=False)
-        labels = labels_as_text(values.ravel().tolist())
-    else:
-        beside = read_source(path, as_text=rules.labels)
-        frame = beside.frame
-        if rules.target in frame.column_names or frame.num_columns > 1:
-            if rules.target is None:
-                raise DataError(
-                    f"{path.name} has {frame.num_columns} columns: name the outcome column with "
-                    "--target"
-                )
-            labels = _read_column(beside, rules.target, "--target")
-        elif frame.num_columns == 1:
-            labels = texts(frame.column(0))
-            if labels.size == n - 1:  # the supposed header is the first label
-                labels = np.concatenate([np.array(frame.column_names, object), labels])
-        else:
-            raise DataError(f"{path.name} holds a matrix, not labels")
-    if labels.size != n:
-        raise DataError(f"{path.name} has {labels.size} labels for the {n} rows of {source.name}")
-    return labels
-
-
-def _read_column(source: Source, name: str, option: str) -> Labels:
-    """A column of the file as text."""
-    if name in source.frame.column_names:
-        return texts(source.frame.column(name))
-    if source.matrix is not None and name in source.matrix_columns:
-        place = int(np.flatnonzero(source.matrix_columns == name)[0])
-        return labels_as_text(dense_column(source.matrix, place).tolist())
-    names = source.frame.column_names or source.matrix_columns.tolist()
-    raise unknown_column_error(name, names, f"{source.name}, {option}")
-
-
 def _read_complete_column(
     source: Source, name: str | None, option: str, rows: npt.NDArray[np.intp]
 ) -> Labels | None:
     """The rows' entries in a column of the file, as text, of which none may be missing."""
     if name is None:
         return None
-    found = _read_column(source, name, option)[rows]
+    found = read_column(source, name, option)[rows]
     lacking = rows[~is_given(found)]
     if lacking.size:
         shown = listed([str(row + 1) for row in lacking.tolist()])

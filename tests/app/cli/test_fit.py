@@ -209,8 +209,7 @@ def test_three_classes_text_and_missing_values_as_a_stranger_meets_them(tmp_path
     frame.drop(columns="patient").to_csv(table, index=False, sep=";", decimal=",")
     steps = [
         ([], "3 classes: 'a' (40 rows)"),
-        (["--positive", "a"], "'colour' (such as 'red')"),
-        (["--text", "one-hot"], "missing values in 'x4' (1)"),
+        (["--positive", "a"], "missing values in 'x4' (1)"),
         (["--missing", "median"], None),
     ]
     arguments = [table, "-t", "outcome", *FAST]

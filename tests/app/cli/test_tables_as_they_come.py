@@ -124,7 +124,7 @@ def test_ids_are_text(tmp_path):
 
 def test_texts_that_training_had_not(tmp_path):
     kinds = np.where(Y ^ (RNG.random(N) < 0.2), "a", "b")
-    model = fitted(tmp_path, lines("kind,x,y", kinds, X, Y.astype(int)), "--text", "auto", "-k", 2)
+    model = fitted(tmp_path, lines("kind,x,y", kinds, X, Y.astype(int)), "-k", 2)
     (tmp_path / "new.csv").write_text("kind,x\na,1\nc,1\n")
     refused = run("predict", model, tmp_path / "new.csv")
     assert refused.exit_code == 3
@@ -153,8 +153,7 @@ def test_python_scores_as_the_command_by_name(tmp_path):
     frame = pd.DataFrame({"x": X, "kind": kinds, "z": X[::-1], "y": np.where(Y, "ill", "well")})
     frame.loc[3, "x"] = np.nan
     text = frame.to_csv(index=False)
-    model = fitted(tmp_path, text, "--positive", "ill", "--text", "auto", "--missing", "mean",
-                   "-k", 3)  # fmt: skip
+    model = fitted(tmp_path, text, "--positive", "ill", "--missing", "mean", "-k", 3)
     rows = predicted(tmp_path, model, text)
     loaded = sparseauc.load_model(model)
     assert loaded.classes_.tolist() == ["well", "ill"]
@@ -201,13 +200,13 @@ def test_all_problems_at_once_with_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["sparseauc", *arguments])
     result = run(*arguments)
     assert result.exit_code == 3
-    for part in ("3 classes", "4 columns are not numeric", "missing values in",
+    for part in ("3 problems", "3 classes", "missing values in",
                  "'ferritin': 116 of 120 values are numbers, 4 are like '>2000'"):  # fmt: skip
         assert part in result.stderr
     command = result.stderr.splitlines()[-1]
     assert command == (
         f"Try: sparseauc fit {table} -t stage --quick --positive III --negative I "
-        "--numeric ferritin --text auto --missing median"
+        "--numeric ferritin --missing median"
     )
     again = run(*command.split()[2:], "--json")
     assert again.exit_code == 0, again.output
@@ -259,8 +258,8 @@ def test_max_levels(tmp_path):
     (tmp_path / "t.csv").write_text(lines("word,x,y", words, X, Y.astype(int)))
     arguments = ("fit", tmp_path / "t.csv", "-t", "y", "--quick", "-k", 2, "--alpha", 1, "--json")
     assert run(*arguments, "--text", "one-hot").exit_code == 3
-    few = json.loads(run(*arguments, "--text", "auto").stdout)
-    assert few["left_out"] == {"word": "text with more than 20 levels"}
+    few = json.loads(run(*arguments).stdout)
+    assert few["left_out"] == {"word": "text with 30 levels"}
     many = json.loads(run(*arguments, "--text", "one-hot:30").stdout)
     assert (few["columns_tried"], many["columns_tried"]) == (1, 31)
 

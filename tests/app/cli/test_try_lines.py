@@ -45,20 +45,98 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_the_command_that_is_suggested_works(name, tmp_path, monkeypatch):
-    table = TABLES[name]
-    delimiter = ";" if name == "two meanings" else ","
+# Of which nothing has to be asked but the outcome.
+PLAIN = ("dates", "names", "blank labels")
+
+
+@pytest.fixture
+def run(monkeypatch):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sparseauc", *map(str, arguments)])
+        return CliRunner().invoke(app, [*map(str, arguments)])
+
+    return run
+
+
+def write(path, table, delimiter=","):
     lines = [delimiter.join(map(str, row)) for row in zip(*table.values(), strict=True)]
-    path = tmp_path / "t.csv"
     path.write_text("\n".join([delimiter.join(table), *lines]) + "\n")
+    return path
 
-    def run(arguments):
-        monkeypatch.setattr(sys, "argv", ["sparseauc", *arguments])
-        return CliRunner().invoke(app, arguments)
 
-    first = run(["fit", str(path), "--target", "y", "-k", "1", "--alpha", "1", "--quick"])
-    assert first.exit_code == 3, first.output
-    (line,) = [one for one in first.output.splitlines() if one.startswith("Try: sparseauc ")]
-    second = run(shlex.split(line)[2:])
-    assert second.exit_code == 0, f"{line}\n{second.output}"
+def suggested(result):
+    assert result.exit_code == 3, result.output
+    (line,) = [one for one in result.output.splitlines() if one.startswith("Try: sparseauc ")]
+    return shlex.split(line)[2:]
+
+
+@pytest.mark.parametrize("target", [["--target", "y"], []], ids=["target", "no target"])
+@pytest.mark.parametrize("name", TABLES)
+def test_the_command_that_is_suggested_works(name, target, run, tmp_path):
+    path = write(tmp_path / "t.csv", TABLES[name], ";" if name == "two meanings" else ",")
+    result = run("fit", path, *target, "-k", "1", "--alpha", "1", "--quick")
+    if name in PLAIN and target:
+        assert result.exit_code == 0, result.output
+        return
+    command = suggested(result)
+    again = run(*command)
+    assert again.exit_code == 0, f"{command}\n{again.output}"
+
+
+STATES = np.array(["2", "2", "1", "2", "3", "1", "2"])[np.arange(N) % 7]
+DAYS = 100 + np.arange(N) * 37 % 900
+FOLLOWED = {
+    "codes": ({"time": DAYS, "status": STATES}, ["--time", "time", "--event-value", "1"]),
+    "its own time": (
+        {"futime": DAYS, "TimeToDeath": DAYS[::-1], "death": STATES},
+        ["--time", "TimeToDeath", "--event-value", "1"],
+    ),
+    "no time": ({"status": STATES}, ["--positive", "1", "--negative", "2"]),
+    "time since": (
+        {"months since last visit": DAYS, "status": STATES},
+        ["--positive", "1", "--negative", "2"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_of_an_event_with_its_time_the_time_is_ranked(name, run, tmp_path):
+    table, options = FOLLOWED[name]
+    (*_, target) = table
+    path = write(tmp_path / "t.csv", {"age": columns()["age"], **table})
+    few = ["-k", "1", "--alpha", "1", "--quick"]
+    assert suggested(run("fit", path, "--target", target, *few))[9:] == options
+    command = suggested(run("fit", path, *few))
+    named = [*options[:2], "--event", target, *options[2:]]
+    assert command[7:] == (named if "--time" in options else ["--target", target, *options])
+    again = run(*command)
+    assert again.exit_code == 0, again.output
+
+
+def test_what_is_asked_of_a_scale_has_rows(run, tmp_path):
+    pain = np.r_[np.zeros(40, int), np.repeat([1, 2, 3], [11, 6, 3])]
+    path = write(tmp_path / "t.csv", columns() | {"y": pain})
+    assert suggested(run("fit", path, "--target", "y"))[-4:] == [
+        "--positive", "1", "--negative", "0",
+    ]  # fmt: skip
+
+
+def test_words_that_are_not_codes_are_no_events(run, tmp_path):
+    table = {"Time": DAYS, "age": columns()["age"],
+             "Status": np.where(np.arange(N) % 3, "good", "bad")}  # fmt: skip
+    command = suggested(run("fit", write(tmp_path / "t.csv", table)))
+    assert command[2:] == ["--target", "Status"]
+
+
+def test_an_outcome_that_is_not_known_by_name_is_not_guessed(run, tmp_path):
+    table = columns(kind=GRADES) | {"y": LAB, "low": np.arange(N) % 2}
+    result = run("fit", write(tmp_path / "t.csv", {**table, "a state": GRADES}))
+    assert "Give --target, perhaps 'low' (2 values)" in result.stderr
+    assert "Try:" not in result.stderr
+
+
+def test_one_event_is_refused(run, tmp_path):
+    table = {"age": columns()["age"], "time": DAYS, "status": (np.arange(N) == 30).astype(int)}
+    result = run("fit", write(tmp_path / "t.csv", table), "--time", "time", "--event", "status")
+    assert result.exit_code == 3
+    assert "only 1 rows of 'status' are '1'" in result.stderr

@@ -1,4 +1,4 @@
-"""``--text auto``: a text column is chosen with all its levels or not at all."""
+"""A text column is chosen with all its levels or not at all, unless ``--text`` says otherwise."""
 
 import itertools
 import json
@@ -29,7 +29,7 @@ def table(tmp_path):
 
 
 def fit(path, *options):
-    how = ["--text", "auto", "--alpha", "1", "--quick", "--json"]
+    how = ["--alpha", "1", "--quick", "--json"]
     command = ["fit", str(path), "-t", "dead", *how, *options]
     return CliRunner().invoke(app, command)
 
@@ -54,9 +54,9 @@ def test_all_levels_or_none(table, k):
 def test_the_note_says_what_levels_are_compared_with(table):
     path, common = table
     (note,) = [one for one in json.loads(fit(path, "-k", "3").stdout)["notes"] if "levels" in one]
-    assert note.startswith("chosen with all levels or not at all: ")
-    assert f"'stage' (levels against {common!r})" in note
-    assert "'sex'" not in note  # one column says all
+    assert note.startswith("text columns are chosen with all their levels or not at all: ")
+    assert f"'stage' (against {common!r})" in note
+    assert "'sex' (against 'f')" in note
 
 
 def test_with_signs_levels_are_chosen_one_by_one(table, tmp_path):
@@ -66,13 +66,16 @@ def test_with_signs_levels_are_chosen_one_by_one(table, tmp_path):
     assert run.exit_code == 0, run.output
     found = json.loads(run.stdout)
     assert len(found["chosen"]) == 2
-    assert not [note for note in found["notes"] if "all levels" in note]
+    assert (
+        "text columns are chosen level by level: 'stage', 'colour', 'sex' (against 'f')"
+        in (found["notes"])
+    )
     assert found["columns_tried"] == 4 + 3 + 1 + 1
 
 
 def test_a_column_counts_once_and_its_levels_follow_each_other(table, tmp_path):
     model, page = tmp_path / "m.skops", tmp_path / "r.html"
-    command = ["fit", str(table[0]), "-t", "dead", "--text", "auto", "-k", "3", "--alpha", "1",
+    command = ["fit", str(table[0]), "-t", "dead", "-k", "3", "--alpha", "1",
                "--out", str(model), "--report", str(page)]  # fmt: skip
     run = CliRunner().invoke(app, command)
     assert run.exit_code == 0, run.output
@@ -113,4 +116,13 @@ def test_text_of_two_levels_needs_no_groups(table, tmp_path):
     signs = tmp_path / "signs.csv"
     signs.write_text("name,sign\nage,+\n")
     run = fit(path, "-k", "2", "--limits", str(signs))
+    assert run.exit_code == 0, run.output
+
+
+def test_methods_are_compared_with_signs_and_text(table, tmp_path):
+    signs = tmp_path / "signs.csv"
+    signs.write_text("name,sign\nage,+\n")
+    command = ["compare", str(table[0]), "-t", "dead", "--methods", "sparse-auc", "--folds", "2",
+               "--limits", str(signs), "--json"]  # fmt: skip
+    run = CliRunner().invoke(app, command)
     assert run.exit_code == 0, run.output

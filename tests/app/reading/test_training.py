@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparseauc_app.reading import DataError, Rules, Source, training_table
+from sparseauc_app.reading import DataError, Input, Rules, Source, training_table
 from sparseauc_app.reading.checks import leaking_columns
 
 RNG = np.random.default_rng(0)
@@ -124,11 +124,43 @@ def test_target_from_another_file(tmp_path, suffix):
 # ------------------------------------------------------------------------------------ text columns
 
 
-def test_text_is_refused_by_default_with_the_ways_out():
+def test_text_with_few_levels_is_chosen_whole_by_default():
+    kinds = np.array(["x", "y", "z", "x"] * 10)
+    words = np.where(np.arange(N) % 2, "red", "blue")
+    ready = table(colour=words, kind=kinds, name=[f"p{i}" for i in range(N)], only=["w"] * N,
+                  day=pa.array(np.arange(N) // 2, pa.int32()).cast(pa.date32()),
+                  word=[f"w{i // 2 + 10}" for i in range(N - 4)] + ["w10"] * 4,
+                  rules=Rules(target="y", max_levels=12))  # fmt: skip
+    assert ready.columns.tolist() == ["a", "b", "colour=red", "kind=y", "kind=z"]
+    assert ready.whole == ("kind",)
+    assert ready.left_out == {
+        "name": "differs in every row",
+        "only": "only 'w'",
+        "day": "a date",
+        "word": "text with 18 levels",
+    }
+    note = ready.notes[-1]
+    assert note == (
+        "text columns are chosen with all their levels or not at all: 'colour' (against 'blue'), "
+        "'kind' (against 'x'); text and dates left out: 'name' (differs in every row), 'only' "
+        "(only 'w'), 'day' (a date), 'word' (text with 18 levels). --text one-hot chooses single "
+        "levels, --text auto:N uses text of up to N levels"
+    )
+
+
+def test_levels_one_by_one_are_noted():
+    kinds = np.array(["x", "y", "z", "x"] * 10)
+    for rules in (Rules(target="y", text="one-hot"), Rules(target="y", whole=False)):
+        ready = table(kind=kinds, rules=rules)
+        assert ready.notes[-1] == "text columns are chosen level by level: 'kind'"
+        assert ready.whole == ()
+
+
+def test_text_refused_with_the_ways_out():
     words = np.where(np.arange(N) % 2, "red", "blue")
     names = [f"p{i}" for i in range(N)]
     with pytest.raises(DataError) as caught:
-        table(colour=words, name=names)
+        table(colour=words, name=names, rules=Rules(target="y", text="refuse"))
     message = str(caught.value)
     for part in (
         "'colour' (such as 'blue')",
@@ -140,11 +172,18 @@ def test_text_is_refused_by_default_with_the_ways_out():
         assert part in message
 
 
-def test_the_example_of_text_is_the_entry_that_is_no_number():
+def test_numbers_with_exceptions_are_asked_about():
     entries = [str(i / 7) for i in range(N)]
     entries[5] = "abc"
     with pytest.raises(DataError, match=r"'m' \(such as 'abc'\)"):
+        table(m=entries, rules=Rules(target="y", text="refuse"))
+    with pytest.raises(DataError, match=r"'m': 39 of 40 values are numbers, 1 are like") as caught:
         table(m=entries)
+    assert caught.value.options == ("--numeric", "m")
+    few = [*map(str, np.arange(N - 1) % 4), "4+"]
+    ready = table(m=few)  # which may be codes
+    assert ready.whole == ("m",)
+    assert "'m': 39 of 40 values are numbers, 1 are like '4+'; --numeric 'm'" in ready.notes[-1]
 
 
 def test_one_hot():
@@ -204,8 +243,9 @@ def test_dates_and_lists_are_not_numbers():
     dates = pa.array(np.arange(N), pa.int32()).cast(pa.date32())
     lists = pa.array([[1, 2]] * N)
     for column in (dates, lists):
+        assert table(c=column).columns.tolist() == ["a", "b"]
         with pytest.raises(DataError, match="not numeric: 'c'"):
-            table(c=column)
+            table(c=column, rules=Rules(target="y", text="refuse"))
 
 
 def test_float32_stays():
@@ -391,10 +431,43 @@ def test_rows_without_any_value_are_named():
     assert said == f"3 of {N} rows have no value in any column, first row 4: remove them"
 
 
+@pytest.mark.parametrize(
+    ("target", "name", "told"),
+    [
+        ("status", "futime", True),
+        ("status", "months_since_last_inquiry", False),
+        ("Recurrence", "TimeToRecurrence", True),
+        ("Recurrence", "T.Stage", False),
+        ("cmv", "time.to.cmv", True),
+        ("cmv", "time.to.transplant", False),
+        ("e.tdm", "t.tdm", True),
+    ],
+)
+def test_names_of_follow_up_times(target, name, told):
+    found = training_table(
+        Source("t", pa.table({**BASE, name: RNG.random(N), target: Y})), Rules(target=target)
+    )
+    assert any(f"{name!r} looks like the time to" in one for one in found.warnings) == told
+
+
+def test_repeated_identifiers_are_left_out():
+    ids = np.arange(N) // 1.5 // 1
+    ready = table({"patient_id": RNG.permutation(ids), "mitotic index": ids})
+    assert ready.left_out == {"patient_id": "an identifier"}
+    assert any("--groups 'patient_id'" in one for one in ready.warnings)
+    assert "longestNoSmoke" not in warned(longestNoSmoke=ids)
+
+
 def test_leaks_are_warned_of():
     assert "'code' (AUC 1.000) nearly separates" in warned(code=np.where(Y, 7.0, 3.0))
     assert "'late' (AUC" in warned(late=-np.where(Y, 9.0, 0.0) + RNG.normal(size=N))
     assert "separate" not in warned(good=np.where(Y, 0.5, 0.0) + RNG.normal(size=N))
+
+
+def test_a_whole_text_column_may_leak():
+    stages = np.array(["a", "b", "c", "d"])[2 * Y + RNG.integers(2, size=N)]
+    assert "'stage' (AUC 1.000) nearly separates" in warned(stage=stages)
+    assert "separate" not in warned(stage=np.array(["a", "b", "c", "d"])[RNG.integers(4, size=N)])
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -406,9 +479,9 @@ def test_leaks_of_sparse_as_of_dense_and_as_of_a_loop(seed):
     strength = rng.choice([0.0, 1.0, 8.0], d)
     X = strength * positive[:, None] + rng.normal(size=(n, d)) * rng.choice([0.0, 1.0], d)
     X *= rng.random((n, d)) < rng.choice([0.5, 0.97, 1.0], d)
-    names = np.array([f"x{j}" for j in range(d)])
-    found = leaking_columns(X, positive, names)
-    assert found == leaking_columns(sp.csr_array(X), positive, names)
+    inputs = [Input(f"x{j}") for j in range(d)]
+    found = leaking_columns(X, positive, inputs)
+    assert found == leaking_columns(sp.csr_array(X), positive, inputs)
     expected = []
     for j in range(d):
         pairs = [(a > b) + 0.5 * (a == b) for a in X[positive, j] for b in X[~positive, j]]
