@@ -236,8 +236,7 @@ def sample_report() -> str:
         table = Path(folder) / "patients.csv"
         make_patients(PATIENTS + NEW, random_state=0)[:PATIENTS].to_csv(table, index=False)
         return report(
-            table, "sepsis", positive="yes", exclude=["patient"], text="one-hot",
-            missing="median", rule="1se",
+            table, "sepsis", positive="yes", exclude=["patient"], missing="median", rule="1se"
         ).html  # fmt: skip
 
 

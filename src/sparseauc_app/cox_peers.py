@@ -3,9 +3,13 @@
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 
 from sparseauc.utils.optional import import_optional
+
+# What scikit-survival says of a step of Newton's method that cannot be taken.
+_NOWHERE = "search direction contains NaN"
 
 
 class CoxPeer(BaseEstimator):
@@ -16,7 +20,10 @@ class CoxPeer(BaseEstimator):
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit coefficients; they are 0 where the steps of the optimiser lead nowhere."""
+        """Fit coefficients; they are 0 where the steps of the optimiser lead nowhere.
+
+        ``converged_`` tells whether they do not.
+        """
         models = import_optional("sksurv.linear_model", f"{self.penalty}-penalised Cox regression")
         target = np.empty(len(y), [("event", np.bool_), ("time", np.float64)])
         target["event"], target["time"] = y[:, 0] == 1, y[:, 1]
@@ -25,10 +32,14 @@ class CoxPeer(BaseEstimator):
             model = models.CoxnetSurvivalAnalysis(l1_ratio=1.0, alphas=[self.alpha])
         else:
             model = models.CoxPHSurvivalAnalysis(alpha=self.alpha)
+        self.converged_ = True
         try:
             self.coef_ = np.reshape(model.fit(dense, target).coef_, (1, -1))
-        except (ArithmeticError, ValueError):
-            self.coef_ = np.zeros((1, dense.shape[1]))
+        except (ArithmeticError, ValueError) as error:
+            # A wrong table raises a ValueError too.
+            if not isinstance(error, ArithmeticError | LinAlgError) and _NOWHERE not in str(error):
+                raise
+            self.coef_, self.converged_ = np.zeros((1, dense.shape[1])), False
         return self
 
     def predict(self, X: Any) -> Any:

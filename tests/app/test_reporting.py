@@ -52,14 +52,15 @@ def test_the_page_is_saved_and_shown_in_a_notebook(frame, tmp_path):
 
 @pytest.mark.slow
 def test_text_and_gaps_are_refused_or_treated_as_told(frame):
-    messy = frame.assign(ward=np.where(np.arange(120) % 2, "a", "b"))
+    messy = frame.assign(ward=np.array(["a", "b", "c"])[np.arange(120) % 3])
     messy.loc[:5, "gene 1"] = np.nan
-    with pytest.raises(DataError, match="ward"):
+    with pytest.raises(DataError, match="'gene 1'"):
         sparseauc.report(messy, "state", positive="ill", **FAST)
-    page = sparseauc.report(
-        messy, "state", positive="ill", text="one-hot", missing="median", **ONE_FIT
-    )
+    with pytest.raises(DataError, match="ward"):
+        sparseauc.report(messy, "state", positive="ill", text="refuse", missing="median", **FAST)
+    page = sparseauc.report(messy, "state", positive="ill", missing="median", **ONE_FIT)
     assert page.summary.table.missing == {"gene 1": 6}
+    assert page.summary.table.whole == ("ward",)
 
 
 @pytest.mark.slow

@@ -596,8 +596,20 @@ def test_a_peer_has_the_coefficients_of_scikit_survival(penalty):
     }[penalty].fit(X, y)
     np.testing.assert_allclose(peer.coef_[0], np.ravel(other.coef_), atol=1e-12)
     np.testing.assert_allclose(peer.predict(X), X @ peer.coef_[0])
-    # Steps that lead nowhere.
-    assert not CoxPeer("l2", 0.0).fit(np.zeros((200, 3)), pairs).coef_.any()
+    assert peer.converged_
+
+
+def test_a_peer_that_does_not_converge_and_a_table_that_is_wrong():
+    rng = np.random.default_rng(0)
+    pairs = np.column_stack([rng.random(200) < 0.5, rng.random(200)])
+    nowhere = CoxPeer("l2", 0.0).fit(np.zeros((200, 3)), pairs)
+    assert not nowhere.coef_.any()
+    assert not nowhere.converged_
+    X = rng.normal(size=(200, 3))
+    X[3, 1] = np.nan
+    for penalty in ("l1", "l2"):
+        with pytest.raises(ValueError, match="NaN"):
+            CoxPeer(penalty, 0.1).fit(X, pairs)
 
 
 def test_peers_that_are_not_installed_are_named(folder, monkeypatch):

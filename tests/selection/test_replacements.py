@@ -247,3 +247,17 @@ def test_a_split_is_left_out_only_where_fewer_rows_explain_it(
     refuse(ValueError)
     with pytest.raises(ValueError, match="of fewer rows"):
         replacements(model, X, y, n_best=1)
+
+
+@pytest.mark.parametrize("cv", [False, True])
+def test_required_columns_are_not_replaced(outbreak, cv):
+    X, y = outbreak
+    limits = Limits(always_include=[2])
+    model = SparseAUCClassifierCV(ks=[3], limits=limits) if cv else SparseAUCClassifier(
+        k=3, limits=limits
+    )  # fmt: skip
+    table = replacements(model.fit(X, y), X, y, n_best=2)
+    chosen = {*model.get_support(indices=True).tolist()}
+    assert {*table["column"]} == chosen - {2}
+    assert 2 in chosen
+    assert len(table) == 4

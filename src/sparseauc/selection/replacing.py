@@ -47,9 +47,9 @@ def replacements(
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted. Columns that it excludes are no replacements. Groups of several columns stay as they
-        are. Or a SparseConcordance or SparseConcordanceCV, whose concordance is then in the place
-        of the AUC.
+        Fitted. Columns that it excludes are no replacements. Columns that it must include, and
+        groups of several columns, stay as they are. Or a SparseConcordance or SparseConcordanceCV,
+        whose concordance is then in the place of the AUC.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)
@@ -162,7 +162,7 @@ def _find_exchanges(
     )
     if origins is not None:
         after = np.where(origins[support][:, None] == origins, np.inf, after)
-    after[np.isin(support, fitted.kept)] = np.inf
+    after[np.isin(support, [*fitted.kept, *fitted.restrictions.fixed])] = np.inf
     order = np.argsort(after, axis=1, kind="stable")[:, :n_best]
     pairs = [
         (place, j)

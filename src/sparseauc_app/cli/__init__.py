@@ -54,7 +54,10 @@ def _show_demo(
     ] = Path("demo-output"),
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
 ) -> None:
-    """Fit, predict and compare on simulated patients, and show each command (half a minute)."""
+    """Fit, predict and compare on simulated patients, and show each command.
+
+    It takes half a minute, and about 90 seconds the first time, when kernels are compiled.
+    """
     from .demo import run_demo
 
     run_demo(out, seed, app)

@@ -44,10 +44,7 @@ def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
         f"{known.shape[1] - 2} columns, some values missing. Which few columns rank patients who "
         "develop sepsis above the others?"
     )
-    how = [
-        "--target", "sepsis", "--positive", "yes", "--ids", "patient", "--text", "one-hot",
-        "--missing", "median",
-    ]  # fmt: skip
+    how = ["--target", "sepsis", "--positive", "yes", "--ids", "patient", "--missing", "median"]
     seeded = ["--seed", str(seed)] if seed else []
     run("fit", table, *how, *seeded, "--rule", "1se", "--out", model, "--report", report, "--force")
     _say(f"Scores, risks and labels of {NEW} new patients:")
