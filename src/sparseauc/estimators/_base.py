@@ -112,8 +112,6 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     _reads_chunks: ClassVar[bool] = False
     # Whether large memory maps are read so.
     _reads_maps_in_chunks: ClassVar[bool] = False
-    # Private attributes that a fit sets.
-    _fit_state: ClassVar[tuple[str, ...]] = ("_stream", "_state")
 
     @names_columns
     def _score_rows(self, X: Any) -> Floats:
@@ -184,7 +182,7 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _forget_fit(self) -> None:
         """Remove everything that a fit has set."""
         for name in list(vars(self)):
-            if (name.endswith("_") and not name.startswith("__")) or name in self._fit_state:
+            if (name.endswith("_") and not name.startswith("__")) or name == "_stream":
                 delattr(self, name)
 
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:

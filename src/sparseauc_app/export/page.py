@@ -12,6 +12,7 @@ from sparseauc.utils.text import shortened
 
 from ..formatting import auc_text, percent
 from ..scorecard import ScoreCard
+from ..templates import make_environment
 from .fields import fields_of
 from .nomogram import Axis, Nomogram, make_nomogram
 from .terms import Clip, IsAbove, IsLevel, Log, term_values, write_steps
@@ -43,23 +44,19 @@ def to_html(card: ScoreCard) -> str:
     """
     nomogram, fields = make_nomogram(card), fields_of(card)
     auc = card.summary.get("auc")
-    page: str = (
-        _environment()
-        .get_template("calculator.html.j2")
-        .render(
-            card=card,
-            fields=fields,
-            event=_event_of(card),
-            auc=None if auc is None else auc_text(auc, long=True),
-            prevalence=_prevalence(card),
-            picture=None if nomogram is None else _Picture(nomogram),
-            points=card.summary.get("points"),
-            model=_as_json(_describe(card, nomogram)),
-            style=_read("calculator.css"),
-            script=_read("calculator.js"),
-        )
+    page = make_environment("sparseauc_app.export").get_template("calculator.html.j2")
+    return page.render(
+        card=card,
+        fields=fields,
+        event=_event_of(card),
+        auc=None if auc is None else auc_text(auc, long=True),
+        prevalence=_prevalence(card),
+        picture=None if nomogram is None else _Picture(nomogram),
+        points=card.summary.get("points"),
+        model=_as_json(_describe(card, nomogram)),
+        style=_read("calculator.css"),
+        script=_read("calculator.js"),
     )
-    return page
 
 
 def _event_of(card: ScoreCard) -> str:
@@ -195,16 +192,3 @@ def _spread(axis: Axis, span: float) -> list[_Mark]:
             ends[free[0]] = x + half
         marks.append(_Mark(round(x, 1), text if free else "", bool(free and free[0])))
     return marks
-
-
-@cache
-def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("sparseauc_app.export"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -4,9 +4,10 @@ import re
 from functools import cache
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from ..templates import make_environment
 from . import drawing, palette
 from .elements import LINK, URL, Figure, Listing, Report, Table, check
 from .files import figure_to_csv, to_csv
@@ -33,13 +34,7 @@ def render(report: Report, *, files: bool = False) -> str:
 @cache
 def environment(package: str = "sparseauc_app.report") -> Environment:
     """Where the templates of a package find what all of them need."""
-    made = Environment(
-        loader=PackageLoader(package),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = make_environment(package)
     made.filters |= {
         "words": _words, "linked": _linked, "breakable": _breakable, "paragraphs": _paragraphs,
     }  # fmt: skip

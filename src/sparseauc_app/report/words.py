@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..formatting import auc_text, count, percent
+from ..templates import make_environment
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,15 +35,7 @@ class Words:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("sparseauc_app.report"),
-        autoescape=False,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = make_environment("sparseauc_app.report", escape=False)
     environment.filters |= {
         "count": count,
         "percent": percent,
