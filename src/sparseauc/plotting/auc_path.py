@@ -9,11 +9,11 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from ..metrics import auc_by_k
-from .axes import BACKGROUND, fitted_step, label_path, one_panel, path_axis
+from .axes import BACKGROUND, PathDisplay, label_path, one_panel, path_axis
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AUCPathDisplay:
+class AUCPathDisplay(PathDisplay):
     """Validation AUC against the number of columns.
 
     Use :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the folds, at
@@ -53,12 +53,10 @@ class AUCPathDisplay:
 
     Examples
     --------
-    >>> from sparseauc import SparseAUCClassifierCV
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.plotting import AUCPathDisplay
-    >>> X, y = make_outbreak(n=500, d=50, k=5, mu=1.0, random_state=0)
+    >>> from sparseauc import SparseAUCClassifierCV, datasets, plotting
+    >>> X, y = datasets.make_outbreak(n=500, d=50, k=5, mu=1.0, random_state=0)
     >>> model = SparseAUCClassifierCV(ks=range(1, 11), cv=5).fit(X, y)
-    >>> display = AUCPathDisplay.from_estimator(model)
+    >>> display = plotting.AUCPathDisplay.from_estimator(model)
     >>> display.chosen == model.k_
     True
     """
@@ -72,22 +70,13 @@ class AUCPathDisplay:
     along: str = "k"
     measure: str = "AUC"
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
-        """Draw the search of a ``SparseAUCClassifierCV``.
+    _needed = "cv_results_", "was not cross-validated"
 
-        Parameters
-        ----------
-        estimator : SparseAUCClassifierCV
-            Fitted; or a pipeline that ends in one.
-        **kwargs
-            ``name`` and other parameters of :meth:`plot`.
-        """
-        model = fitted_step(estimator, "cv_results_", "was not cross-validated")
+    @classmethod
+    def _from_model(cls, model: Any, **kwargs: Any) -> Self:
         return cls.from_cv_results(
             model.cv_results_,
             repeats=getattr(model, "n_repeats_", 1.0),
-            chosen=getattr(model, path_axis(model.cv_results_) + "_", None),
             chosen_auc=getattr(model, "best_score_", None),
             measure="AUC" if is_classifier(model) else "C",
             **kwargs,

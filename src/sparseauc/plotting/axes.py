@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,33 @@ def fitted_step(estimator: Any, attribute: str, otherwise: str) -> Any:
     if not hasattr(model, attribute):
         raise InputError(f"{type(model).__name__} {otherwise}")
     return model
+
+
+class PathDisplay(ABC):
+    """Base of displays of the path of a model, at the ridge it chose."""
+
+    # What a fitted model must have, and what is said of those without it.
+    _needed: ClassVar[tuple[str, str]]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
+        """Draw the path of a ``SparseAUCClassifierCV``.
+
+        Parameters
+        ----------
+        estimator : SparseAUCClassifierCV
+            Fitted; or a pipeline that ends in one.
+        **kwargs
+            Other parameters, such as those of :meth:`plot`.
+        """
+        model = fitted_step(estimator, *cls._needed)
+        chosen = getattr(model, path_axis(model.cv_results_) + "_", None)
+        return cls._from_model(model, chosen=chosen, **kwargs)
+
+    @classmethod
+    @abstractmethod
+    def _from_model(cls, model: Any, **kwargs: Any) -> Self:
+        """Draw the path of a fitted model."""
 
 
 class ScoreDisplay(ABC):

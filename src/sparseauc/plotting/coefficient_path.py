@@ -12,7 +12,7 @@ from . import axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoefficientPathDisplay:
+class CoefficientPathDisplay(axes.PathDisplay):
     """Standardised coefficients against the number of columns.
 
     Use :meth:`from_estimator` or :meth:`from_path`. A line is drawn where its column is among the k
@@ -41,12 +41,10 @@ class CoefficientPathDisplay:
 
     Examples
     --------
-    >>> from sparseauc import sparse_auc_path
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.plotting import CoefficientPathDisplay
-    >>> X, y = make_outbreak(n=500, d=50, k=5, mu=1.0, random_state=0)
+    >>> from sparseauc import datasets, plotting, sparse_auc_path
+    >>> X, y = datasets.make_outbreak(n=500, d=50, k=5, mu=1.0, random_state=0)
     >>> path = sparse_auc_path(X, y, ks=range(1, 11))
-    >>> display = CoefficientPathDisplay.from_path(path)
+    >>> display = plotting.CoefficientPathDisplay.from_path(path)
     >>> len(display.lines_) >= 10
     True
     """
@@ -57,26 +55,11 @@ class CoefficientPathDisplay:
     chosen: float | None = None
     along: str = "k"
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
-        """Draw the path of a ``SparseAUCClassifierCV``, at the ridge it chose.
+    _needed = "path_", "keeps no path: pass sparse_auc_path(…) to from_path"
 
-        Parameters
-        ----------
-        estimator : SparseAUCClassifierCV
-            Fitted; or a pipeline that ends in one.
-        **kwargs
-            Parameters of :meth:`plot`.
-        """
-        model = axes.fitted_step(
-            estimator, "path_", "keeps no path: pass sparse_auc_path(…) to from_path"
-        )
-        return cls.from_path(
-            model.path_,
-            names=getattr(model, "feature_names_in_", None),
-            chosen=getattr(model, axes.path_axis(model.cv_results_) + "_", None),
-            **kwargs,
-        )
+    @classmethod
+    def _from_model(cls, model: Any, **kwargs: Any) -> Self:
+        return cls.from_path(model.path_, names=getattr(model, "feature_names_in_", None), **kwargs)
 
     @classmethod
     def from_path(

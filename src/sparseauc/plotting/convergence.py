@@ -37,19 +37,17 @@ class ConvergenceDisplay:
 
     Examples
     --------
-    >>> from sparseauc import SHTAUCClassifier
-    >>> from sparseauc.datasets import make_outbreak
-    >>> from sparseauc.plotting import ConvergenceDisplay
-    >>> X, y = make_outbreak(n=500, d=50, k=5, random_state=0)
+    >>> from sparseauc import SHTAUCClassifier, datasets, plotting
+    >>> X, y = datasets.make_outbreak(n=500, d=50, k=5, random_state=0)
     >>> model = SHTAUCClassifier(k=5, early_stopping=True, random_state=0).fit(X, y)
-    >>> display = ConvergenceDisplay.from_estimator(model)
+    >>> display = plotting.ConvergenceDisplay.from_estimator(model)
     >>> sorted(display.lines_)
     ['auc', 'objective', 'validation_auc']
 
     A second run is drawn over the first by handing it the same panels:
 
     >>> longer = SHTAUCClassifier(k=10, random_state=0).fit(X, y)
-    >>> _ = ConvergenceDisplay.from_estimator(longer, ax=display.ax_, name="k = 10")
+    >>> _ = plotting.ConvergenceDisplay.from_estimator(longer, ax=display.ax_, name="k = 10")
     """
 
     epoch: npt.ArrayLike

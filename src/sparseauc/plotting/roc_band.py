@@ -88,10 +88,8 @@ class ROCBandDisplay(ScoreDisplay):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,)
-            Binary labels; the one that sorts last is positive.
-        y_score : array-like of shape (n,)
-            Scores, higher for positives.
+        y_true, y_score : array-like of shape (n,)
+            Binary labels and scores, as for :func:`sparseauc.metrics.auc`.
         band : {"pointwise", "simultaneous"}, default="pointwise"
         confidence : float, default=0.95
             Level of band and interval.

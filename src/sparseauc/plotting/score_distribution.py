@@ -65,10 +65,8 @@ class ScoreDistributionDisplay(ScoreDisplay):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,)
-            Binary labels; the one that sorts last is positive.
-        y_score : array-like of shape (n,)
-            Scores, higher for positives.
+        y_true, y_score : array-like of shape (n,)
+            Binary labels and scores, as for :func:`sparseauc.metrics.auc`.
         threshold : float, optional
             Scores above it are predicted positive.
         **kwargs
