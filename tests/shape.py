@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import sys
 import tokenize
 from collections.abc import Callable, Iterator
@@ -65,6 +66,29 @@ def maintainability() -> dict[str, float]:
 
 def lengths() -> dict[str, int]:
     return {str(path.relative_to(SRC)): len(path.read_text().splitlines()) for path in files()}
+
+
+def twins(size: int = 6) -> dict[tuple[str, ...], list[str]]:
+    """Runs of lines of code that stand in several places; docstrings and imports are no code."""
+    places: dict[tuple[str, ...], list[str]] = {}
+    for path in files():
+        text = path.read_text()
+        apart = [
+            node
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        ]
+        skipped = {n for node in apart for n in range(node.lineno, node.end_lineno + 1)}
+        code = [
+            (number, " ".join(line.split()))
+            for number, line in enumerate(text.splitlines(), start=1)
+            if number not in skipped and re.search(r"\w", line.partition("#")[0])
+        ]
+        for first in range(len(code) - size + 1):
+            run = tuple(line for _, line in code[first : first + size])
+            places.setdefault(run, []).append(f"{path.relative_to(SRC)}:{code[first][0]}")
+    return {run: where for run, where in places.items() if len(where) > 1}
 
 
 def files_with(word: str, *packages: str) -> list[str]:

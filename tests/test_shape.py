@@ -49,6 +49,10 @@ def test_the_library_is_small():
     assert shape.lines() <= 49_610
 
 
+def test_no_six_lines_of_code_stand_twice():
+    assert not shape.twins()
+
+
 def test_parameters_are_few():
     assert shape.parameters(SparseAUCClassifier) <= 8
     assert shape.parameters(SparseAUCClassifierCV) <= 13

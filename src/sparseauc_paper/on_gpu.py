@@ -137,6 +137,25 @@ def _soften(v, threshold):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
+def _rows_of(X, positive, number, n, d):  # type: ignore[no-untyped-def]
+    """Where the rows and the labels of a set begin."""
+    return X + number * (n + 2) * d, positive + number * (n + 2)
+
+
+@triton.jit
+def _read_row(X, positive, row, d, columns, inside):  # type: ignore[no-untyped-def]
+    """A row, and whether it is positive."""
+    x = tl.load(X + row * d + columns, mask=inside, other=0.0)
+    return x, tl.load(positive + row) > 0.0
+
+
+@triton.jit
+def _stops(moved, length, tol):  # type: ignore[no-untyped-def]
+    """Whether coefficients of some length moved by so little that a run ends."""
+    return (tol > 0.0) & (length > 0.0) & (moved <= tol * length)
+
+
+@triton.jit
 def _clip(value, centre, radius):  # type: ignore[no-untyped-def]
     """Nearest number to ``value`` within ``radius`` of ``centre``."""
     return tl.minimum(tl.maximum(value, centre - radius), centre + radius)
@@ -159,8 +178,7 @@ def _spam(  # type: ignore[no-untyped-def]
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
-    X += point // points * (n + 2) * d
-    positive += point // points * (n + 2)
+    X, positive = _rows_of(X, positive, point // points, n, d)
     settings += point * 5
     xi, l1, l2 = tl.load(settings), tl.load(settings + 1), tl.load(settings + 2)
     ratio, tol = tl.load(settings + 3), tl.load(settings + 4)
@@ -172,8 +190,7 @@ def _spam(  # type: ignore[no-untyped-def]
     while going:
         for i in range(n):
             row = tl.load(orders + epoch * n + i)
-            is_positive = tl.load(positive + row) > 0.0
-            x = tl.load(X + row * d + columns, mask=inside, other=0.0)
+            x, is_positive = _read_row(X, positive, row, d, columns, inside)
             other_class = tl.where(is_positive, n + 1, n)
             other = tl.load(X + other_class * d + columns, mask=inside, other=0.0)
             t += 1.0
@@ -187,9 +204,8 @@ def _spam(  # type: ignore[no-untyped-def]
         length = tl.sqrt(tl.sum(before * before))
         # A comparison with NaN is false: a run that has diverged ends here as well.
         finite = moved < float("inf")
-        stopped = (tol > 0.0) & (length > 0.0) & (moved <= tol * length)
         epoch += 1
-        going = finite & (stopped == 0) & (epoch < epochs)
+        going = finite & (_stops(moved, length, tol) == 0) & (epoch < epochs)
     if AVERAGE:
         w = total / t
     tl.store(W + point * d + columns, w, mask=inside)
@@ -211,8 +227,7 @@ def _solam(  # type: ignore[no-untyped-def]
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
-    X += point // points * (n + 2) * d
-    positive += point // points * (n + 2)
+    X, positive = _rows_of(X, positive, point // points, n, d)
     settings += point * 3
     xi, radius, tol = tl.load(settings), tl.load(settings + 1), tl.load(settings + 2)
     orders += point * n * epochs
@@ -225,8 +240,7 @@ def _solam(  # type: ignore[no-untyped-def]
     while going:
         for i in range(n):
             row = tl.load(orders + epoch * n + i)
-            is_positive = tl.load(positive + row) > 0.0
-            x = tl.load(X + row * d + columns, mask=inside, other=0.0)
+            x, is_positive = _read_row(X, positive, row, d, columns, inside)
             t += 1.0
             n_positive += tl.where(is_positive, 1.0, 0.0)
             step = xi / tl.sqrt(t)
@@ -248,9 +262,8 @@ def _solam(  # type: ignore[no-untyped-def]
         away = before - answer
         moved = step / sum_of_steps * tl.sqrt(tl.sum(away * away))
         length = tl.sqrt(tl.sum(answer * answer))
-        stopped = (tol > 0.0) & (length > 0.0) & (moved <= tol * length)
         epoch += 1
-        going = (stopped == 0) & (epoch < epochs)
+        going = (_stops(moved, length, tol) == 0) & (epoch < epochs)
     tl.store(W + point * d + columns, total / sum_of_steps, mask=inside)
 
 
@@ -312,8 +325,7 @@ def _fsauc_stage(  # type: ignore[no-untyped-def]
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
-    X += point // per_set * (n + 2) * d
-    positive += point // per_set * (n + 2)
+    X, positive = _rows_of(X, positive, point // per_set, n, d)
     limits += point * 5
     radius, limit, ball = tl.load(limits), tl.load(limits + 1), tl.load(limits + 2)
     dual_ball, step = tl.load(limits + 3), tl.load(limits + 4)
@@ -328,9 +340,7 @@ def _fsauc_stage(  # type: ignore[no-untyped-def]
     sum_a, sum_b = guess, guess
     t = guess + stage * length
     for i in range(length):
-        row = tl.load(orders + i)
-        is_positive = tl.load(positive + row) > 0.0
-        x = tl.load(X + row * d + columns, mask=inside, other=0.0)
+        x, is_positive = _read_row(X, positive, tl.load(orders + i), d, columns, inside)
         t += 1.0
         n_positive += tl.where(is_positive, 1.0, 0.0)
         move, a, b, alpha = _saddle_point_step(
@@ -488,9 +498,7 @@ def _hard(  # type: ignore[no-untyped-def]
     factors += program * 3
     starts += tl.load(programs)
     steps, k = tl.load(programs + 1), tl.load(programs + 2)
-    before = tl.load(programs + 3).to(tl.int64) * (n + 2)  # rows of the sets before this one
-    X += before * d
-    positive += before
+    X, positive = _rows_of(X, positive, tl.load(programs + 3).to(tl.int64), n, d)
     step, shrink = tl.load(factors), tl.load(factors + 1)
     intercept = tl.load(factors + 2)
     w = tl.zeros((BLOCK,), tl.float64)
@@ -502,8 +510,7 @@ def _hard(  # type: ignore[no-untyped-def]
         of_positives, of_negatives = step * 0.0, step * 0.0
         for place in range(tl.load(starts + i), tl.load(starts + i + 1)):
             row, rate = tl.load(rows + place), tl.load(rates + place)
-            is_positive = tl.load(positive + row) > 0.0
-            x = tl.load(X + row * d + columns, mask=inside, other=0.0)
+            x, is_positive = _read_row(X, positive, row, d, columns, inside)
             score = tl.sum(w * x)
             if LOGISTIC:
                 sign = tl.where(is_positive, 1.0, -1.0)
