@@ -143,7 +143,8 @@ def tables(draw):
         "weights": rng.choice([0.5, 1.0, 2.0], N).tolist() if draw(st.booleans()) else None,
         "order": draw(st.permutations([*columns])),
         "options": [
-            *(["--text", text] if text else []), "--transform", f"clip={clip}", "--transform", f"log={log}", "-k", k,
+            *(["--text", text] if text else []),
+            "--transform", f"clip={clip}", "--transform", f"log={log}", "-k", k,
             *(["--points", points] if points else []),
             *(["--alpha", alpha] if alpha else []),
             *(["--transform", "cut=deciles"] if cut else []),
