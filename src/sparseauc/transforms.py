@@ -127,37 +127,37 @@ def learn_transforms(
         of the others is added. Smaller values than the smallest there was count as that.
     """
     d = X.shape[1]
-    limits = np.empty((len(weights), 2, d), X.dtype)
-    limits[:, 0], limits[:, 1] = -np.inf, np.inf
-    offsets = np.full((len(weights), d), np.nan, X.dtype)
-    share = np.nan if clip is None else clip
+    # Of each weight and column the limits, and the offset.
+    found = np.empty((len(weights), 3, d), X.dtype)
+    share = np.nan if clip is None else float(clip)
     counts = np.array([np.ones(len(X)) if one is None else one for one in weights], np.float64)
     for j in range(d):
         values = X[:, j].astype(np.float64)
         order = np.argsort(values, kind="stable")
-        _learn(values, order, counts, share, heavy_only, log, limits[:, :, j], offsets[:, j])
-    return [Transform(*one) for one in zip(limits, offsets, strict=True)]
+        found[:, :, j] = _learn(values, order, counts, share, heavy_only, log)
+    return [Transform(one[:2], one[2]) for one in found]
 
 
 # --------------------------------------------------------------------------------------- kernels
 
 
 @kernel
-def _learn(  # type: ignore[no-untyped-def]
-    values, order, weights, share, heavy_only, log, limits, offsets
-):
+def _learn(values, order, weights, share, heavy_only, log):  # type: ignore[no-untyped-def]
     """Limits of a column, and what is added before its logarithm is taken, from several weights."""
+    found = np.empty((len(weights), 3))
     for number in range(len(weights)):
+        low, high, offset = -np.inf, np.inf, np.nan
         used = order[weights[number][order] > 0]
         ascending, counts = values[used], weights[number][used]
         n_values = 1 + np.count_nonzero(ascending[1:] != ascending[:-1])
         if log and ascending[0] >= 0 and n_values > _FEW_VALUES:
-            offsets[number] = _log_offset(ascending, counts)
-        offset = offsets[number]
+            offset = _log_offset(ascending, counts)
         if not np.isnan(share) and n_values > _OF_INDICATOR:
-            limits[number] = _clip_limits(ascending, counts, share, heavy_only, offset)
+            low, high = _clip_limits(ascending, counts, share, heavy_only, offset)
         if not np.isnan(offset):
-            limits[number, 0] = max(limits[number, 0], ascending[0])
+            low = max(low, ascending[0])
+        found[number, 0], found[number, 1], found[number, 2] = low, high, offset
+    return found
 
 
 @kernel
@@ -171,7 +171,7 @@ def _clip_limits(values, counts, share, heavy_only, offset):  # type: ignore[no-
         ends = np.log(ends + offset)
     width, between = ends[3] - ends[0], ends[2] - ends[1]
     useful = 0 < between < width and (not heavy_only or width > _HEAVY * between)
-    return np.array([low, high] if useful else [-np.inf, np.inf])
+    return (low, high) if useful else (-np.inf, np.inf)
 
 
 @kernel
