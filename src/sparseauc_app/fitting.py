@@ -1,10 +1,10 @@
 """From a table to a validated short list: ``sparseauc fit`` as a function."""
 
+import itertools
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from sparseauc.labels import StrataWarning
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
 from sparseauc.path.folds import Split
-from sparseauc.path.path import paths_reported
+from sparseauc.path.path import steps_reported
 from sparseauc.path.rules import ChanceWarning
 from sparseauc.selection.confidence import (
     PermutationResult,
@@ -135,13 +135,21 @@ def fit_table(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            with paths_reported(partial(report, "Choosing columns")):
+            steps = []
+
+            def choose(stage: str, done: int, total: int) -> None:
+                steps.append(done)
+                report(stage, done, total)
+
+            with steps_reported(choose):
                 model, points = _fit_pipeline(table, settings, np.arange(table.y.size))
 
             def fit_again(rows: Rows) -> Any:
                 return _fit_pipeline(table, settings, rows)[0]
 
-            summary = summarise_fit(table, model, fit_again, settings, splits, report, points)
+            summary = summarise_fit(
+                table, model, fit_again, settings, splits, report, points, n_steps=len(steps)
+            )
             permutation = None
             if settings.permutations:
                 permutation = _test_permutations(table, settings, report)
@@ -187,6 +195,7 @@ def summarise_fit(
     splits: Sequence[Split],
     progress: Progress | None = None,
     points: PointScore | None = None,
+    n_steps: int = 0,
 ) -> FitSummary:
     """Validate a model that was fitted to all rows of a table, and summarise what is known of it.
 
@@ -204,6 +213,8 @@ def summarise_fit(
         Called with the stage, its steps done and their number.
     points : PointScore, optional
         The points of the model, if it has any.
+    n_steps : int, default=0
+        Steps that the fit to all rows has reported: the fit of a fold takes about as many.
 
     Returns
     -------
@@ -214,7 +225,13 @@ def summarise_fit(
     def fit_fold(fold: int, train: Rows) -> Any:
         stage = f"Nested cross-validation, fold {fold + 1} of {len(splits)}"
         report(stage, fold, len(splits))
-        return fit(train)
+        numbers = itertools.count(1)
+
+        def tell(*_: Any) -> None:
+            report(stage, fold + min(next(numbers), n_steps) / (n_steps + 1), len(splits))
+
+        with steps_reported(tell):
+            return fit(train)
 
     nested = score_folds(table, splits, fit_fold) if splits else None
     _, classifier = steps_of(model)

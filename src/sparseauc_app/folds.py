@@ -15,8 +15,8 @@ from sparseauc.selection.confidence import NestedScores, score_out_of_fold
 from .reading import DataError, Table
 
 Rows = npt.NDArray[np.intp]
-# Called with the stage, the steps done and the steps in all.
-Progress = Callable[[str, int, int], None]
+# Called with the stage, the steps done, of which one may be done in part, and the steps in all.
+Progress = Callable[[str, float, int], None]
 
 
 def split_rows(table: Table, rows: Rows, most: int, seed: int) -> list[Split]:

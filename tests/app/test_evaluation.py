@@ -40,8 +40,14 @@ def summary():
 
 
 @pytest.fixture(scope="module")
-def evaluation(summary):
-    return evaluate(summary)
+def steps():
+    """What an evaluation has reported."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def evaluation(summary, steps):
+    return evaluate(summary, lambda *step: steps.append(step))
 
 
 # ------------------------------------------------------------------------------------- sample sizes
@@ -193,6 +199,19 @@ def test_slow_methods_are_left_out_by_their_first_fold(summary, monkeypatch):
     assert len(found.left_out) == 3
     monkeypatch.setattr(learning, "_PATIENCE", 0.0)
     assert learning.learning_curve(summary) is None
+
+
+@pytest.mark.usefixtures("evaluation")
+def test_every_fold_of_an_evaluation_is_a_step(steps):
+    folds = [(fold, 5) for fold in range(5)]
+    l1 = [(done, total) for stage, done, total in steps if stage.startswith("L1 logistic")]
+    assert l1 == folds
+    curve = [(done, total) for stage, done, total in steps if stage == "Learning curve"]
+    assert curve == [(done, 20) for done in range(20)]
+    # A stage begins with a step of 0, so that it has a time left of its own.
+    stages = [stage.partition(",")[0] for stage, *_ in steps]
+    for stage in dict.fromkeys(stages):
+        assert steps[stages.index(stage)][1] == 0
 
 
 def test_the_learning_curve_ends_with_all_rows(summary, evaluation):

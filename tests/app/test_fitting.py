@@ -233,10 +233,19 @@ def test_progress_counts_up_to_the_end():
     steps = []
     fit_table(table(), QUICK, lambda *step: steps.append(step))
     halves = 2 * QUICK.stability_pairs
-    assert steps == [
+    # What the fit to all rows reports, as many parts of a step has each fold.
+    first = [
         *(("Choosing columns", done, 25) for done in range(26)),
         *(("Choosing columns", done, 1) for done in range(2)),
-        *((f"Nested cross-validation, fold {fold + 1} of 5", fold, 5) for fold in range(5)),
+    ]
+    parts = np.arange(len(first) + 1) / (len(first) + 1)
+    assert steps == [
+        *first,
+        *(
+            (f"Nested cross-validation, fold {fold + 1} of 5", pytest.approx(fold + part), 5)
+            for fold in range(5)
+            for part in parts
+        ),
         *(
             (f"Stability selection, refit {done} of {halves}", done, halves)
             for done in range(0, halves + 1, 2)
@@ -245,16 +254,17 @@ def test_progress_counts_up_to_the_end():
     ]
 
 
-def test_every_training_set_of_a_search_is_a_step():
+@pytest.mark.parametrize("stage", ["Choosing columns", "Fitting coefficients"])
+def test_every_training_set_of_a_search_is_a_step(stage):
     steps = []
     settings = FitSettings(max_k=3, folds=0, stability_pairs=0, jobs=2)
     fit_table(table(), settings, lambda *step: steps.append(step))
-    searches = [(done, total) for stage, done, total in steps if stage == "Choosing columns"]
+    searches = [(done, total) for name, done, total in steps if name == stage]
     starts = [place for place, (done, _) in enumerate(searches) if done == 0]
     rounds = [searches[low:high] for low, high in itertools.pairwise([*starts, len(searches)])]
-    # Cross-validation has several training sets; the final fit has one.
+    # Cross-validation has several training sets; the final fit has one, of known coefficients.
     assert rounds[0][0][1] >= 5
-    assert rounds[-1] == [(0, 1), (1, 1)]
+    assert (rounds[-1] == [(0, 1), (1, 1)]) == (stage == "Choosing columns")
     for steps in rounds:
         assert sorted(steps) == [(done, steps[0][1]) for done in range(steps[0][1] + 1)]
 

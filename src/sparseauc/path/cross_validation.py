@@ -6,7 +6,7 @@ from its moments alone, and scored on its validation rows by the target. Nothing
 enters the choice of columns.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..transforms import Transform
 from ..utils.types import Array, Indices
 from .fold_tables import FoldTables
 from .folds import SplitPlan
-from .path import SparseAUCPath, blas_threads, find_paths
+from .path import SparseAUCPath, begin_stage, blas_threads, find_paths, listener
 from .targets import Target, TrainingSets
 from .validation import ClassTarget, Models, OutOfFold, narrow
 
@@ -129,10 +129,13 @@ class CrossValidation:
         shared = self._chunks.take(every, used) if self._tables is None else None
         self._logistic_models: list[list[Models]] = []
         found = np.empty((n_splits, len(_LOGISTIC_RIDGES), 0))
-        for first in range(0, n_ks, _LENGTHS_AT_A_TIME):
-            part = slice(first, first + _LENGTHS_AT_A_TIME)
+        parts = [slice(at, at + _LENGTHS_AT_A_TIME) for at in range(0, n_ks, _LENGTHS_AT_A_TIME)]
+        step = None
+        if (progress := listener.get()) is not None:
+            step = begin_stage(progress, "Fitting coefficients", n_splits * len(parts))
+        for part in parts:
             refitted = self._parallel(
-                delayed(self._refit)(split, used, lists[split][part], shared)
+                delayed(self._refit)(split, used, lists[split][part], shared, step=step)
                 for split in range(n_splits)
             )
             if self._tables is not None:
@@ -154,12 +157,12 @@ class CrossValidation:
 
     def _refit(
         self, split: int, used: Indices, lists: Sequence[Indices], shared: Array | None,
-        ridges: Sequence[float] = _LOGISTIC_RIDGES,
+        ridges: Sequence[float] = _LOGISTIC_RIDGES, step: Callable[[], None] | None = None,
     ) -> Models:  # fmt: skip
         """Models with logistic coefficients, of the training rows of a split; −1 for all rows.
 
         By ridge first, then in the order of the lists. The columns ``used`` by any list are
-        ``shared`` unless splits transform them.
+        ``shared`` unless splits transform them. ``step`` is called at the end.
         """
         target, signs, plan = self._target, self._restrictions.signs, self._plan
         assert isinstance(target, ClassTarget)
@@ -178,6 +181,8 @@ class CrossValidation:
             values[rows], target.positive[rows], counts, [place[one] for one in lists], ridges,
             signs=None if signs is None else signs[used], intercept_of=code,
         )  # fmt: skip
+        if step is not None:
+            step()
         return Models.from_lists(lists, coefs, self._sets.centres[split])
 
     def path_at(self, at_alpha: int) -> SparseAUCPath:

@@ -33,18 +33,26 @@ DEFAULT_ALPHAS = (0.01, 1.0, 100.0)
 # Elsewhere, where correlated columns need small ridges and few rows large ones.
 WIDE_ALPHAS = (0.01, 0.1, 10.0, 1000.0)
 
-Progress = Callable[[int, int], None]
-_progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
+# Called with the stage of a search, its steps done and their number.
+Progress = Callable[[str, int, int], None]
+listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def paths_reported(progress: Progress) -> Iterator[None]:
-    """Call a function with the paths that ``find_paths`` has found, and how many it searches."""
-    token = _progress.set(progress)
+def steps_reported(progress: Progress) -> Iterator[None]:
+    """Report the steps of searches to a function: training sets searched, and refitted."""
+    token = listener.set(progress)
     try:
         yield
     finally:
-        _progress.reset(token)
+        listener.reset(token)
+
+
+def begin_stage(progress: Progress, stage: str, total: int) -> Callable[[], None]:
+    """Report that none of the steps of a stage is done; return what reports one more."""
+    numbers = itertools.count(1)
+    progress(stage, 0, total)
+    return lambda: progress(stage, next(numbers), total)
 
 
 @dataclass(frozen=True)
@@ -240,9 +248,9 @@ def find_paths(
     unfinished = list(range(len(training)))
     paths: dict[int, SparseAUCPath] = {}
     run_search: Callable[..., SparseAUCPath | PathSearch] = PathSearch.run
-    if (progress := _progress.get()) is not None:
-        progress(0, len(training))
-        run_search = functools.partial(_run_and_report, progress, len(training), itertools.count(1))
+    if (progress := listener.get()) is not None:
+        step = begin_stage(progress, "Choosing columns", len(training))
+        run_search = functools.partial(_run_and_report, step)
     while unfinished:
         with blas_threads().limit(limits=1 if one_thread else None, user_api="blas"):
             results = run(delayed(run_search)(search, alphas) for search in searches)
@@ -257,12 +265,12 @@ def find_paths(
 
 
 def _run_and_report(
-    progress: Progress, total: int, numbers: Iterator[int], search: PathSearch, alphas: Array
+    step: Callable[[], None], search: PathSearch, alphas: Array
 ) -> SparseAUCPath | PathSearch:
-    """Run a search and, if it found its path, report how many are done."""
+    """Run a search and, if it found its path, report one more step."""
     found = search.run(alphas)
     if isinstance(found, SparseAUCPath):
-        progress(next(numbers), total)
+        step()
     return found
 
 

@@ -14,6 +14,7 @@ from ._options import fitting
 
 if TYPE_CHECKING:
     from ..fitting import FitSettings
+    from ..folds import Progress
     from ..summary import FitSummary
 
 
@@ -191,7 +192,7 @@ def fit_command(
         if out is not None:
             contents[out] = model_bytes(summary.model, card)
         if report is not None:
-            contents |= report_files(summary, made_by(table), report)
+            contents |= report_files(summary, made_by(table), report, advance)
     written = write_outputs(contents)
     print_result(
         output, summary.to_dict(), written, summary.notes, summary.cautions,
@@ -199,13 +200,15 @@ def fit_command(
     )  # fmt: skip
 
 
-def report_files(summary: FitSummary, facts: Mapping[str, str], path: Path) -> dict[Path, bytes]:
+def report_files(
+    summary: FitSummary, facts: Mapping[str, str], path: Path, progress: Progress | None = None
+) -> dict[Path, bytes]:
     """Return the report on a fitted table: its page and, in a folder, figures and tables too."""
     from ..evaluation.evaluate import evaluate
     from ..report import build_model_report
     from ..report.html import render
 
-    report = build_model_report(evaluate(summary), facts)
+    report = build_model_report(evaluate(summary, progress), facts)
     if path.suffix:
         return {path: render(report).encode()}
     from ..report.files import files

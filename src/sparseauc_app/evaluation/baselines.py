@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..comparison import MethodResult, fit_method, judge_method
-from ..folds import Rows, score_folds, splits_of
+from ..folds import Progress, Rows, score_folds, splits_of
 from ..methods import L1_LOGISTIC
 from ..reading import Table
 from ..summary import FitSummary
@@ -45,7 +45,7 @@ class _TooSlow(Exception):
     """A method would take longer than anybody waits for a report."""
 
 
-def judge_baselines(summary: FitSummary) -> Baselines | None:
+def judge_baselines(summary: FitSummary, report: Progress = lambda *_: None) -> Baselines | None:
     """Compare the fit with simple methods in the same outer folds; None without nested folds.
 
     A method is left out if its first fold says that it would take minutes.
@@ -76,7 +76,7 @@ def judge_baselines(summary: FitSummary) -> Baselines | None:
     left_out = []
     for title, fit in methods.items():
         try:
-            judged = score_folds(table, splits, _within_time(fit, len(splits)))
+            judged = score_folds(table, splits, _within_time(fit, title, len(splits), report))
         except _TooSlow:
             left_out.append(title)
             continue
@@ -84,10 +84,13 @@ def judge_baselines(summary: FitSummary) -> Baselines | None:
     return Baselines(tuple(results), tuple(left_out))
 
 
-def _within_time(fit: Callable[[int, Rows], Any], folds: int) -> Callable[[int, Rows], Any]:
+def _within_time(
+    fit: Callable[[int, Rows], Any], title: str, folds: int, report: Progress
+) -> Callable[[int, Rows], Any]:
     """Fit folds, but stop after the first if all of them would take too long."""
 
     def timed(fold: int, train: Rows) -> Any:
+        report(f"{title}, fold {fold + 1} of {folds}", fold, folds)
         started = time.perf_counter()
         model = fit(fold, train)
         if fold == 0 and folds * (time.perf_counter() - started) > _PATIENCE:

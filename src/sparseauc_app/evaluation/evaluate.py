@@ -9,6 +9,7 @@ from sparseauc.metrics import AUCInterval
 from sparseauc.utils.types import Array
 
 from ..alternatives import Alternatives
+from ..folds import Progress
 from ..outcomes import judge_scores
 from ..reading.columns import dense_column
 from ..scorecard import Calibration, ScoreCard
@@ -86,13 +87,15 @@ class Evaluation:
     validation: ValidationSize | None
 
 
-def evaluate(summary: FitSummary) -> Evaluation:
+def evaluate(summary: FitSummary, progress: Progress | None = None) -> Evaluation:
     """Evaluate a fit for its report.
 
     Parameters
     ----------
     summary : FitSummary
         From :func:`~sparseauc_app.fitting.fit_table`.
+    progress : callable, optional
+        Called with the stage, its steps done and their number.
 
     Returns
     -------
@@ -103,6 +106,8 @@ def evaluate(summary: FitSummary) -> Evaluation:
     L1 logistic regression and the learning curve are left out where their first fits say that they
     would take minutes.
     """
+    report = progress or (lambda *_: None)
+    report("Looking for replacements", 0, 1)
     table, nested = summary.table, summary.nested
     chosen = [str(name) for name in summary.columns["column"]]
     risks = size = size_of_all = validation = None
@@ -124,12 +129,12 @@ def evaluate(summary: FitSummary) -> Evaluation:
         cautions=summary.cautions,
         candidates=describe_candidates(table, chosen),
         correlations=_correlate(summary, chosen),
-        baselines=judge_baselines(summary),
+        baselines=judge_baselines(summary, report),
         alternatives=summary.alternatives,
         risks=risks,
         followed=followed,
         instability=_judge_instability(summary, card),
-        learning=learning_curve(summary),
+        learning=learning_curve(summary, report),
         size=size,
         size_of_all=size_of_all,
         validation=validation,

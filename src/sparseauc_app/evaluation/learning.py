@@ -11,7 +11,7 @@ from sparseauc.limits import Limits
 from sparseauc.metrics import AUCInterval
 from sparseauc.selection.confidence import fit_rows
 
-from ..folds import Rows, score_folds, splits_of
+from ..folds import Progress, Rows, score_folds, splits_of
 from ..summary import FitSummary, chooses_by_exchanges
 
 _SHARES = (0.3, 0.5, 0.75, 1.0)
@@ -19,7 +19,9 @@ _SHARES = (0.3, 0.5, 0.75, 1.0)
 _PATIENCE = 20.0
 
 
-def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
+def learning_curve(
+    summary: FitSummary, report: Progress = lambda *_: None
+) -> list[tuple[int, AUCInterval]] | None:
     """AUC on the outer folds by the number of training rows; None where it would take minutes.
 
     Every fit chooses its columns anew, as many as the final list has, with the final ridge.
@@ -31,11 +33,13 @@ def learning_curve(summary: FitSummary) -> list[tuple[int, AUCInterval]] | None:
     splits = splits_of(nested.folds)
     given = summary.classifier.limits
     groups = None if given is None else Limits(column_groups=given.column_groups)
-    found = []
+    found: list[tuple[int, AUCInterval]] = []
     started = time.perf_counter()
     for share in _SHARES[::-1]:
 
         def fit(fold: int, train: Rows, share: float = share) -> Any:
+            done = len(splits) * len(found) + fold
+            report("Learning curve", done, len(splits) * len(_SHARES))
             rows = _share_of(train, table.y, share, fold)
             fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
             model = table.outcome.plain(k, summary.alpha).set_params(limits=groups)

@@ -251,7 +251,7 @@ def test_two_outputs_of_one_name(table, tmp_path):
 
 
 def test_a_report_that_fails_leaves_no_model(table, tmp_path, monkeypatch):
-    def fail(summary, facts, path):
+    def fail(*_):
         raise MemoryError
 
     monkeypatch.setattr(fit, "report_files", fail)
