@@ -127,8 +127,7 @@ def learn_transforms(
         of the others is added. Smaller values than the smallest there was count as that.
     """
     d = X.shape[1]
-    # Of each weight and column the limits, and the offset.
-    found = np.empty((len(weights), 3, d), X.dtype)
+    found = np.empty((len(weights), 3, d), X.dtype)  # limits and the offset
     share = np.nan if clip is None else float(clip)
     counts = np.array([np.ones(len(X)) if one is None else one for one in weights], np.float64)
     for j in range(d):

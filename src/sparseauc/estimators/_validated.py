@@ -193,14 +193,13 @@ class ValidatedList(ExchangeModel):
         best: tuple[list[Transform] | None, CrossValidation, _Choice] | None = None
         for name in ["", *self._transforms_to_try(X, len(weights))]:
             least = _LEAST_GAINS.get(name, 0.0)
-            tried = DEFAULT_CLIP if name == "clip" else clip, log or name == "log"
-            transforms: list[Transform] | None = None
-            if tried != (None, False):
-                transforms = learn_transforms(
-                    X, weights, clip=tried[0], heavy_only=self.clip == "auto", log=tried[1]
-                )
-            learned = transforms or []
-            if name and not any(one.logs if name == "log" else one.clips for one in learned):
+            clipped: Any = DEFAULT_CLIP if name == "clip" else clip
+            tried = {"clip": clipped, "log": log or name == "log"}
+            transforms = None
+            if any(tried.values()):
+                transforms = learn_transforms(X, weights, heavy_only=self.clip == "auto", **tried)
+            changes = (one.logs if name == "log" else one.clips for one in transforms or [])
+            if name and not any(changes):
                 continue
             for part in (plan,) if best is None or first is plan else (first, plan):
                 size = len(part.training)
@@ -218,7 +217,7 @@ class ValidatedList(ExchangeModel):
                     if gain.mean() <= needed * fold_standard_error(gain, part.n_repeats):
                         break
             else:
-                best, (clip, log) = (transforms, found, choice), tried
+                best, (clip, log) = (transforms, found, choice), tried.values()
         assert best is not None
         return best
 

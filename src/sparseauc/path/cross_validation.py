@@ -130,9 +130,8 @@ class CrossValidation:
         self._logistic_models: list[list[Models]] = []
         found = np.empty((n_splits, len(_LOGISTIC_RIDGES), 0))
         parts = [slice(at, at + _LENGTHS_AT_A_TIME) for at in range(0, n_ks, _LENGTHS_AT_A_TIME)]
-        step = None
-        if (progress := listener.get()) is not None:
-            step = begin_stage(progress, "Fitting coefficients", n_splits * len(parts))
+        progress, n_steps = listener.get(), n_splits * len(parts)
+        step = progress and begin_stage(progress, "Fitting coefficients", n_steps)
         for part in parts:
             refitted = self._parallel(
                 delayed(self._refit)(split, used, lists[split][part], shared, step=step)

@@ -5,7 +5,7 @@ from math import factorial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logit
+from scipy.special import entr, logit
 
 from ..utils.jit import kernel, reordering_kernel
 from ..utils.types import Array, Indices
@@ -107,7 +107,9 @@ def logistic_regressions(
     aim = np.ascontiguousarray(target, np.float64)
     code = np.zeros(n, np.int64) if intercept_of is None else intercept_of
     weights = np.bincount(code, share)
-    alone = logit(np.bincount(code, share * aim) / weights)  # intercepts without columns
+    shares = np.bincount(code, share * aim) / weights
+    alone = logit(shares)  # intercepts without columns
+    tolerance = _TOLERANCE * float(weights @ (entr(shares) + entr(1.0 - shares)))
     columns = np.array(X.T, np.float64, order="C")
     # Largest entries of 1, so that no square is too large or too small for a number.
     size = np.abs(columns).max(axis=1, initial=0.0)
@@ -130,7 +132,7 @@ def logistic_regressions(
     heights[0] = alone
     _fit_lists(
         columns, aim, share, code, starts, places, bounds, bool(bounds.any()),
-        np.array([np.inf, *ridges]), alone, coefs, heights,
+        np.array([np.inf, *ridges]), tolerance, alone, coefs, heights,
     )  # fmt: skip
     coefs, heights = coefs[1:] / deviation[places], heights[1:]
     products = np.zeros((len(ridges), places.size + 1))
@@ -145,14 +147,15 @@ def logistic_regressions(
 
 @reordering_kernel
 def _fit_lists(  # type: ignore[no-untyped-def]
-    columns, target, share, code, starts, places, bounds, bounded, ridges, alone, coefs, intercepts
-):
+    columns, target, share, code, starts, places, bounds, bounded, ridges, tolerance, alone,
+    coefs, intercepts,
+):  # fmt: skip
     """Fit the columns of each list with each ridge but the first, of which all is known.
 
     ``columns`` is of shape (d, n), standardised; ``alone`` are the intercepts without columns. A
     search starts where it ends if the ridge changes as much as it did for the list before. The
-    curvature of that list is kept too: only that of new columns is added to it, with the weights of
-    the rows at which it was computed.
+    curvature of that list is kept: only that of new columns is added to it, with the weights of the
+    rows at which it was computed.
     """
     d, n = columns.shape
     rows = np.empty((6, n))
@@ -164,7 +167,6 @@ def _fit_lists(  # type: ignore[no-untyped-def]
     for r in range(1, ridges.size):
         _predict(columns, places[:0], change, alone, code, rows[0])
         _evaluate(rows[0], target, share, rows[1], weights)
-        tolerance = _TOLERANCE * _loss(rows[0], target, share)
         _forget_curvature(code, weights, known, own)
         first = end = 0
         for number in range(starts.size - 1):
@@ -204,6 +206,7 @@ def _newton(  # type: ignore[no-untyped-def]
     """Minimise over the coefficients of the chosen columns and the intercepts, in place."""
     scores, trial, move, excess, spread = rows[0], rows[1], rows[2], rows[3], rows[4]
     weights, order = rows[5], np.empty(chosen.size, np.int64)
+    # By the coefficients, at the places of their columns, and by the intercepts.
     gradient, gradients = np.empty(known.size), np.empty(height.size)
     step, follow = np.empty(chosen.size), np.empty(height.size)
     reduced, factor = np.empty((chosen.size, chosen.size)), np.empty((chosen.size, chosen.size))
@@ -214,7 +217,11 @@ def _newton(  # type: ignore[no-untyped-def]
     _reduce(chosen, curvature, across, own, ridge, reduced, factor)
     before = np.inf
     for _ in range(_MOST_STEPS):
-        _first_derivatives(columns, chosen, code, excess, ridge, coef, gradient, gradients)
+        for j in range(chosen.size):
+            gradient[chosen[j]] = ridge * coef[j]
+        _add_products(columns, chosen, 0, excess.size, excess, gradient)
+        gradients[:] = 0.0
+        _add_by_intercept(code, excess, gradients)
         for fresh in range(2):
             _step(
                 chosen, reduced, factor, across, own, gradient, gradients, bounds, bounded, coef,
@@ -259,9 +266,7 @@ def _keep_signs(chosen, bounds, coef):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _reduce(  # type: ignore[no-untyped-def]
-    chosen, curvature, across, own, ridge, reduced, factor
-):
+def _reduce(chosen, curvature, across, own, ridge, reduced, factor):  # type: ignore[no-untyped-def]
     """Curvature by coefficients alone, and its factor: whatever they do, intercepts follow.
 
     Columns that depend on others have an infinite factor, and stay.
@@ -405,18 +410,6 @@ def _predict(columns, chosen, coef, height, code, scores):  # type: ignore[no-un
         column, value = columns[chosen[j]], coef[j]
         for i in range(scores.size):
             scores[i] += value * column[i]
-
-
-@reordering_kernel
-def _first_derivatives(  # type: ignore[no-untyped-def]
-    columns, chosen, code, excess, ridge, coef, gradient, gradients
-):
-    """Gradient by the coefficients, at the places of their columns, and by the intercepts."""
-    for j in range(chosen.size):
-        gradient[chosen[j]] = ridge * coef[j]
-    _add_products(columns, chosen, 0, excess.size, excess, gradient)
-    gradients[:] = 0.0
-    _add_by_intercept(code, excess, gradients)
 
 
 @reordering_kernel
