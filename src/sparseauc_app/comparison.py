@@ -168,7 +168,9 @@ def judge_method(
         low=low,
         high=high,
         fold_auc=float(np.mean(fold_aucs)) if fold_aucs.size else float("nan"),
-        columns=float(np.median([used.size for one in judged for used in one.fold_columns])),
+        columns=float(
+            np.median([table.count(used.tolist()) for one in judged for used in one.fold_columns])
+        ),
         difference=difference,
         pvalue=pvalue,
         scores=scores,

@@ -300,7 +300,8 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
         for name, value in (("clip", clip), ("log", log)):
             if value not in ("auto", None, False):
                 raise DataError(
-                    f"--points are added up by hand: leave --{name} out, or use --{name} none"
+                    f"--points are added up by hand: leave out --transform {name}, or give "
+                    f"{name}=none"
                 )
         clip, log = None, False
     ks = None if settings.k is None else [settings.k]

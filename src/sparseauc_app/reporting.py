@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -106,8 +106,9 @@ def report(
         How to treat text columns and missing values; see
         :class:`~sparseauc_app.reading.Rules`.
     **settings
-        Fields of :class:`~sparseauc_app.fitting.FitSettings`, such as ``k``, ``rule``,
-        ``folds`` and ``seed``.
+        Further fields of :class:`~sparseauc_app.reading.Rules`, such as ``ids``, ``negative``,
+        ``numeric`` and ``time``, and fields of :class:`~sparseauc_app.fitting.FitSettings`, such as
+        ``k``, ``rule``, ``folds`` and ``seed``.
 
     Returns
     -------
@@ -125,14 +126,15 @@ def report(
     >>> page.summary.k
     2
     """
+    read = {name: settings.pop(name) for name in {*settings} & {one.name for one in fields(Rules)}}
     how = FitSettings(**settings)
     rules = Rules(
         target=target, positive=None if positive is None else str(positive), groups=groups,
         strata=strata, exclude=tuple(exclude), text=text, missing=missing,
-        whole=how.limits.allow_groups,
+        whole=how.limits.allow_groups, **read,
     )  # fmt: skip
     source = (
-        read_source(Path(data), target=target)
+        read_source(Path(data), target=target, as_text=rules.written, ids=rules.ids)
         if isinstance(data, str | os.PathLike)
         else source_of(data)
     )

@@ -310,7 +310,7 @@ class FitSummary:
         if self.nested is None:
             return None
         folds = [None if np.isnan(area) else float(area) for area in self.nested.fold_aucs]
-        sizes = [int(columns.size) for columns in self.nested.fold_columns]
+        sizes = [self.table.count(columns.tolist()) for columns in self.nested.fold_columns]
         return {**asdict(self.nested.interval), "folds": folds, "fold_sizes": sizes}
 
     def _describe_strata(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from sparseauc.datasets import make_outbreak
+from sparseauc_app.cautions import warn_of_chance
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.reading import Input, Table
@@ -33,3 +34,21 @@ def test_what_was_raised_is_among_them():
     summary = fit_table(table, FitSettings(k=40, alpha=1.0, folds=0, stability_pairs=0))
     assert "'gene 4' looks like an id." in summary.cautions
     assert summary.cautions[0].startswith("Nested cross-validation was skipped (`--quick`).")
+
+
+def test_an_auc_below_chance_ranks_the_wrong_way_round():
+    found = {"auc": 0.2, "low": 0.14, "high": 0.26, "confidence": 0.95}
+    (said,) = warn_of_chance(found, "model")
+    assert "0.14 to 0.26, is below 0.5: the model ranks the wrong way round" in said
+    (said,) = warn_of_chance({**found, "high": 0.56}, "model")
+    assert "0.14 to 0.56, includes 0.5" in said
+    assert not [*warn_of_chance({**found, "low": 0.51, "high": 0.56}, "model")]
+
+
+def test_a_list_too_good_to_be_true_is_warned_of():
+    table = noise(d=4)
+    X = table.X + 2.5 * table.y[:, None] * np.array([1, 1, 1, 0])
+    leaking = dataclasses.replace(table, X=X)
+    summary = fit_table(leaking, FitSettings(k=3, alpha=1.0, stability_pairs=0))
+    assert summary.nested.interval.auc > 0.99
+    assert any("is too good for most outcomes" in told for told in summary.cautions)

@@ -64,6 +64,26 @@ def test_text_and_gaps_are_refused_or_treated_as_told(frame):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("file", [False, True])
+def test_columns_are_read_as_by_the_command(frame, file, tmp_path):
+    lab = [f"{value:.2f}" if i % 9 else ">3" for i, value in enumerate(frame["gene 1"])]
+    given = frame.assign(lab=lab, patient=[f"P{i}" for i in range(120)])
+    given.loc[:9, "state"] = "unknown"
+    data = given
+    if file:
+        data = tmp_path / "t.csv"
+        given.to_csv(data, index=False)
+    page = sparseauc.report(
+        data, "state", positive="ill", negative="well", ids="patient", numeric=["lab"], **ONE_FIT
+    )
+    assert page.summary.table.y.size == 110
+    assert "lab" in page.summary.table.columns
+    assert page.summary.table.ids == "patient"
+    with pytest.raises(TypeError, match="gropus"):
+        sparseauc.report(data, "state", gropus="patient")
+
+
+@pytest.mark.slow
 def test_numbers_and_truth_values_as_outcome(frame):
     sick = frame["state"] == "ill"
     for outcome, positive in ((sick.astype(int), 1), (sick, True), (sick.astype(float), 1)):

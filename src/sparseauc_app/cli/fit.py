@@ -164,6 +164,8 @@ def fit_command(
     """
     if how.alpha is not None and not how.alpha < float("inf"):
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
+    if how.jobs == 0:
+        raise typer.BadParameter("--jobs must be a number other than 0; -1 is one for each core")
 
     from ._listing import print_card, print_result
     from .output import check_outputs, check_suffix, check_writable, write_outputs

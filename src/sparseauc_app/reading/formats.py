@@ -96,14 +96,34 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
                 "--format sheet=NAME",
                 ["--format", f"sheet={max(sheets, key=lambda title: len(sheets[title]))}"],
             )
-        ((_, (header, *rows)),) = sheets.items()
+        ((title, (header, *rows)),) = sheets.items()
         names, columns = [], []
         for place, (name, *values) in enumerate(zip_longest(header, *rows), start=1):
             names.append(f"column {place}" if name is None else str(name).strip())
             columns.append(_make_column(values))
         if not rows:
             raise DataError(f"{path.name} has a header and no rows")
-    return Source(path.name, pa.Table.from_arrays(columns, names))
+        empty = {place for place, one in enumerate(columns) if one.null_count == len(one)}
+        formulas = [names[place] for place in sorted(_find_formulas(path, title, empty))]
+    told = f"formulas in {quoted(formulas)} were never computed: save the file in Excel"
+    return Source(path.name, pa.Table.from_arrays(columns, names), notes=(told,) * bool(formulas))
+
+
+def _find_formulas(path: Path, title: str, empty: set[int]) -> set[int]:
+    """Those of the empty columns of a sheet that have formulas, by their places."""
+    import openpyxl
+
+    if not empty:
+        return set()
+    book = openpyxl.load_workbook(path, read_only=True)
+    found = {
+        place
+        for cells in book[title].iter_rows(values_only=True)
+        for place in empty.intersection(range(len(cells)))
+        if str(cells[place]).startswith("=")
+    }
+    book.close()
+    return found
 
 
 def _read_rows(sheet: Any) -> list[list[Any]]:

@@ -93,3 +93,12 @@ def test_a_suggested_command_replaces_options():
     assert suggest(given, options) == (
         "sparseauc fit t.csv --exclude a --text auto --missing median --exclude b"
     )
+
+
+def test_no_job_and_clipped_points_are_refused(folder):
+    none = fit(folder, "--jobs", 0, out="j.skops")
+    assert none.exit_code == 2
+    assert "--jobs must be a number other than 0" in none.output
+    points = fit(folder, "--points", 5, "--transform", "clip=0.1", out="j.skops")
+    assert points.exit_code == 3
+    assert "leave out --transform clip, or give clip=none" in points.output

@@ -86,6 +86,7 @@ def test_a_column_counts_once_and_its_levels_follow_each_other(table, tmp_path):
     assert card.summary["k"] == 3 < 3 + levels
     listed = [one["column"].split("=")[0] for one in card.summary["chosen"]]
     assert len([*itertools.groupby(listed)]) == 3
+    assert card.summary["auc"]["fold_sizes"] == [3] * 5  # levels of a column count as one
     # What is not text can be replaced, and the page says by what.
     assert "Replacements" in page.read_text()
 
@@ -126,3 +127,11 @@ def test_methods_are_compared_with_signs_and_text(table, tmp_path):
                "--limits", str(signs), "--json"]  # fmt: skip
     run = CliRunner().invoke(app, command)
     assert run.exit_code == 0, run.output
+
+
+def test_compared_lists_count_columns_of_the_table(table):
+    command = ["compare", str(table[0]), "-t", "dead", "--methods", "sparse-auc,l1-logistic",
+               "--folds", "2", "--json"]  # fmt: skip
+    run = CliRunner().invoke(app, command)
+    assert run.exit_code == 0, run.output
+    assert all(one["columns"] <= 4 for one in json.loads(run.stdout)["methods"])
