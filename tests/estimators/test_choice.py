@@ -1,5 +1,8 @@
 """What cross-validation chooses: rules, coefficients, probabilities; and when it is chance."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -246,3 +249,21 @@ def test_ridges_depend_on_whether_rows_outnumber_columns():
         model = SparseAUCClassifierCV([1, 3], cv=3).fit(table, y)
         tried = model.cv_results_["param_coefficients"] == "auc"
         assert np.unique(model.cv_results_["param_alpha"][tried]).tolist() == ridges
+
+
+@pytest.mark.slow
+def test_a_long_table_takes_little_memory():
+    """In a process of its own: one million rows of 80 MB, which took 4.6 GB."""
+    code = """
+import resource
+import numpy as np
+from sparseauc import SparseAUCClassifierCV
+rng = np.random.default_rng(0)
+X = rng.standard_normal((1_000_000, 20), dtype=np.float32)
+y = X[:, 0] + X[:, 1] + 2 * rng.standard_normal(len(X), dtype=np.float32) > 1
+SparseAUCClassifierCV(random_state=0).fit(X, y)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stdout) * unit < 1.5e9

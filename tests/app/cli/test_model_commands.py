@@ -483,6 +483,18 @@ def crafted(original, place, value):
     return buffer.getvalue()
 
 
+@pytest.mark.parametrize("command", ["predict", "show", "export"])
+def test_limits_the_wrong_way_round_are_refused(folder, tmp_path, command):
+    how = ("--exclude", "colour", "-k", 1, "--transform", "clip=0.1", "--force")
+    model, path = fitted(folder, "clipped.skops", FRAME, *how), tmp_path / "crafted.skops"
+    path.write_bytes(crafted(model, ("terms", 0, "low"), 1e9))
+    more = {"predict": [folder / "table.csv"], "show": [], "export": ["--to", "sql"]}[command]
+    refused = run(command, path, *more)
+    assert refused.exit_code == 4
+    assert len(refused.stderr.splitlines()) == 1
+    assert "its score card cannot be read" in refused.stderr
+
+
 @pytest.mark.slow
 def test_crafted_cards_end_in_one_line(folder, tmp_path):
     frame = FRAME.copy()

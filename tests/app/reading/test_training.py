@@ -200,6 +200,8 @@ def test_one_hot():
     np.testing.assert_array_equal(ready.X[:, 2], expected)
     np.testing.assert_array_equal(ready.X[:, 5], [float(word == "z") for word in three])
     assert ready.missing == {"colour": 1}
+    assert "missing text imputed: each level by its share: 'colour' (1)" in ready.notes
+    assert not any("by the mean" in note for note in ready.notes)
 
 
 def test_text_dropped_or_excluded():
