@@ -56,9 +56,7 @@ class FittedList(NamedTuple):
         check_is_fitted(model)
         support = np.flatnonzero(model.coef_[0])
         if support.size == 0:
-            raise ExchangeError(
-                "the model chose no column: all are constant, or its limits leave none to choose"
-            )
+            raise ExchangeError("the model chose no column: all are constant, or not allowed")
         (X,) = model._check_table(X, reset=False)
         X = transform_columns(model, X)
         weight = None

@@ -278,11 +278,11 @@ def _choose_levels(
     if rules.text == "drop":
         left_out |= dict.fromkeys(found, "not numeric")
         return {}, left_out, notes + _nearly_numbers(source, found)
+    levels, unfit = _few_levels(source, kinds, found, most := rules.max_levels)
     if found and rules.text == "refuse":
-        problems.append(_refuse_text(source, found))
-    levels, unfit = _few_levels(source, kinds, found, rules.max_levels)
-    if unfit and rules.text == "one-hot":
-        problems.append(_refuse_levels(source, [*unfit], rules.max_levels))
+        problems.append(_refuse_text(source, found, "not numeric"))
+    elif unfit and rules.text == "one-hot":
+        problems.append(_refuse_text(source, [*unfit], f"not text of 2 to {most} levels"))
     elif rules.text == "auto":
         numeric = [name for name in unfit if _readable_numbers(source.frame.column(name))]
         if numeric:
@@ -329,16 +329,6 @@ def _note_on_text(
     return ["; ".join(parts) + (f". {', '.join(hints)}" if hints else "")] if parts else []
 
 
-def _refuse_levels(source: Source, names: Sequence[str], most: int) -> DataError:
-    """The error for columns that cannot be one-hot encoded."""
-    described = listed([_with_example(source.frame, name) for name in names])
-    return DataError(
-        f"{described}: more than {most} levels, or not text; cannot be one-hot encoded. "
-        "--text auto leaves them out" + _hints(source, names),
-        ["--text", "auto"],
-    )
-
-
 def _ask_for_numbers(source: Source, names: Sequence[str]) -> DataError:
     """The error for columns of text that are numbers but for a few entries."""
     return DataError(
@@ -347,15 +337,14 @@ def _ask_for_numbers(source: Source, names: Sequence[str]) -> DataError:
     )
 
 
-def _refuse_text(source: Source, names: Sequence[str]) -> DataError:
-    """The error for columns of text; mostly numeric ones are better read as numbers."""
-    named = listed([_with_example(source.frame, name) for name in names])
+def _refuse_text(source: Source, names: Sequence[str], why: str) -> DataError:
+    """The error for columns of text that cannot be used."""
+    described = listed([_with_example(source.frame, name) for name in names])
     return DataError(
-        f"{len(names)} column{'s are' if len(names) > 1 else ' is'} not numeric: "
-        f"{named}{_hints(source, names)}. --text auto uses text with few levels, each column "
-        "with all of them or not at all, --text one-hot has levels chosen one by one, --text drop "
-        "drops all text, --exclude NAME leaves out one column, --ids NAME uses it as row "
-        "identifiers",
+        f"{described}: {why}{_hints(source, names)}. --text auto uses text with few levels, each "
+        "column with all of them or not at all, and leaves out the rest, --text one-hot has levels "
+        "chosen one by one, --text drop drops all text, --exclude NAME leaves out one column, "
+        "--ids NAME uses it as row identifiers",
         ["--text", "auto"],
     )
 
