@@ -1,6 +1,7 @@
 """Measures of the shape of the sources: ``python tests/shape.py`` prints them."""
 
 import ast
+import functools
 import inspect
 import re
 import sys
@@ -93,13 +94,19 @@ def twins(size: int = 6) -> dict[tuple[str, ...], list[str]]:
 
 def files_with(word: str, *packages: str) -> list[str]:
     """Files whose code, docstrings and comments left out, has a name that contains ``word``."""
-    found = []
-    for path in files(*packages):
-        with path.open("rb") as stream:
-            names = (one.string for one in tokenize.tokenize(stream.readline) if one.type == 1)
-            if any(word in name for name in names):
-                found.append(str(path.relative_to(SRC)))
-    return found
+    return [
+        str(path.relative_to(SRC))
+        for path in files(*packages)
+        if any(word in name for name in names_in(path))
+    ]
+
+
+@functools.cache
+def names_in(path: Path) -> frozenset[str]:
+    """Names in the code of a file."""
+    with path.open("rb") as stream:
+        tokens = tokenize.tokenize(stream.readline)
+        return frozenset(one.string for one in tokens if one.type == tokenize.NAME)
 
 
 def module_name(path: Path) -> str:
@@ -115,8 +122,13 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from _statements(child)
 
 
-def imports() -> Iterator[tuple[str, str]]:
+@functools.cache
+def imports() -> list[tuple[str, str]]:
     """Pairs of modules, the first of which imports the second anywhere."""
+    return list(_find_imports())
+
+
+def _find_imports() -> Iterator[tuple[str, str]]:
     known = {module_name(path) for path in files()}
     for path in files():
         here = module_name(path)
