@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from sparseauc.utils.text import listed
+
 from .formatting import capitalised, percent
 
 # Limits on the number of rows of the rarer class.
@@ -165,7 +167,7 @@ def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
     }
     if same:
         yield (
-            f"Columns that differ only in scale: {', '.join(sorted(same))}. They carry the same "
+            f"Columns that differ only in scale: {listed(sorted(same))}. They carry the same "
             "information; keep one."
         )
     gaps = {str(one["column"]): missing_share(about, str(one["column"])) for one in chosen}

@@ -8,6 +8,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from sparseauc.metrics import auc_confidence_interval, delong_test
+from sparseauc.utils.text import did_you_mean
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.model_files import (
     ModelFileError,
@@ -256,3 +257,9 @@ def test_updates_that_cannot_be_made(fitted, found):
     reversed_ = replace(found, outcome=TwoClasses((~found.positive).astype(np.int64)))
     with pytest.raises(DataError, match="other way"):
         update_model(SavedModel(fitted.model, fitted.card()), reversed_, "slope")
+
+
+def test_near_names_are_compared_without_their_units():
+    names = ["urea (mmol/L)", "lactate (mmol/L)", "Creatinine (mg/dL)"]
+    assert did_you_mean("creatinine (umol/L)", names) == "did you mean 'Creatinine (mg/dL)'?"
+    assert did_you_mean("creatinine (umol/L)", names[:2]).startswith("there are 'urea")

@@ -31,10 +31,10 @@ def shortened(text: str, most: int = 40) -> str:
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
     """Return "did you mean …?", or which names there are if none is near."""
-    lowered = {known.lower(): known for known in names}
-    close = get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)
+    bare = {known.partition(" (")[0].lower(): known for known in names}  # without units
+    close = get_close_matches(name.partition(" (")[0].lower(), list(bare), n=3, cutoff=0.6)
     if close:
-        return f"did you mean {either([repr(lowered[match]) for match in close])}?"
+        return f"did you mean {either([repr(bare[match]) for match in close])}?"
     return f"there are {quoted(names, 8)}"
 
 
