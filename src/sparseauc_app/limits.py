@@ -111,7 +111,9 @@ def _places(table: Table, name: Any, field: str) -> list[int]:
         return [name]
     places = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
     # Limits may name columns that were left out, such as identifiers.
-    if not places and (name not in table.left_out or field == "always_include"):
+    if not places and field == "always_include" and name in table.left_out:
+        raise DataError(f"{field}: {name!r} is left out ({table.left_out[name]})")
+    if not places and name not in table.left_out:
         raise _unknown(name, table, field)
     return places
 

@@ -77,7 +77,7 @@ class Rules:
         Missing values. Imputation is not done here: it is learned from the training rows of each
         fit.
     keep : sequence of str
-        Columns that are not left out as identifiers or as copies of others.
+        Columns that are not left out as identifiers, as copies of others, or for their levels.
     """
 
     target: str | None = None
@@ -278,11 +278,14 @@ def _choose_levels(
     if rules.text == "drop":
         left_out |= dict.fromkeys(found, "not numeric")
         return {}, left_out, notes + _nearly_numbers(source, found)
-    levels, unfit = _few_levels(source, kinds, found, most := rules.max_levels)
+    levels, unfit = _few_levels(source, kinds, found, rules)
     if found and rules.text == "refuse":
         problems.append(_refuse_text(source, found, "not numeric"))
-    elif unfit and rules.text == "one-hot":
-        problems.append(_refuse_text(source, [*unfit], f"not text of 2 to {most} levels"))
+    elif rules.text == "one-hot":
+        left_out |= {name: why for name, why in unfit.items() if why.startswith("only ")}
+        if many := [name for name in unfit if name not in left_out]:
+            why = f"not text, or more than {rules.max_levels} levels"
+            problems.append(_refuse_text(source, many, why))
     elif rules.text == "auto":
         numeric = [name for name in unfit if _readable_numbers(source.frame.column(name))]
         if numeric:
@@ -293,7 +296,7 @@ def _choose_levels(
 
 
 def _few_levels(
-    source: Source, kinds: Mapping[str, str], names: Sequence[str], most: int
+    source: Source, kinds: Mapping[str, str], names: Sequence[str], rules: Rules
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Sorted levels of the columns of text that have few, and why the others are unfit."""
     levels, unfit = {}, {}
@@ -304,7 +307,7 @@ def _few_levels(
         found = sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
         if len(found) in (1, source.n_rows):
             unfit[name] = f"only {found[0]!r}" if len(found) == 1 else "differs in every row"
-        elif len(found) > most:
+        elif len(found) > rules.max_levels and name not in rules.keep:
             unfit[name] = f"text with {len(found)} levels"
         else:
             levels[name] = found
@@ -325,7 +328,8 @@ def _note_on_text(
     if left_out:
         named = [f"{name!r} ({why})" for name, why in left_out.items()]
         parts.append(f"text and dates left out: {listed(named, 20)}")
-        hints += ["--text auto:N uses text of up to N levels"] if rules.text == "auto" else []
+        if any(why.startswith("text with") for why in left_out.values()):
+            hints.append("--text auto:N uses text of up to N levels")
     return ["; ".join(parts) + (f". {', '.join(hints)}" if hints else "")] if parts else []
 
 

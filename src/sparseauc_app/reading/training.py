@@ -197,7 +197,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         problems.append(_refuse_missing(missing, rows.size, shown))
     _raise_all(problems)
     if not inputs:
-        raise _no_columns_error(source, target)
+        raise _no_columns_error(source, target, features.left_out)
     if 0 < y.sum() < y.size:
         warnings += warn_of_gaps(gaps, y == 1, inputs)
     X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
@@ -312,7 +312,7 @@ def _refuse_unknown(source: Source, rules: Rules) -> None:
             raise unknown_column_error(name, sorted(known), "--exclude")
 
 
-def _no_columns_error(source: Source, target: str) -> DataError:
+def _no_columns_error(source: Source, target: str, left_out: Mapping[str, str]) -> DataError:
     """The error for a file without a column to choose; its fields may not have been split."""
     if source.frame.num_columns == 1:
         return DataError(
@@ -320,7 +320,9 @@ def _no_columns_error(source: Source, target: str) -> DataError:
             "If fields are not separated by comma, semicolon, tab or bar, give "
             "--format delimiter=X"
         )
-    return DataError(f"{source.name} has no numeric column except {target!r}")
+    named = listed([f"{name!r} ({why})" for name, why in left_out.items()], 20)
+    told = f", and leaves out {named}" if named else ""
+    return DataError(f"{source.name} has no column to choose except {target!r}{told}")
 
 
 def _refuse_few_rows(y: npt.NDArray[np.int64], classes: Classes, target: str) -> None:

@@ -135,3 +135,24 @@ def test_compared_lists_count_columns_of_the_table(table):
     run = CliRunner().invoke(app, command)
     assert run.exit_code == 0, run.output
     assert all(one["columns"] <= 4 for one in json.loads(run.stdout)["methods"])
+
+
+def test_required_text(table, tmp_path):
+    head, *rows = table[0].read_text().splitlines()
+    lines = [f"ward {i % 30},P{i},{row}" for i, row in enumerate(rows)]
+    path = tmp_path / "required.csv"
+    path.write_text("\n".join([f"ward,patient,{head}", *lines]))
+    left = json.loads(fit(path, "-k", "2").stdout)
+    assert left["left_out"] == {"ward": "text with 30 levels", "patient": "differs in every row"}
+    kept = json.loads(fit(path, "-k", "2", "--limits", "always_include=ward").stdout)
+    assert {"ward"} < {one["column"].split("=")[0] for one in kept["chosen"]}
+    refused = fit(path, "--limits", "always_include=patient")
+    assert refused.exit_code == 3
+    assert "always_include: 'patient' is left out (differs in every row)" in refused.output
+
+
+def test_a_table_of_identifiers(tmp_path):
+    path = tmp_path / "ids.csv"
+    path.write_text("patient,dead\n" + "".join(f"P{i},{i % 2}\n" for i in range(40)))
+    said = fit(path).output
+    assert "no column to choose except 'dead', and leaves out 'patient' (differs in every" in said

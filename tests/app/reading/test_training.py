@@ -151,8 +151,11 @@ def test_text_with_few_levels_is_chosen_whole_by_default():
 def test_levels_one_by_one_are_noted():
     kinds = np.array(["x", "y", "z", "x"] * 10)
     for rules in (Rules(target="y", text="one-hot"), Rules(target="y", whole=False)):
-        ready = table(kind=kinds, rules=rules)
-        assert ready.notes[-1] == "text columns are chosen level by level: 'kind'"
+        ready = table(kind=kinds, only=["w"] * N, rules=rules)
+        assert ready.notes[-1] == (
+            "text columns are chosen level by level: 'kind'; text and dates left out: 'only' (only "
+            "'w')"
+        )
         assert ready.whole == ()
 
 
@@ -220,7 +223,7 @@ def test_text_dropped_or_excluded():
 
 
 def test_text_of_many_levels_is_not_one_hot():
-    with pytest.raises(DataError, match=r"'name'.*not text of 2 to 20 levels"):
+    with pytest.raises(DataError, match=r"'name'.*more than 20 levels"):
         table(name=[f"p{i}" for i in range(N)], rules=Rules(target="y", text="one-hot"))
 
 
