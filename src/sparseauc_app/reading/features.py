@@ -282,10 +282,10 @@ def _choose_levels(
     if found and rules.text == "refuse":
         problems.append(_refuse_text(source, found, "not numeric"))
     elif rules.text == "one-hot":
-        left_out |= {name: why for name, why in unfit.items() if why.startswith("only ")}
-        if many := [name for name in unfit if name not in left_out]:
+        left_out |= (single := {name: why for name, why in unfit.items() if why[:5] == "only "})
+        if unfit.keys() > single.keys():
             why = f"not text, or more than {rules.max_levels} levels"
-            problems.append(_refuse_text(source, many, why))
+            problems.append(_refuse_text(source, sorted(unfit.keys() - single.keys()), why))
     elif rules.text == "auto":
         numeric = [name for name in unfit if _readable_numbers(source.frame.column(name))]
         if numeric:
