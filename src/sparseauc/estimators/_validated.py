@@ -195,18 +195,18 @@ class ValidatedList(ExchangeModel):
             least = _LEAST_GAINS.get(name, 0.0)
             clipped: Any = DEFAULT_CLIP if name == "clip" else clip
             tried = {"clip": clipped, "log": log or name == "log"}
-            transforms = None
-            if any(tried.values()):
-                transforms = learn_transforms(X, weights, heavy_only=self.clip == "auto", **tried)
-            changes = (one.logs if name == "log" else one.clips for one in transforms or [])
-            if name and not any(changes):
-                continue
             for part in (plan,) if best is None or first is plan else (first, plan):
                 size = len(part.training)
+                some, transforms = [*weights[:size], weights[-1]], None
+                if any(tried.values()):
+                    transforms = learn_transforms(X, some, heavy_only=self.clip == "auto", **tried)
+                changes = (one.logs if name == "log" else one.clips for one in transforms or [])
+                if name and not any(changes):
+                    break
                 found = CrossValidation(
                     X, target, part, ks, alphas, restrictions,
-                    transforms=transforms and [*transforms[:size], transforms[-1]],
-                    logistic=logistic, n_jobs=self.n_jobs, verbose=max(0, self.verbose - 1),
+                    transforms=transforms, logistic=logistic, n_jobs=self.n_jobs,
+                    verbose=max(0, self.verbose - 1),
                 )  # fmt: skip
                 choice = self._choose(
                     ks, restrictions.budgets, alphas, found, part.n_repeats, smoothing
