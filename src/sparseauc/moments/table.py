@@ -393,8 +393,7 @@ class DenseMoments(TableMoments):
             products = self._tiled_products(part) * self._unit
             about = left * self._unit
         else:
-            products = part.T.astype(self._X.dtype, copy=False) @ self._X
-            products = products.astype(np.float64, copy=False)
+            products = np.asarray(part.T.astype(self._X.dtype, copy=False) @ self._X, np.float64)
             about = self.cell_means + left * self._unit
         # Deviations from the means as they were rounded do not sum to zero: what is left of them
         # was multiplied by all that X was not centred by.
