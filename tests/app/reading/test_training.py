@@ -159,6 +159,17 @@ def test_levels_one_by_one_are_noted():
         assert ready.whole == ()
 
 
+def test_many_levels_in_all_are_chosen_one_by_one():
+    words = np.array(["u", "v", "w", "x", "y"])
+    columns = {f"gene {j}": words[RNG.integers(5, size=N)] for j in range(101)}
+    ready = table(columns)
+    assert ready.whole == ()
+    assert len(ready.inputs) == 2 + 5 * 101
+    assert "text columns are chosen level by level" in ready.notes[-1]
+    del columns["gene 0"]
+    assert len(table(columns).whole) == 100
+
+
 def test_text_refused_with_the_ways_out():
     words = np.where(np.arange(N) % 2, "red", "blue")
     names = [f"p{i}" for i in range(N)]
