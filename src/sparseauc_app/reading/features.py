@@ -147,8 +147,8 @@ def encode_columns(
     frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
     levels, left_out, notes = _choose_levels(source, kinds, rules, problems)
-    if sum(map(len, levels.values())) > _MOST_WHOLE:
-        rules = replace(rules, whole=False)
+    few = sum(map(len, levels.values())) <= _MOST_WHOLE
+    rules = replace(rules, whole=min(rules.whole, few))
     inputs: list[Input] = []
     values: list[npt.NDArray[Any]] = []
     types: dict[str, ColumnType] = {}
