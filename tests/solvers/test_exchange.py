@@ -83,15 +83,15 @@ def members_of(state):
 
 def assert_state(state, alpha):
     k, members = state.counts[0], members_of(state)
-    M, T, w, q, g = naive_state(state.H, state.delta, alpha, members)
+    M, T, w, q, g = naive_state(state.H, state.delta[0], alpha, members)
     outside = np.setdiff1d(np.arange(len(state.H)), members)
     assert_allclose(state.M[:k, :k], M, rtol=1e-9, atol=1e-10)
     assert_allclose(state.T[:k, outside], T[:, outside], rtol=1e-9, atol=1e-10)
-    assert_allclose(state.w[:k], w, rtol=1e-9, atol=1e-10)
+    assert_allclose(state.w[0, :k], w, rtol=1e-9, atol=1e-10)
     assert_allclose(state.q[outside], q[outside], rtol=1e-9, atol=1e-10)
-    assert_allclose(state.g[outside], g[outside], rtol=1e-9, atol=1e-10)
+    assert_allclose(state.g[0, outside], g[outside], rtol=1e-9, atol=1e-10)
     assert np.isinf(state.q[members]).all()
-    assert explained(state) == pytest.approx(-state.delta[members] @ w, abs=1e-10)
+    assert explained(state) == pytest.approx(-state.delta[0, members] @ w, abs=1e-10)
 
 
 def wander(state, rng, steps):
@@ -101,7 +101,7 @@ def wander(state, rng, steps):
         if k and (k == state.support.size or rng.random() < 0.4):
             sweeps.leave(state, int(rng.integers(k)))
         else:
-            outside = np.setdiff1d(np.arange(state.g.size), members_of(state))
+            outside = np.setdiff1d(np.arange(state.q.size), members_of(state))
             sweeps.join(state, int(rng.choice(outside)))
 
 
@@ -150,7 +150,7 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     state = make_state(gram_of(X, y).gram(), alpha, d, fixed, excluded)
     wander(state, rng, int(rng.integers(1, 2 * d)))
     k, members = int(state.counts[0]), members_of(state).tolist()
-    M, w, T, g, q = state.M, state.w, state.T, state.g, state.q
+    M, w, T, g, q = state.M, state.w[0], state.T, state.g[0], state.q
     now = naive_minimum(A, b, members, alpha)
     assert 1.0 - explained(state) == pytest.approx(now, abs=1e-10)
 
@@ -177,10 +177,11 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     joins = {j: value for j, value in joins.items() if not excluded[j]}
     leaves = {p: value for p, value in leaves.items() if not fixed[members[p]]}
     exchanges = {(p, j): v for (p, j), v in exchanges.items() if p in leaves and j in joins}
-    joined = moves.best_join(state)
+    joined, gain = moves.best_join(state)
     assert (joined >= 0) == bool(joins)
     if joins:
         assert joins[joined] == pytest.approx(min(joins.values()), abs=1e-10)
+        assert gain == pytest.approx(-joins[joined], abs=1e-10)
     left = moves.best_leave(state)
     assert (left >= 0) == bool(leaves)
     if leaves:
@@ -357,7 +358,7 @@ def test_equal_columns_outside_the_working_set(monkeypatch, kept):
     # Rows of H are fetched again where there is no room to keep them.
     monkeypatch.setattr(base, "_KEPT_NUMBERS", kept)
     monkeypatch.setattr(working_set, "_PER_CEILING", 0)
-    monkeypatch.setattr(working_set, "_MOST_ADDED", 1)
+    monkeypatch.setattr(working_set, "_ADDED", (1, 1))
     X, y = problem(4, 60, 40)
     # Turned round and in other units: which of the two is found is rounding.
     X = np.hstack([X, -3.7 * X])

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from sparseauc import Limits, SparseAUCClassifier
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.moments.base import StandardisedGram
-from sparseauc.solvers import exchange_groups as groups_module
-from sparseauc.solvers.exchange_groups import GroupSearch
+from sparseauc.moments.base import Gram, StandardisedGram
+from sparseauc.solvers import working_set
+from sparseauc.solvers.exchange import make_state, moves, sweeps
+from sparseauc.solvers.exchange.state import explained as explained_by
+from sparseauc.solvers.exchange_groups import Groups, GroupSearch
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.working_set import exchange_path
 
@@ -24,9 +26,10 @@ def gram_of(seed, **design):
     return StandardisedGram(class_moments(X, y))
 
 
-def grouped(gram, labels, k, alpha, fixed=(), excluded=()):
+def grouped(gram, labels, k, alpha, fixed=(), excluded=(), **settings):
     columns = (np.array(c, np.int64) for c in (fixed, excluded))
-    return GroupSearch(gram, Restrictions(*columns, labels)).path([k], alpha)[0]
+    groups = Groups(gram, Restrictions(*columns, labels))
+    return GroupSearch(gram, alpha, groups, **settings).path(k)[-1]
 
 
 def value_on(gram, columns, alpha):
@@ -60,28 +63,50 @@ def test_gains_are_those_of_the_formula(seed, alpha, dependent):
     if dependent:  # within a group, between groups, and a constant
         X[:, 1], X[:, 6], X[:, 11] = 2 * X[:, 0], X[:, 8] - X[:, 3], 3.0
     gram = StandardisedGram(class_moments(X, y))
-    nothing = np.empty(0, np.int64)
-    search = GroupSearch(gram, Restrictions(nothing, nothing, LABELS))
-    problem = search._problem(alpha)
-    units = rng.permutation(7)[: rng.integers(0, 5)].tolist()
-    out = units[0] if units and rng.random() < 0.5 else None
-    rest = [unit for unit in units if unit != out]
-    candidates = np.isin(np.arange(7), units, invert=True)
-    for one in (problem, problem.among(np.arange(7))):
-        base, gains = one.gains(units, out, candidates)
-        assert base == pytest.approx(explained(gram, rest, alpha), rel=1e-6, abs=1e-9)
-        assert one.value(rest) == pytest.approx(base, rel=1e-9, abs=1e-12)
-        for unit in np.flatnonzero(candidates).tolist():
-            gain = explained(gram, [*rest, unit], alpha) - base
-            assert gains[unit] == pytest.approx(gain, rel=1e-5, abs=1e-8)
-        assert not gains[~candidates].any()
-        if units:  # all at once
-            value, bases, table = one.exchanges(units, candidates)
-            assert value == pytest.approx(one.value(units), rel=1e-9, abs=1e-12)
-            for place, unit in enumerate(units):
-                base, gains = one.gains(units, unit, candidates)
-                assert bases[place] == pytest.approx(base, rel=1e-6, abs=1e-9)
-                np.testing.assert_allclose(table[place], gains, rtol=1e-5, atol=1e-8)
+    groups = Groups(gram, Restrictions(groups=LABELS))
+    order, nobody = groups.order, np.zeros(7, np.bool_)
+    state = make_state(
+        Gram(gram.delta[order], gram.block(order, order)), alpha, 7, nobody,
+        np.zeros(12, np.bool_), starts=groups.starts,
+    )  # fmt: skip
+    for _ in range(rng.integers(1, 12)):  # groups join and leave
+        unit, count = rng.integers(7), state.counts[0]
+        (position,) = [*np.flatnonzero(state.units[:count] == unit), -1][:1]
+        if position >= 0 or count < 5:
+            sweeps.exchange(state, np.int64(position), np.int64(-1 if position >= 0 else unit))
+    units = state.units[: state.counts[0]].tolist()
+    value = explained(gram, units, alpha)
+    assert explained_by(state) == pytest.approx(value, rel=1e-6, abs=1e-9)
+    others = [unit for unit in range(7) if unit not in units]
+    gains = moves.join_gains(state)
+    assert not gains[units].any()
+    for unit in others:
+        gain = explained(gram, [*units, unit], alpha) - value
+        assert gains[unit] == pytest.approx(gain, rel=1e-5, abs=1e-8)
+    without = {unit: [one for one in units if one != unit] for unit in units}
+    found = moves.leaving_losses(state)  # which may change the order of the list
+    for loss, unit in zip(found, state.units, strict=False):
+        expected = value - explained(gram, without[unit], alpha)
+        assert loss == pytest.approx(expected, rel=1e-5, abs=1e-8)
+    if units:
+        changes = {
+            (out, unit): explained(gram, [*rest, unit], alpha) - value
+            for out, rest in without.items()
+            for unit in others
+        }
+        best = max(changes.values())
+        position, unit = moves.best_exchange(state, 1e-8)
+        if position >= 0:
+            assert changes[state.units[position], unit] == pytest.approx(best, abs=1e-8)
+        else:
+            assert best < 2e-8
+        # The same for groups outside a working set.
+        search = GroupSearch(gram, alpha, groups)
+        if 1 - value > 1e-6 and value > 1e-6:
+            found = search._gains_outside([np.array(units)]) * value
+            for unit in others:
+                expected = max(changes[out, unit] for out in units)
+                assert found[unit] == pytest.approx(expected, rel=1e-5, abs=1e-8)
 
 
 def explained(gram, units, alpha):
@@ -93,11 +118,12 @@ def explained(gram, units, alpha):
 
 @pytest.mark.parametrize("first", [0, 500])
 def test_no_exchange_of_two_groups_helps(first, monkeypatch):
-    # A working set of one group must come to the same as one of all.
-    monkeypatch.setattr(groups_module, "_FIRST", first)
+    # A working set of next to nothing must come to the same as one of all.
+    monkeypatch.setattr(working_set, "_PER_CEILING", 0)
+    monkeypatch.setattr(working_set, "_ADDED", (1, 1))
     for seed in range(20):
         gram, k, alpha = gram_of(seed), 3, 0.5
-        found = grouped(gram, LABELS, k, alpha)
+        found = grouped(gram, LABELS, k, alpha, first=first)
         inside = set(LABELS[found.support].tolist())
         for out in inside:
             for into in set(LABELS.tolist()) - inside:
@@ -109,7 +135,7 @@ def test_groups_of_one_column_are_columns():
     for seed in range(10):
         gram = gram_of(seed)
         single = grouped(gram, np.arange(12), 4, 1.0)
-        assert single.objective <= exchange_path(gram, 4, 1.0)[-1].objective * 1.02
+        assert single.objective == pytest.approx(exchange_path(gram, 4, 1.0)[-1].objective)
 
 
 def test_forced_and_barred_groups():

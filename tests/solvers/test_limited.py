@@ -18,7 +18,7 @@ from sparseauc.path.path import path_of_moments
 from sparseauc.solvers import working_set
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.exchange import Solution
-from sparseauc.solvers.exchange_groups import GroupSearch
+from sparseauc.solvers.exchange_groups import Groups, GroupSearch
 from sparseauc.solvers.restrictions import Prices, Restrictions
 from sparseauc.solvers.signed import minimise_signed
 from sparseauc.solvers.working_set import exchange_path
@@ -192,7 +192,7 @@ def test_groups_pay_once():
         prices = Prices(rng.integers(1, 9, labels.max() + 1) * 1.0, labels)
         budget = prices.amounts.sum() * rng.uniform(0.2, 0.8)
         restrictions = Restrictions(groups=labels, prices=prices, budgets=np.array([budget]))
-        found = GroupSearch(gram, restrictions).solve(k, alpha, budget)
+        found = GroupSearch(gram, alpha, Groups(gram, restrictions), budget=budget).path(k)[-1]
         best = 1.0
         for support, _, objective in all_supports(gram, alpha):
             whole = np.isin(labels, labels[support]).sum() == support.size

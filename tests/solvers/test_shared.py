@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sparseauc.chunks import Chunks, TableInMemory
+from sparseauc.moments.base import Gram
 from sparseauc.moments.many_classes import ManyClasses
 from sparseauc.solvers import shared
+from sparseauc.solvers.exchange import make_state, moves, sweeps
+from sparseauc.solvers.exchange.state import explained
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.shared import shared_list
 
@@ -104,6 +107,40 @@ class Oracle:
     def next_column(self, columns, candidates):
         """The one that lowers the loss most beside others."""
         return min(candidates, key=lambda j: self.losses([[*columns, j]])[0])
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_gains_of_a_state_are_those_of_its_definition(seed, n_pairs):
+    rng = np.random.default_rng(seed)
+    d, alpha = 8, 0.3
+    root = rng.normal(size=(d, 12))
+    H, delta, pairs = root @ root.T / 12, rng.normal(size=(n_pairs, d)), rng.random(n_pairs)
+    nobody = np.zeros(d, np.bool_)
+    state = make_state(Gram(delta, H), alpha, d, nobody, nobody, pairs=pairs)
+    columns = rng.permutation(d)[: rng.integers(1, 6)].tolist()
+    for column in columns:
+        sweeps.join(state, column)
+
+    def value(support):
+        block = H[np.ix_(support, support)] + alpha * np.eye(len(support))
+        on = delta[:, support]
+        distances = np.sum(on.T * np.linalg.solve(block, on.T), axis=0)
+        return pairs @ (1 - 1 / (1 + distances / 2))
+
+    now = value(columns)
+    assert_allclose(explained(state), now)
+    others = [j for j in range(d) if j not in columns]
+    gains = moves.join_gains(state)
+    assert_allclose(gains[others], [value([*columns, j]) - now for j in others], atol=1e-12)
+    assert not gains[columns].any()
+    rests = [[i for i in columns if i != out] for out in columns]
+    assert_allclose(moves.leaving_losses(state), [now - value(rest) for rest in rests], atol=1e-12)
+    changes = np.array([[value([*rest, j]) - now for j in others] for rest in rests])
+    position, column = moves.best_exchange(state, 1e-9)
+    if position >= 0:
+        assert_allclose(changes[position, others.index(column)], changes.max(), atol=1e-12)
+    else:
+        assert changes.max() < 2e-9
 
 
 def found_list(X, label, weight, k, alpha, fixed=(), excluded=()):

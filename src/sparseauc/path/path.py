@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from ..limits import MOVED, Limits
 from ..moments import class_moments
 from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
 from ..solvers.exchange import Solution
-from ..solvers.exchange_groups import GroupSearch
+from ..solvers.exchange_groups import Groups, GroupSearch
 from ..solvers.restrictions import Restrictions
-from ..solvers.working_set import ExchangeSearch
+from ..solvers.working_set import ExchangeSearch, QuadraticSearch
 from ..utils.types import Array, Indices
 
 # Ridges tried by default where there are more rows than columns, on the standardised scale, where
@@ -136,14 +137,12 @@ class PathSearch:
         self._ks, self._restrictions, self._thorough = ks, restrictions, thorough
         self._gram = StandardisedGram(moments)
         self._cache = HCache(self._gram)
-        self._groups = None
-        if restrictions.groups is not None:
-            self._groups = GroupSearch(self._gram, restrictions, self._cache)
+        self._groups: Groups | None = None
         # What the list of each point may cost.
         self._budgets = [np.inf] * ks.size
         if restrictions.budgets is not None:
             self._budgets = restrictions.cost_limits(ks.size)
-        self._searches: dict[tuple[float, float], ExchangeSearch] = {}
+        self._searches: dict[tuple[float, float], QuadraticSearch] = {}
         self._found: dict[float, list[Solution]] = {}
         self.missing: NotGathered | None = None
 
@@ -152,20 +151,29 @@ class PathSearch:
         self.missing = None
         for alpha in [one for one in alphas.tolist() if one not in self._found]:
             try:
-                if self._groups is not None:
-                    self._found[alpha] = self._choose_groups(self._groups, alpha)
-                    continue
-                paths: dict[float, list[Solution]] = {}
+                if self._restrictions.groups is not None and self._groups is None:
+                    self._groups = Groups(self._gram, self._restrictions)
+                paths: dict[float, tuple[list[Solution], int]] = {}
                 # Each budget on its own: a list does not depend on what else is asked for.
                 for budget in dict.fromkeys(self._budgets):
                     if (alpha, budget) not in self._searches:
-                        self._searches[alpha, budget] = ExchangeSearch(
-                            self._gram, alpha, self._restrictions, self._cache, budget=budget,
+                        start: Any = partial(ExchangeSearch, restrictions=self._restrictions)
+                        if self._groups is not None:
+                            start = partial(GroupSearch, groups=self._groups)
+                        self._searches[alpha, budget] = start(
+                            self._gram, alpha, cache=self._cache, budget=budget,
                             thorough=self._thorough,
                         )  # fmt: skip
-                    paths[budget] = self._searches[alpha, budget].path(int(self._ks[-1]))
+                    search = self._searches[alpha, budget]
+                    paths[budget] = search.path(int(self._ks[-1])), search.lowest
+                for budget in paths:
                     del self._searches[alpha, budget]
-                self._found[alpha] = self._choose_lists(paths)
+                # Beyond the last list found, more columns explain nothing more.
+                self._found[alpha] = [
+                    path[min(max(k - lowest, 0), len(path) - 1)]
+                    for k, budget in zip(self._ks.tolist(), self._budgets, strict=True)
+                    for path, lowest in [paths[budget]]
+                ]
             except NotGathered as more:
                 self.missing = more if self.missing is None else self.missing | more
         if self.missing is not None:
@@ -173,33 +181,6 @@ class PathSearch:
         solutions = [self._found[alpha] for alpha in alphas.tolist()]
         budgets = self._restrictions.budgets
         return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions, budgets)
-
-    def _choose_groups(self, groups: GroupSearch, alpha: float) -> list[Solution]:
-        """Find the list of whole groups of each point of the path."""
-        ks = self._ks.tolist()
-        if self._restrictions.budgets is None:
-            return groups.path(ks, alpha, thorough=self._thorough)
-        return [
-            groups.solve(k, alpha, budget, thorough=self._thorough)
-            for k, budget in zip(ks, self._budgets, strict=True)
-        ]
-
-    def _choose_lists(self, paths: dict[float, list[Solution]]) -> list[Solution]:
-        """The list of each point of the path, among those of all lengths with its budget."""
-        restrictions, least = self._restrictions, dict[float, int]()
-        for budget, path in paths.items():
-            # The first list has what must be in all, and places for what signs hold at 0 of that.
-            least[budget] = path[0].support.size
-            if restrictions.fixed.size:
-                fixed = restrictions.fixed[restrictions.signs_of(restrictions.fixed) != 0]
-                held = np.setdiff1d(fixed[self._gram.diagonal[fixed] > 0], path[0].support)
-                least[budget] += held.size
-        # Beyond the last list found, more columns explain nothing more.
-        return [
-            path[min(max(k - least[budget], 0), len(path) - 1)]
-            for k, budget in zip(self._ks.tolist(), self._budgets, strict=True)
-            for path in [paths[budget]]
-        ]
 
 
 def path_of_moments(
@@ -250,7 +231,7 @@ def find_paths(
     run_search: Callable[..., SparseAUCPath | PathSearch] = PathSearch.run
     if (progress := listener.get()) is not None:
         step = begin_stage(progress, "Choosing columns", len(training))
-        run_search = functools.partial(_run_and_report, step)
+        run_search = partial(_run_and_report, step)
     while unfinished:
         with blas_threads().limit(limits=1 if one_thread else None, user_api="blas"):
             results = run(delayed(run_search)(search, alphas) for search in searches)

@@ -15,7 +15,7 @@ from ..utils.types import Indices
 from ._perspective import enumerate_supports
 from .certificate import Problem, bound_all, shifted
 from .exchange import dependence_tolerance
-from .greedy import independent
+from .exchange_groups import independent
 from .restrictions import Restrictions
 
 # Operations that dividing a part of m columns takes: these, so many m², and m³.

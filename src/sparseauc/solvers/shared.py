@@ -10,22 +10,19 @@ weight alike on all and half by the sizes of the classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from ..moments.base import Gram
 from ..moments.many_classes import ManyClasses
-from ..utils.jit import reordering_kernel
 from ..utils.types import Array, Indices, Mask
-from .exchange import DEPENDENT
-from .greedy import ListSearch, grow, independent
+from .exchange import DEPENDENT, State, make_state
+from .exchange.classes import pair_gains
+from .outside import LEAST_EXPLAINED
 from .restrictions import Restrictions
+from .working_set import BEYOND, ListSearch
 
-# Share of a column below which what the list leaves of it may be rounding.
-# Share of the loss by which a change must be better.
-_ROUNDING = 1e-9
 # Columns of the working set for each place on the list and each class, at first.
 _AHEAD = 2
 # Differences between classes that are kept: where pairs of classes are many, of fewer columns.
@@ -56,163 +53,148 @@ def shared_list(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
     """
     columns = _candidates(classes, k, alpha, restrictions)
     fixed, excluded = restrictions.masks(classes.n_features)[:, columns]
-    problem = _Classes.make(classes, alpha, columns, ~excluded)
-    ahead = problem.best_alone(~fixed, _AHEAD * (1 + k // classes.weights.size))
-    always = np.flatnonzero(fixed)
-    first = np.union1d(always, ahead)
-    classes.gather(columns[first])
-    problem.always = always[independent(problem.rows(always)[:, always], DEPENDENT)].tolist()
-    problem.size = k - always.size + len(problem.always)
-    chosen = np.sort(ListSearch(problem, first).run())
-    part = problem.among(chosen)
-    order = grow(part, part.always, part.rates[0])
-    order += np.setdiff1d(np.arange(chosen.size), order).tolist()
-    return np.concatenate([restrictions.fixed, columns[chosen[order[len(part.always) :]]]])
+    search = _ClassSearch(_Differences(classes, alpha, columns), k, fixed, ~excluded)
+    return np.concatenate([restrictions.fixed, columns[search.find_added()]])
 
 
-class _List(NamedTuple):
-    """What a list of columns, none of which depends on the others, leaves of all columns."""
-
-    units: list[int]
-    shares: Array  # regressions of all columns on the list
-    slopes: Array  # and of the differences of the list
-    inverse: Array  # diagonal of the inverse of its correlations
-    left: Array  # variances that are left
-    gaps: Array  # differences that are left
-    distances: Array  # squared, of the pairs of classes
-
-
-@dataclass(eq=False)
-class _Classes:
-    """The choice of one list for several classes, a ``GreedyProblem``.
+class _Differences:
+    """Differences of classes on some columns, with covariances (S + αI) / (1 + α).
 
     Attributes
     ----------
-    rows : callable
-        Gives the correlations of some columns with all.
-    gather : callable
-        Makes the rows of some columns known.
-    gaps : ndarray of shape (d, n_pairs)
+    gaps : ndarray of shape (n_pairs, d)
         Differences of class means, in deviations within the two classes.
-    weights : ndarray of shape (n_pairs,)
-        What the pairs count, 1 in all.
-    usable, always, size
-        Columns that may be chosen, those that are always included, and columns at most.
+    pairs : ndarray of shape (n_pairs,)
+        What the pairs of classes count, 1 in all.
     """
 
-    rows: Callable[[Indices], Array]
-    gather: Callable[[Indices], None]
-    gaps: Array
-    weights: Array
-    usable: Mask
-    always: list[int] = field(default_factory=list)
-    size: int = 0
-    _known: _List | None = None
-    has_costs = False
-
-    @classmethod
-    def make(cls, classes: ManyClasses, alpha: float, columns: Indices, usable: Mask) -> _Classes:
-        """Choose among some columns, with covariances (S + αI) / (1 + α)."""
+    def __init__(self, classes: ManyClasses, alpha: float, columns: Indices) -> None:
+        self._classes, self._columns = classes, columns
+        self._scale = np.sqrt(classes.variances[columns] + alpha)
         n_classes = classes.weights.size
-        first, second = np.tril_indices(n_classes, -1)
-        scale = np.sqrt(classes.variances[columns] + alpha)
-
-        def rows(units: Indices) -> Array:
-            rows = np.empty((len(units), columns.size))
-            for row, unit in zip(rows, units, strict=True):
-                row[:] = classes.covariances(columns[unit])[columns] / scale / scale[unit]
-                row[unit] = 1.0
-            return rows
-
-        means, variances = classes.means[:, columns].T, classes.class_variances[:, columns].T
-        gaps = means[:, first] - means[:, second]
-        own = (variances[:, first] + variances[:, second]) / 2.0
-        gaps /= np.sqrt((own + alpha) / (1.0 + alpha))
+        first, second = self._sides = np.tril_indices(n_classes, -1)
+        means, variances = classes.means[:, columns], classes.class_variances[:, columns]
+        own = (variances[first] + variances[second]) / 2.0
+        self.gaps: Array = means[first] - means[second]
+        self.gaps /= np.sqrt((own + alpha) / (1.0 + alpha))
         shares = classes.weights / classes.weights.sum()
         weights = (shares / (1.0 - shares)[:, None] + 1.0 / (n_classes - 1)) / (2 * n_classes)
-        weights = weights[first, second] + weights[second, first]
-        return cls(rows, lambda units: classes.gather(columns[units]), gaps, weights, usable)
+        self.pairs: Array = weights[first, second] + weights[second, first]
 
-    def best_alone(self, candidates: Mask, number: int) -> Indices:
-        """Columns that tell each class from all others best, a number for each."""
+    def block(self, columns: Indices, others: Indices) -> Array:
+        """Correlations of some columns with others, gathered in one pass over the rows."""
+        self._classes.gather(self._columns[columns])
+        return self.correlations(columns)[:, others]
+
+    def correlations(self, columns: Indices) -> Array:
+        """Correlations with all columns of some that are gathered."""
+        rows = np.empty((columns.size, self._columns.size))
+        for row, column in zip(rows, columns.tolist(), strict=True):
+            covariances = self._classes.covariances(self._columns[column])[self._columns]
+            row[:] = covariances / self._scale / self._scale[column]
+            row[column] = 1.0
+        return rows
+
+    def gains_alone(self) -> Array:
+        """By how much each column alone lowers the loss of each pair, (n_pairs, d)."""
         more = self.gaps**2 / 2.0
-        n_classes = int(np.sqrt(2 * self.weights.size)) + 1
-        one_of = sum(np.eye(n_classes)[side] for side in np.tril_indices(n_classes, -1))
-        usable = (self.usable & candidates)[:, None]
-        gains = usable * (self.weights * more / (1.0 + more)) @ one_of
-        return np.unique(np.argsort(-gains, axis=0, kind="stable")[:number])
+        gains: Array = self.pairs[:, None] * more / (1.0 + more)
+        return gains
 
-    @property
-    def rates(self) -> list[Array]:
-        """All columns take one place."""
-        return [np.ones(self.usable.size)]
+    def rank(self) -> Indices:
+        """Columns by the best of their ranks among those that tell each class from all others."""
+        n_classes = self._classes.weights.size
+        one_of = sum(np.eye(n_classes)[side] for side in self._sides)
+        gains = np.asarray(one_of).T @ self.gains_alone()
+        ranks = np.argsort(np.argsort(-gains, axis=1, kind="stable"), axis=1)
+        order: Indices = np.argsort(ranks.min(axis=0), kind="stable")
+        return order
 
-    def value(self, units: list[int]) -> float:
-        """One less the mean loss of the pairs of classes."""
-        gaps = self.gaps[units]
-        solved = np.linalg.solve(self.rows(np.array(units, np.int64))[:, units], gaps)
-        return self._value(np.sum(gaps * solved, axis=0))
 
-    def gains(self, units: list[int], out: int | None, candidates: Mask) -> tuple[float, Array]:
-        """Value of a list without a column, and by what each candidate would raise it."""
-        known = self._solve(units)
-        share, slope = np.zeros(self.usable.size), np.zeros(self.weights.size)
-        left, distances = known.left, known.distances
-        if out is not None:
-            place = units.index(out)
-            inverse = known.inverse[place]
-            share, slope = known.shares[place], known.slopes[place] / inverse
-            left, distances = left + share**2 / inverse, distances - slope**2 * inverse
-        independent = candidates & (left > DEPENDENT)
-        left, now = np.maximum(left, DEPENDENT), 1.0 + distances / 2.0
-        gains = _sum_gains(known.gaps, share, slope, left, now, self.weights / now)
-        return self._value(distances), independent * gains
+class _Regression(NamedTuple):
+    """A list, and all columns regressed on it; letters as of ``exchange.State``."""
 
-    def exchanges(self, units: list[int], candidates: Mask) -> tuple[float, Array, Array]:
-        """Value of a list, and without each column; by what each candidate would raise that."""
-        found = [
-            (0.0, np.zeros(candidates.size)) if out in self.always
-            else self.gains(units, out, candidates) for out in units
-        ]  # fmt: skip
-        bases, gains = zip(*found, strict=True)
-        return self.value(units), np.array(bases), np.array(gains)
+    M: Array
+    T: Array
+    w: Array
+    g: Array
+    q: Array
+    now: Array  # 1 + V/2 of each pair of classes
 
-    def fitting(self, units: list[int]) -> Mask:
-        """All usable columns, until the list is full."""
-        return self.usable & (len(units) < self.size)
 
-    def exceeded(self, units: list[int]) -> Array | None:
-        """One place each where the list is too long."""
-        return self.rates[0] if len(units) > self.size else None
+class _ClassSearch(ListSearch):
+    """The search for one list of k columns, fixed ones counted, that tells classes apart."""
 
-    def least_gain(self, value: float) -> float:
-        """What a change must gain; less is rounding."""
-        return _ROUNDING * (1.0 - value)
+    def __init__(self, differences: _Differences, k: int, fixed: Mask, usable: Mask) -> None:
+        self._differences, self._k = differences, k
+        ranked = differences.rank()
+        ranked = np.concatenate([ranked[fixed[ranked]], ranked[(usable & ~fixed)[ranked]]])
+        n_classes = int(np.sqrt(2 * differences.pairs.size)) + 1
+        first = int(np.count_nonzero(fixed)) + _AHEAD * (k + n_classes)
+        sizes = np.ones(fixed.size, np.int64)
+        super().__init__(ranked, fixed, sizes, differences.block, first=first, thorough=True)
 
-    def among(self, units: Indices) -> _Classes:
-        """The choice among some columns, by their places."""
-        self.gather(units)
-        always = np.searchsorted(units, self.always).tolist()
-        return _Classes(
-            self.rows(units)[:, units].__getitem__, lambda _: None, self.gaps[units], self.weights,
-            self.usable[units], always, self.size,
+    def find_added(self) -> Indices:
+        """The list but for fixed columns; each time the column that lowers the loss most."""
+        n_fixed = int(np.count_nonzero(self._fixed))
+        self._settle(range(self._k - n_fixed, self._k + 1), self._k + BEYOND)
+        assert self._found is not None
+        # Fixed columns that depend on others are not in the search.
+        longest = int(np.flatnonzero(self._found.explained > -np.inf)[-1])
+        chosen = self._list(min(self._k - n_fixed + self.lowest, longest))
+        order = chosen[self._fixed[chosen]]
+        added, left = order[:0], np.sort(chosen[~self._fixed[chosen]])
+        while left.size:
+            gains = self._gains(self._regress(np.concatenate([order, added])))
+            best = left[np.argmax(gains[left])]
+            added, left = np.append(added, best), left[left != best]
+        return added
+
+    def _make_state(self, ceiling: int) -> State:
+        W, of = self._W, self._differences
+        return make_state(
+            Gram(of.gaps[:, W], self._H), 0.0, ceiling + 1, self._fixed[W],
+            np.zeros(W.size, np.bool_), pairs=of.pairs,
         )  # fmt: skip
 
-    def _solve(self, units: list[int]) -> _List:
-        if self._known is None or self._known.units != units:
-            rows, gaps = self.rows(np.array(units, np.int64)), self.gaps[units]
-            inverse: Array = np.linalg.inv(rows[:, units]).astype(np.float64, copy=False)
-            shares, slopes = inverse @ rows, inverse @ gaps
-            left = 1.0 - np.sum(rows * shares, axis=0)
-            left[units] = 0.0
-            self._known = _List(
-                units, shares, slopes, inverse.diagonal(), left, self.gaps - shares.T @ gaps,
-                np.sum(gaps * slopes, axis=0),
-            )  # fmt: skip
-        return self._known
+    def _gains_outside(self, lists: list[Indices]) -> Array:
+        outside = np.full(self._fixed.size, -np.inf)
+        outside[np.setdiff1d(self._ranked, self._W)] = 0.0
+        best = np.full(outside.size, -np.inf)
+        for number, units in enumerate(lists):
+            beside = self._regress(units)
+            places: list[int | None] = [*np.flatnonzero(~self._fixed[units]).tolist()]
+            if self._exhausted and number == len(lists) - 1:
+                places.append(None)
+            explained = float(self._differences.pairs @ (1.0 - 1.0 / beside.now))
+            for place in places:
+                gains = self._gains(beside, place) + outside
+                best = np.maximum(best, gains / max(explained, LEAST_EXPLAINED))
+        return best
 
-    def _value(self, distances: Array) -> float:
-        return 1.0 - float(1.0 / (1.0 + distances / 2.0) @ self.weights)
+    def _gains(self, beside: _Regression, place: int | None = None) -> Array:
+        """What each column gains where the one at a place of a list makes room, or none does.
+
+        −infinity for those that depend on the list.
+        """
+        M, T, w, g, q, now = beside
+        t, shift, inverse = np.zeros(q.size), np.zeros(now.size), 0.0
+        if place is not None:
+            t, shift, inverse = T[place], w[:, place].copy(), 1.0 / M[place, place]
+        without, pairs = now - shift**2 * inverse / 2.0, self._differences.pairs
+        gains: Array = pair_gains(g, q, t, shift, inverse, without, pairs)
+        gains -= pairs @ (1.0 / without - 1.0 / now)
+        gains[q + t**2 * inverse <= DEPENDENT] = -np.inf
+        return gains
+
+    def _regress(self, units: Indices) -> _Regression:
+        """Regress all columns on a list."""
+        rows, gaps = self._differences.correlations(units), self._differences.gaps
+        M: Array = np.linalg.inv(rows[:, units]).astype(np.float64, copy=False)
+        T, w = M @ rows, -gaps[:, units] @ M
+        q = 1.0 - np.sum(rows * T, axis=0)
+        now = 1.0 - np.sum(gaps[:, units] * w, axis=1) / 2.0
+        return _Regression(M, T, w, gaps + w @ rows, q, now)
 
 
 def _candidates(classes: ManyClasses, k: int, alpha: float, restrictions: Restrictions) -> Indices:
@@ -222,23 +204,8 @@ def _candidates(classes: ManyClasses, k: int, alpha: float, restrictions: Restri
     if columns.size <= room:
         return columns
     fixed, excluded = restrictions.masks(columns.size)
-    alone = []
-    for some in np.array_split(columns, -(-columns.size // room)):
-        every = np.ones(some.size, np.bool_)
-        alone.append(_Classes.make(classes, alpha, some, every).gains([], None, every)[1])
+    parts = np.array_split(columns, -(-columns.size // room))
+    alone = [_Differences(classes, alpha, some).gains_alone().sum(axis=0) for some in parts]
     gains = np.concatenate(alone)
     gains[excluded], gains[fixed] = -1.0, np.inf
     return np.sort(np.argsort(-gains, kind="stable")[:room])
-
-
-@reordering_kernel
-def _sum_gains(gaps, share, slope, left, now, weights):  # type: ignore[no-untyped-def]
-    """By what each column would lower the loss; the share of a slope is given back to it."""
-    d, n_pairs = gaps.shape
-    gains = np.zeros(d)
-    for j in range(d):
-        for pair in range(n_pairs):
-            gap = gaps[j, pair] + share[j] * slope[pair]
-            more = gap * gap / (2.0 * left[j])
-            gains[j] += weights[pair] * more / (now[pair] + more)
-    return gains

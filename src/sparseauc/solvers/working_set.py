@@ -1,4 +1,4 @@
-"""The best lists of all lengths among any number of columns, by way of a working set.
+"""The best lists of all lengths among any number of columns or groups, by way of a working set.
 
 Columns are exchanged (``exchange``) within a *working set* W of the columns that differ most
 between the classes, with all of H on W in memory. Then the exact gain of every exchange with every
@@ -15,7 +15,8 @@ their columns in turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -29,7 +30,6 @@ from .exchange import (
     State,
     escape,
     make_state,
-    nothing_found,
     search,
     solve_on,
 )
@@ -42,13 +42,13 @@ from .signed import minimise_signed
 EQUAL = 1e-12
 # Columns of the working set at first, and as multiples of a stage's ceiling.
 FIRST, _PER_CEILING = 300, 3
-# Columns that join the working set after a check: at most, and at least where so many were near.
-_MOST_ADDED, _LEAST_ADDED = 100, 40
-# Columns are forced into lists of so many columns at most.
+# Columns that join the working set after a check: at least where so many were near, and at most.
+_ADDED = 40, 100
+# Units are forced into lists of so many at most.
 _LONGEST_FORCED = 16
-# A thorough search does without each column of lists of so many at most: some more than the first
-# stage settles, as what is found there leads down to these.
-_LONGEST_DROPPED = 28
+# A thorough search does without each unit of lists of so many at most, and of lists longer by so
+# many than the first stage settles: what is found there leads down to these.
+_LONGEST_DROPPED, BEYOND = 28, 4
 # The first ceiling of a thorough search, and of a quick one; each is half as much again as the one
 # before.
 _THOROUGH_CEILING, _QUICK_CEILING = 48, 21
@@ -112,10 +112,230 @@ def exchange_path(
     ).path(k_max)
 
 
-class ExchangeSearch:
-    """The search for one ridge and budget: its working set, and the best supports found within it.
+class ListSearch(ABC):
+    """The best lists of units within a working set, which grows until no unit outside it helps.
 
-    Where ``NotGathered`` is raised, ``path`` goes on from there when it is called again.
+    A unit is a column or a group of columns. Where ``NotGathered`` is raised, the search goes on
+    from there when it is called again.
+
+    Parameters
+    ----------
+    ranked : ndarray of int64
+        Units that can be on a list, best first, those that are fixed before all others.
+    fixed : bool ndarray of shape (n_units,)
+        Units on every list.
+    sizes : int64 ndarray of shape (n_units,)
+        Columns of each unit.
+    block : callable
+        Gives H of columns that join the working set with all of its columns, these included.
+    first : int
+        Columns of the working set at first.
+    thorough : bool
+        Whether to search on where single exchanges end.
+    """
+
+    def __init__(
+        self, ranked: Indices, fixed: Mask, sizes: Indices,
+        block: Callable[[Indices, Indices], Array], *, first: int, thorough: bool,
+    ) -> None:  # fmt: skip
+        self._ranked, self._fixed, self._sizes, self._block = ranked, fixed, sizes, block
+        self._first, self._thorough = first, thorough
+        # Units of the working set, their columns, and H of these.
+        self._W = self._columns = np.empty(0, np.int64)
+        self._H = np.empty((0, 0))
+        self._place = np.full(fixed.size, -1, np.int64)
+        # Lists with which no unit outside the working set is exchanged with a gain.
+        self._checked: set[bytes] = set()
+        # The best lists of the lengths that are settled, from the shortest on.
+        self._lists: list[Indices] = []
+        # The largest length that is settled, infinity where units run out; its stage's ceiling.
+        self._last, self._ceiling, self._escaped = -1.0, 0, False
+        self._state: State | None = None
+        self._found: Found | None = None
+        self._n_swept = 0  # units of the working set at the last sweep
+        self._exhausted = False  # no unit is left that adds anything to the longest list
+        # Length of the shortest list: fixed units that count.
+        self.lowest = 0
+
+    @abstractmethod
+    def _make_state(self, ceiling: int) -> State:
+        """Start with an empty list of units of the working set."""
+
+    @abstractmethod
+    def _gains_outside(self, lists: list[Indices]) -> Array:
+        """Largest gain of an exchange with each unit, as a share of what is explained.
+
+        −infinity for units of the working set, and for those with which no exchange helps. Where
+        units run out, they may join the last list too.
+        """
+
+    def _settle(self, sizes: range, ceiling: int) -> None:
+        """Find the best lists of some lengths; fewer where units run out."""
+        if self._ceiling < ceiling:
+            n_columns = max(self._first, _PER_CEILING * ceiling)
+            sizes_of_ranked = np.cumsum(self._sizes[self._ranked])
+            wanted = int(np.searchsorted(sizes_of_ranked, n_columns, "right"))
+            wanted = max(wanted, int(np.count_nonzero(self._fixed)))
+            if (more := wanted - self._W.size) > 0:  # by their ranks alone
+                self._add(self._ranked[self._place[self._ranked] < 0][:more])
+            self._sweep(ceiling, sizes)
+            self._ceiling, self._escaped = ceiling, not self._thorough
+        while True:
+            assert self._found is not None
+            longest = int(np.flatnonzero(self._found.explained > -np.inf)[-1])
+            self._exhausted = longest < sizes[-1]
+            lists = [self._list(k) for k in sizes if self.lowest <= k <= longest]
+            if self._take_in_helpful(lists, longest):
+                self._sweep(ceiling, sizes)
+            elif self._escaped or not self._escape(ceiling, sizes):
+                break
+            else:
+                self._escaped = True
+        self._lists += [np.sort(units) for units in lists]
+        self._last = np.inf if self._exhausted else sizes[-1]
+
+    def _list(self, k: int) -> Indices:
+        """The best list of k units, or of fewer where signs let none of k be found."""
+        found = self._found
+        assert found is not None
+        size = k if found.explained[k] > -np.inf else int(np.argmax(found.explained[:k]))
+        return self._W[found.lists[size, : found.sizes[size]]]
+
+    def _take_in_helpful(self, lists: list[Indices], longest: int) -> bool:
+        """Take in units outside that would better a list, most helpful first; say if there are any.
+
+        ``longest`` is the length of the longest list found.
+        """
+        if self._W.size == self._ranked.size:
+            return False
+        # What no unit outside helped once, none helps later: the working set only grows.
+        unchecked = [units for units in lists if units.tobytes() not in self._checked]
+        if self._exhausted:
+            unchecked.append(self._list(longest))
+        if not unchecked:
+            return False
+        gains = self._gains_outside(unchecked)
+        helpful = int(np.count_nonzero(gains > MIN_RELATIVE_GAIN))
+        if helpful == 0:
+            self._checked |= {units.tobytes() for units in unchecked}
+            return False
+        near = np.flatnonzero(gains > -np.inf)
+        order = near[np.argsort(-gains[near], kind="stable")]
+        least, most = (-(-n * self._sizes.size // self._sizes.sum()) for n in _ADDED)
+        self._add(order[: min(max(helpful, min(near.size, least)), most)])
+        return True
+
+    def _ranked_units(self) -> Indices:
+        """Units of all lists found, those of the shortest first: checks will ask for their rows."""
+        found = self._found
+        assert found is not None
+        known = np.flatnonzero(found.explained > -np.inf).tolist()
+        every = dict.fromkeys(unit for k in known for unit in self._list(k).tolist())
+        return np.array(list(every), np.int64)
+
+    def _sweep(self, ceiling: int, sizes: range) -> None:
+        """Search within the working set; lists of fewer units than these are settled."""
+        least = sizes[0]
+        n_units = self._W.size
+        top = min(ceiling, n_units)
+        state = self._make_state(ceiling)
+        longest_forced = -1
+        if np.unique(state.limits.cost).size > 1 and least <= _LONGEST_FORCED:
+            longest_forced = min(sizes[-1], _LONGEST_FORCED)
+        lists, lengths = np.zeros((ceiling + 1, ceiling), np.int64), np.zeros(ceiling + 1, np.int64)
+        flags = np.zeros((3, ceiling + 1), np.bool_)
+        found = Found(np.full(ceiling + 1, -np.inf), lists, lengths, *flags)
+        earlier, changed = self._found, top + 1
+        if earlier is not None:
+            # Go on from what was found up to a lower ceiling, or among fewer units.
+            known = earlier.explained.size
+            found.explained[:known] = earlier.explained
+            found.lists[:known, : known - 1] = earlier.lists
+            found.sizes[:known] = earlier.sizes
+            found.grow[:known], found.shrink[:known] = earlier.grow, earlier.shrink
+            found.force[least:known] = earlier.explained[least:] > -np.inf
+            if n_units > self._n_swept:
+                changed = least
+        self._n_swept = n_units
+        self.lowest = search(state, found, changed, top, longest_forced)
+        self._state, self._found = state, found
+
+    def _escape(self, ceiling: int, sizes: range) -> bool:
+        """Search further from where single exchanges end; say whether anything was bettered."""
+        found = self._found
+        assert found is not None
+        before = found.explained.copy()
+        longest = min(_LONGEST_DROPPED, sizes[-1] + BEYOND) if self._last < 0 else 0
+        dropped = np.arange(max(sizes[0], 1), longest + 1)
+        escape(self._state, found, self.lowest, min(ceiling, self._W.size), dropped)
+        return bool((found.explained > before).any())
+
+    def _columns_of(self, units: Indices) -> Indices:
+        """Columns of some units, one unit after the other."""
+        return units
+
+    def _add(self, units: Indices) -> None:
+        """Add units, best first, at the end of the working set: places of earlier ones stay."""
+        new, old = np.sort(units), self._columns.size
+        columns = self._columns_of(new)
+        every = np.concatenate([self._columns, columns])
+        try:
+            rows = self._block(columns, every)
+        except NotGathered as missing:
+            raise missing | NotGathered(ahead=self._columns_of(units).tolist()) from None
+        H = np.empty((every.size, every.size))
+        H[:old, :old], H[old:], H[:old, old:] = self._H, rows, rows[:, :old].T
+        self._columns, self._H = every, H
+        self._place[new] = np.arange(self._W.size, self._W.size + new.size)
+        self._W = np.concatenate([self._W, new])
+
+
+class QuadraticSearch(ListSearch):
+    """The search for the lists that minimise a quadratic and a ridge: a subclass says among what.
+
+    Attributes
+    ----------
+    _gram, _alpha, _cache, _budget
+        As for ``exchange_path``.
+    """
+
+    _gram: StandardisedGram
+    _alpha: float
+    _cache: HCache
+    _budget: float
+
+    @abstractmethod
+    def _solve(self, lists: list[Indices]) -> list[Solution]:
+        """Minimise on lists."""
+
+    def path(self, k_max: int) -> list[Solution]:
+        """Solutions of all lengths up to ``k_max``, from the shortest on."""
+        for sizes, ceiling in stages(k_max, thorough=self._thorough):
+            # A stage has room for all that is fixed.
+            if sizes[-1] > self._last and ceiling > np.count_nonzero(self._fixed):
+                self._settle(sizes if self._last >= 0 else range(sizes[-1] + 1), ceiling)
+        path = self._solve(self._lists[: k_max + 1 - self.lowest])
+        explained = [solution.objective < DEPENDENT for solution in path]
+        if any(explained):  # nothing is left for more columns
+            path = path[: explained.index(True) + 1]
+        for k in range(1, len(path)):
+            # Where linear dependence bars the way up, what is best at k may have no successor.
+            if path[k].objective > path[k - 1].objective:
+                path[k] = path[k - 1]
+        return path
+
+    def _fetch(self, lists: list[Indices]) -> None:
+        """Have the rows of H of all columns of some lists."""
+        union = np.unique(self._columns_of(np.concatenate(lists)))
+        try:
+            self._cache.fetch(union)
+        except NotGathered as missing:
+            ahead = self._columns_of(self._ranked_units())
+            raise missing | NotGathered(ahead=ahead.tolist()) from None
+
+
+class ExchangeSearch(QuadraticSearch):
+    """The search for one ridge and budget among single columns.
 
     Parameters
     ----------
@@ -135,218 +355,83 @@ class ExchangeSearch:
         thorough: bool = True,
     ) -> None:
         restrictions = restrictions or Restrictions()
-        self._gram, self._alpha, self._first = gram, alpha, first
-        self._budget, self._thorough = budget, thorough
+        self._gram, self._alpha, self._budget = gram, alpha, budget
         self._cache = HCache(gram) if cache is None else cache
         limited = restrictions.families is not None or restrictions.signs is not None
         paid = restrictions.prices is not None and budget < np.inf
         # None where every list of the fixed columns and none excluded is feasible.
         self._limits = restrictions if limited or paid else None
-        self._fixed, self._excluded = np.zeros((2, gram.n_features), np.bool_)
-        self._fixed[restrictions.fixed] = self._excluded[restrictions.excluded] = True
-        self._usable: Mask = ~self._excluded & (gram.diagonal > 0)
+        fixed, self._usable = np.zeros(gram.n_features, np.bool_), gram.diagonal > 0
+        fixed[restrictions.fixed] = True
+        self._usable[restrictions.excluded] = False
         if self._limits is not None:
             self._usable &= restrictions.within_budget(gram.n_features, budget)
-        self._ranked = self._rank_columns()
-        self._W = np.empty(0, np.int64)
-        self._H = np.empty((0, 0))
-        self._place = np.full(gram.n_features, -1, np.int64)
-        # Supports with which no column outside the working set is exchanged with a gain.
-        self._checked: set[bytes] = set()
-        # The best supports of the sizes that are settled, from the smallest on.
-        self._supports: list[Indices] = []
-        # The largest size that is settled, infinity where columns run out; its stage's ceiling.
-        self._last, self._ceiling, self._escaped = -1.0, 0, False
-        self._state: State | None = None
-        self._found: Found | None = None
-        self._n_swept = 0  # columns of the working set at the last sweep
-        self._lowest = 0  # size of the smallest support: fixed columns that count
-        self._exhausted = False  # no column is left that adds anything to the largest support
+        ranked = _rank_columns(gram, alpha, fixed, self._usable, self._limits, budget)
+        sizes = np.ones(fixed.size, np.int64)
+        super().__init__(ranked, fixed, sizes, self._cache.block, first=first, thorough=thorough)
 
-    def path(self, k_max: int) -> list[Solution]:
-        """Solutions of all sizes up to ``k_max``."""
-        for sizes, ceiling in stages(k_max, thorough=self._thorough):
-            # A stage has room for all that is fixed.
-            if sizes[-1] > self._last and ceiling > np.count_nonzero(self._fixed):
-                self._settle(sizes if self._last >= 0 else range(sizes[-1] + 1), ceiling)
-        supports = replace_by_first_of_equals(
-            self._gram, self._cache, self._supports[: k_max + 1 - self._lowest], self._usable,
-            self._fixed, self._W, self._limits, self._budget,
+    def _make_state(self, ceiling: int) -> State:
+        W = self._W
+        limits = None if self._limits is None else self._limits.limits_of(W, self._budget)
+        return make_state(
+            Gram(self._gram.delta[W], self._H), self._alpha, ceiling + 1, self._fixed[W],
+            np.zeros(W.size, np.bool_), limits,
         )  # fmt: skip
-        path = [self._solve(support) for support in supports]
-        explained = [solution.objective < DEPENDENT for solution in path]
-        if any(explained):  # nothing is left for more columns
-            path = path[: explained.index(True) + 1]
-        for k in range(1, len(path)):
-            # Where linear dependence bars the way up, what is best at k may have no successor.
-            if path[k].objective > path[k - 1].objective:
-                path[k] = path[k - 1]
+
+    def _gains_outside(self, lists: list[Indices]) -> Array:
+        self._fetch(lists)
+        return relative_gains(
+            self._gram, self._cache, lists, self._alpha, self._fixed,
+            self._usable & (self._place < 0), self._limits, self._budget, joins=self._exhausted,
+        )  # fmt: skip
+
+    def _solve(self, lists: list[Indices]) -> list[Solution]:
+        supports = replace_by_first_of_equals(
+            self._gram, self._cache, lists, self._usable, self._fixed, self._W, self._limits,
+            self._budget,
+        )  # fmt: skip
+        path = []
+        for support in supports:
+            place, delta = self._place[support], self._gram.delta[support]
+            inside = place.min(initial=0) >= 0
+            block: Array = self._H[place[:, None], place] if inside else self._cache.block(support)
+            solution = solve_on(block, delta, support, self._alpha)
+            if self._limits is not None and not self._limits.right_signs(support, solution.coef):
+                # Rounding turned a coefficient, or an equal column took a place.
+                ridged, sign = (
+                    block + self._alpha * np.eye(support.size),
+                    self._limits.signs_of(support),
+                )
+                coef, explained = minimise_signed(ridged, delta, sign, np.zeros(support.size))
+                solution = Solution(support[coef != 0], coef[coef != 0], 1.0 - explained)
+            path.append(solution)
         return path
 
-    def _rank_columns(self) -> Indices:
-        """Columns by what each explains alone, fixed ones first; none that is excluded or constant.
 
-        With a budget, by the better of two ranks: that by gain, and that by gain per cost.
-        """
-        gram, limits, usable = self._gram, self._limits, self._usable
-        gain = np.full(gram.n_features, -1.0)
-        np.divide(gram.delta**2, gram.diagonal + self._alpha, out=gain, where=usable)
-        if limits is not None and limits.signs is not None:
-            gain[usable & (limits.signs * gram.delta > 0)] = 0.0
-        if limits is not None and limits.prices is not None and self._budget < np.inf:
-            cost = limits.prices.amounts[limits.prices.purchases]
-            both = [gain, gain / np.maximum(cost, MIN_COST)]
-            ranks = [np.argsort(np.argsort(-one, kind="stable")) for one in both]
-            gain = -np.minimum(*ranks).astype(np.float64)
-            gain[~usable] = -np.inf
-        gain[self._fixed] = np.inf
-        n_columns = np.count_nonzero(usable | self._fixed)
-        return np.argsort(-gain, kind="stable")[:n_columns]
+def _rank_columns(
+    gram: StandardisedGram, alpha: float, fixed: Mask, usable: Mask, limits: Restrictions | None,
+    budget: float,
+) -> Indices:  # fmt: skip
+    """Columns by what each explains alone, fixed ones first; none that is not usable.
 
-    def _settle(self, sizes: range, ceiling: int) -> None:
-        """Find the best supports of some sizes; fewer where columns run out."""
-        if self._ceiling < ceiling:
-            wanted = min(max(self._first, _PER_CEILING * ceiling), self._ranked.size)
-            wanted = max(wanted, int(np.count_nonzero(self._fixed)))
-            if (more := wanted - self._W.size) > 0:  # by their ranks alone
-                outside = self._ranked[self._place[self._ranked] < 0]
-                self._add(outside[:more])
-            self._sweep(ceiling, sizes)
-            self._ceiling, self._escaped = ceiling, not self._thorough
-        while True:
-            assert self._found is not None
-            largest = int(np.flatnonzero(self._found.explained > -np.inf)[-1])
-            self._exhausted = largest < sizes[-1]
-            supports = [self._support(k) for k in sizes if self._lowest <= k <= largest]
-            if self._take_in_helpful(supports, largest):
-                self._sweep(ceiling, sizes)
-            elif self._escaped or not self._escape(ceiling, sizes):
-                break
-            else:
-                self._escaped = True
-        self._supports += [np.sort(support) for support in supports]
-        self._last = np.inf if self._exhausted else sizes[-1]
+    With a budget, by the better of two ranks: that by gain, and that by gain per cost.
+    """
+    gain = np.full(gram.n_features, -1.0)
+    np.divide(gram.delta**2, gram.diagonal + alpha, out=gain, where=usable)
+    if limits is not None and limits.signs is not None:
+        gain[usable & (limits.signs * gram.delta > 0)] = 0.0
+    if limits is not None and limits.prices is not None and budget < np.inf:
+        gain = by_better_rank(gain, limits.prices.amounts[limits.prices.purchases])
+        gain[~usable] = -np.inf
+    gain[fixed] = np.inf
+    return np.argsort(-gain, kind="stable")[: np.count_nonzero(usable | fixed)]
 
-    def _support(self, k: int) -> Indices:
-        """The best support of k columns, or of fewer where signs let none of k be found."""
-        found = self._found
-        assert found is not None
-        size = k if found.explained[k] > -np.inf else int(np.argmax(found.explained[:k]))
-        return self._W[found.supports[size, : found.sizes[size]]]
 
-    def _take_in_helpful(self, supports: list[Indices], largest: int) -> bool:
-        """Take in columns outside that would better a support; say whether there are any.
-
-        ``largest`` is the size of the largest support found.
-        """
-        if self._W.size == self._ranked.size:
-            return False
-        # What no column outside helped once, none helps later: the working set only grows.
-        unchecked = [A for A in supports if A.tobytes() not in self._checked]
-        if self._exhausted:
-            unchecked.append(self._support(largest))
-        if not unchecked:
-            return False
-        helpful = self._find_helpful(unchecked)
-        if helpful.size:
-            self._add(helpful)
-        else:
-            self._checked |= {A.tobytes() for A in unchecked}
-        return helpful.size > 0
-
-    def _find_helpful(self, supports: list[Indices]) -> Indices:
-        """Columns outside the working set that would better a support, most helpful first."""
-        union = np.unique(np.concatenate(supports))
-        try:
-            self._cache.fetch(union)
-        except NotGathered as missing:
-            raise missing | NotGathered(ahead=self._ranked_members()) from None
-        outside = self._usable & (self._place < 0)
-        gains = relative_gains(
-            self._gram, self._cache, supports, self._alpha, self._fixed, outside, self._limits,
-            self._budget, joins=self._exhausted,
-        )  # fmt: skip
-        helpful = int(np.count_nonzero(gains > MIN_RELATIVE_GAIN))
-        if helpful == 0:
-            return np.empty(0, np.int64)
-        near = np.flatnonzero(gains > -np.inf)
-        order = near[np.argsort(-gains[near], kind="stable")]
-        return order[: min(max(helpful, min(near.size, _LEAST_ADDED)), _MOST_ADDED)]
-
-    def _ranked_members(self) -> list[int]:
-        """Columns of all supports found, of the smallest first: checks will ask for their rows."""
-        found = self._found
-        assert found is not None
-        known = np.flatnonzero(found.explained > -np.inf).tolist()
-        return list(dict.fromkeys(j for k in known for j in self._support(k).tolist()))
-
-    def _sweep(self, ceiling: int, sizes: range) -> None:
-        """Search within the working set; supports of fewer columns than these are settled."""
-        least = sizes[0]
-        d = self._W.size
-        top = min(ceiling, d)
-        gram = Gram(self._gram.delta[self._W], self._H)
-        limits = None
-        longest_forced = -1
-        if self._limits is not None:
-            limits = self._limits.limits_of(self._W, self._budget)
-            if np.unique(limits.cost).size > 1 and least <= _LONGEST_FORCED:
-                longest_forced = min(sizes[-1], _LONGEST_FORCED)
-        state = make_state(
-            gram, self._alpha, ceiling + 1, self._fixed[self._W], self._excluded[self._W], limits
-        )
-        found, earlier = nothing_found(ceiling), self._found
-        changed = top + 1
-        if earlier is not None:
-            # Go on from what was found up to a lower ceiling, or among fewer columns.
-            known = earlier.explained.size
-            found.explained[:known] = earlier.explained
-            found.supports[:known, : known - 1] = earlier.supports
-            found.sizes[:known] = earlier.sizes
-            found.grow[:known], found.shrink[:known] = earlier.grow, earlier.shrink
-            found.force[least:known] = earlier.explained[least:] > -np.inf
-            if d > self._n_swept:
-                changed = least
-        self._n_swept = d
-        self._lowest = search(state, found, changed, top, longest_forced)
-        self._state, self._found = state, found
-
-    def _escape(self, ceiling: int, sizes: range) -> bool:
-        """Search further from where single exchanges end; say whether anything was bettered."""
-        found = self._found
-        assert found is not None
-        before = found.explained.copy()
-        dropped = np.arange(1, _LONGEST_DROPPED + 1 if sizes[0] == 0 else 1)
-        escape(self._state, found, self._lowest, min(ceiling, self._W.size), dropped)
-        return bool((found.explained > before).any())
-
-    def _add(self, columns: Indices) -> None:
-        """Add columns, best first, at the end of the working set: places of earlier ones stay."""
-        new, old = np.sort(columns), self._W.size
-        W = np.concatenate([self._W, new])
-        try:
-            rows = self._cache.block(new, W)
-        except NotGathered as missing:
-            raise missing | NotGathered(ahead=columns.tolist()) from None
-        H = np.empty((W.size, W.size))
-        H[:old, :old], H[old:], H[:old, old:] = self._H, rows, rows[:, :old].T
-        self._W, self._H = W, H
-        self._place[new] = np.arange(old, W.size)
-
-    def _solve(self, support: Indices) -> Solution:
-        """Minimise on a support."""
-        place = self._place[support]
-        inside = place.min(initial=0) >= 0
-        block: Array = self._H[place[:, None], place] if inside else self._cache.block(support)
-        delta = self._gram.delta[support]
-        solution = solve_on(block, delta, support, self._alpha)
-        if self._limits is None or self._limits.right_signs(support, solution.coef):
-            return solution
-        # Rounding turned a coefficient, or an equal column took a place.
-        ridged = block + self._alpha * np.eye(support.size)
-        sign = self._limits.signs_of(support)
-        coef, explained = minimise_signed(ridged, delta, sign, np.zeros(support.size))
-        return Solution(support[coef != 0], coef[coef != 0], 1.0 - explained)
+def by_better_rank(gain: Array, cost: Array) -> Array:
+    """Rank by the better of two ranks, with the best at 0 and all others below it."""
+    both = [gain, gain / np.maximum(cost, MIN_COST)]
+    ranks = [np.argsort(np.argsort(-one, kind="stable")) for one in both]
+    return -np.minimum(*ranks).astype(np.float64)
 
 
 def replace_by_first_of_equals(
@@ -370,7 +455,19 @@ def replace_by_first_of_equals(
     budget : float
         Of the lists.
     """
-    equals = _candidates(gram, np.unique(np.concatenate(supports)), usable & ~fixed, usable)
+    # Columns with the same δ and diagonal, where there are any.
+    equals: dict[int, Indices] = {}
+    asked = np.unique(np.concatenate(supports))
+    asked = asked[usable[asked] & ~fixed[asked]]
+    size: Array = np.abs(gram.delta)
+    by_size = np.argsort(size)
+    first, end = (np.searchsorted(size[by_size], size[asked] + off) for off in (-EQUAL, EQUAL))
+    for at in np.flatnonzero(end - first > 1).tolist():
+        column, twins = int(asked[at]), np.sort(by_size[first[at] : end[at]])
+        twins = twins[np.abs(gram.diagonal[twins] - gram.diagonal[column]) <= EQUAL]
+        twins = twins[usable[twins]]
+        if twins.size > 1:
+            equals[column] = twins
     if not equals:
         return supports
     inside = np.zeros(gram.n_features, np.bool_)
@@ -390,26 +487,6 @@ def replace_by_first_of_equals(
             same &= families == families[own]
         equals[column] = twins[same]
     return [_first_of(equals, support, limits, budget) for support in supports]
-
-
-def _candidates(
-    gram: StandardisedGram, columns: Indices, replaceable: Mask, usable: Mask
-) -> dict[int, Indices]:
-    """Columns with the same δ and diagonal as each of some, where there are any."""
-    sizes: Array = np.abs(gram.delta)
-    by_size = np.argsort(sizes)
-    ordered = sizes[by_size]
-    found = {}
-    asked = columns[replaceable[columns]]
-    first = np.searchsorted(ordered, sizes[asked] - EQUAL)
-    end = np.searchsorted(ordered, sizes[asked] + EQUAL)
-    for at in np.flatnonzero(end - first > 1).tolist():
-        column, twins = int(asked[at]), np.sort(by_size[first[at] : end[at]])
-        twins = twins[np.abs(gram.diagonal[twins] - gram.diagonal[column]) <= EQUAL]
-        twins = twins[usable[twins]]
-        if twins.size > 1:
-            found[column] = twins
-    return found
 
 
 def _first_of(

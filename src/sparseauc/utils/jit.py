@@ -63,7 +63,7 @@ class _CompilationNotice(event.Listener):
         self.kept = True
 
     def on_start(self, event: Any) -> None:
-        ours = event.data["dispatcher"].py_func.__module__.startswith("sparseauc")
+        ours = str(event.data["dispatcher"].py_func.__module__).startswith("sparseauc")
         if ours and not self.said:
             self.said = True
             logger.warning(

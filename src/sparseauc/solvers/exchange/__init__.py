@@ -15,8 +15,10 @@ Gauss–Jordan elimination, in O(d·k), and needs one row of H. So nothing is d 
 exchanges are compared in a few passes over k vectors of length d.
 
 ``state`` keeps these numbers and ``sweeps`` updates them; ``gain`` has the formula above, also for
-columns outside the state; ``limits`` answers whether an exchange is feasible, and which column must
-leave where a list is not; ``search`` grows, shrinks and exchanges.
+columns outside the state. The same search exchanges whole ``groups`` of columns, and finds one list
+for several ``classes``: only the gains are others. ``limits`` answers whether an exchange is
+feasible, and what must leave where a list is not; ``moves`` and ``search`` grow, shrink and
+exchange.
 
 Use it whenever the moments can be had: it takes the time of a few runs of SHT-AUC, gives all k at
 once, and its supports are the better the more the columns are correlated.
@@ -30,9 +32,7 @@ from .search import (
     Solution,
     dependence_tolerance,
     escape,
-    known_support,
     make_state,
-    nothing_found,
     search,
     solve_on,
 )
@@ -48,10 +48,8 @@ __all__ = [
     "dependence_tolerance",
     "escape",
     "exchange_gains",
-    "known_support",
     "least_gain",
     "make_state",
-    "nothing_found",
     "search",
     "solve_on",
 ]

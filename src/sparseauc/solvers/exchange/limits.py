@@ -1,8 +1,8 @@
 """Families, budgets and signs beside the kernels that exchange columns.
 
-The kernels ask one question: may these columns change places? ``find_allowed`` answers it for many
-columns at once, ``signs_stay`` for the best of them, as signs depend on all coefficients. And where
-a list is not feasible there is one repair, ``must_leave``: which column goes first? Where no limit
+The kernels ask one question: may these units change places? ``find_allowed`` answers it for many
+units at once, ``signs_stay`` for the best of them, as signs depend on all coefficients. And where
+a list is not feasible there is one repair, ``must_leave``: which unit goes first? Where no limit
 binds, none of this runs.
 
 With signs, all supports are such that the minimiser has the right ones: where a sign holds a
@@ -24,7 +24,9 @@ FEASIBLE, STUCK = np.int64(-1), np.int64(-2)
 
 
 class ExchangeLimits(NamedTuple):
-    """What restricts the choice among c columns, and how much of it is used up.
+    """What restricts the choice among c units, and how much of it is used up.
+
+    Units are columns. Where they are groups of columns, costs alone restrict the choice.
 
     Attributes
     ----------
@@ -76,27 +78,27 @@ class ExchangeLimits(NamedTuple):
 
 
 @kernel
-def count(limits, column, change):  # type: ignore[no-untyped-def]
-    """Note that a column joins, 1, or leaves, −1."""
-    if limits.required[column]:
+def count(limits, unit, change):  # type: ignore[no-untyped-def]
+    """Note that a unit joins, 1, or leaves, −1."""
+    if limits.required[unit]:
         limits.absent[0] -= change  # its place, its family's and its cost stay taken
     else:
-        limits.room[limits.family[column]] -= change
-        bundle = limits.bundle[column]
+        limits.room[limits.family[unit]] -= change
+        bundle = limits.bundle[unit]
         if limits.bought[bundle] == (change < 0):
             limits.budget[0] -= change * limits.cost[bundle]
         limits.bought[bundle] += change
 
 
 @kernel
-def find_allowed(limits, support, position, low, allowed):  # type: ignore[no-untyped-def]
-    """Which columns from ``low`` on families and the budget let take a position, −1 for a new one.
+def find_allowed(limits, units, position, low, allowed):  # type: ignore[no-untyped-def]
+    """Which units from ``low`` on families and the budget let take a position, −1 for a new one.
 
     They are written to ``allowed``, as many as there is room for.
     """
     own, freed, budget = np.int64(-1), np.int64(-1), limits.budget[0]
     if position >= 0:
-        own, freed = limits.family[support[position]], limits.bundle[support[position]]
+        own, freed = limits.family[units[position]], limits.bundle[units[position]]
         if limits.bought[freed] == 1:
             budget += limits.cost[freed]
     for j in range(allowed.size):
@@ -113,36 +115,36 @@ def signs_stay(s, position, column, numerator, denominator):  # type: ignore[no-
     The numerator and the denominator are those of ``exchange_terms``.
     """
     return not s.signed or keeps_signs(
-        s.limits.sign, s.support, s.counts[0], s.limits.sign[column], s.w, s.M, s.T, position,
+        s.limits.sign, s.support, s.counts[1], s.limits.sign[column], s.w[0], s.M, s.T, position,
         column, numerator, denominator,
     )  # fmt: skip
 
 
 @kernel
-def _wrong_sign(sign, s):  # type: ignore[no-untyped-def]
+def _wrong_sign(sign, s, losses):  # type: ignore[no-untyped-def]
     """Position of the coefficient of a wrong sign that explains most; −1 if there is none."""
     most, winner = 0.0, FEASIBLE
     for p in range(s.counts[0]):
-        if sign[s.support[p]] * s.w[p] < 0.0:
-            loss = s.w[p] * s.w[p] / s.M[p, p]
-            if winner < 0 or loss > most:
-                most, winner = loss, p
+        wrong = sign[s.units[p]] * s.w[0, p] < 0.0
+        if wrong and (winner < 0 or losses[p] > most):
+            most, winner = losses[p], p
     return winner
 
 
 @kernel
-def must_leave(limits, s, kept, top):  # type: ignore[no-untyped-def]
-    """Position of the column that must leave next for a list of at most ``top`` to be feasible.
+def must_leave(limits, s, losses, kept, top):  # type: ignore[no-untyped-def]
+    """Position of the unit that must leave next for a list of at most ``top`` to be feasible.
 
     Coefficients of the wrong sign go first; then, of families with too many columns, the one that
     explains least; then the one that explains least for its cost, where the budget is exceeded.
+    ``losses`` are what doing without each unit costs.
 
     Returns
     -------
     int
-        −1 if the list is feasible, −2 if ``kept`` and the columns that cannot leave are too many.
+        −1 if the list is feasible, −2 if ``kept`` and the units that cannot leave are too many.
     """
-    position = _wrong_sign(limits.sign, s) if limits.signed else FEASIBLE
+    position = _wrong_sign(limits.sign, s, losses) if limits.signed else FEASIBLE
     over_family_limit, over_budget = False, limits.budget[0] < 0.0
     for family in range(limits.room.size):
         over_family_limit |= limits.room[family] < 0
@@ -150,13 +152,12 @@ def must_leave(limits, s, kept, top):  # type: ignore[no-untyped-def]
     if position < 0 and (over_family_limit or over_budget or too_long):
         least, position = np.inf, STUCK
         for p in range(s.counts[0]):
-            column = s.support[p]
-            eligible = column != kept and not s.fixed[column]
+            unit, loss = s.units[p], losses[p]
+            eligible = unit != kept and not s.fixed[unit]
             if over_family_limit:
-                eligible &= limits.room[limits.family[column]] < 0
-            loss = s.w[p] * s.w[p] / s.M[p, p]
+                eligible &= limits.room[limits.family[unit]] < 0
             if over_budget and not over_family_limit:
-                bundle = limits.bundle[column]
+                bundle = limits.bundle[unit]
                 loss /= max(limits.cost[bundle] / limits.bought[bundle], MIN_COST)
             if eligible and loss < least:
                 least, position = loss, p

@@ -1,95 +1,108 @@
-"""The best single moves from a support, and exchanges until none helps."""
+"""The best single moves from a list, and exchanges until none helps.
+
+What a move gains is answered by ``columns``, ``groups`` or ``classes``; all else is the same.
+"""
 
 import numpy as np
 
 from ...utils.jit import inlined_kernel, kernel
-from .gain import exchange_terms
+from .classes import best_exchange_of_classes, join_gains_of_classes, losses_of_classes
+from .columns import best_exchange_of_columns, best_join_of_columns
+from .groups import best_exchange_of_groups, join_gains_of_groups, losses_of_groups
 from .limits import STUCK, find_allowed, must_leave, signs_stay
-from .state import depends, explained, find_position, least_gain, places
-from .sweeps import NONE, TILE, exchange, join, leave, remove
+from .state import EQUAL, depends, explained, find_position, least_gain, places
+from .sweeps import NONE, exchange, join, leave, remove
+
+
+@kernel
+def join_gains(s):  # type: ignore[no-untyped-def]
+    """What each unit gains by joining, whatever it costs; 0 for those that cannot."""
+    if s.starts.size > 0:
+        return join_gains_of_groups(s)
+    if s.pairs.size > 0:
+        return join_gains_of_classes(s)
+    gains = np.zeros(s.q.size)
+    for j in range(gains.size):
+        if s.q[j] > s.floor[j]:
+            gains[j] = s.g[0, j] * s.g[0, j] / s.q[j]
+    return gains
+
+
+@kernel
+def leaving_losses(s):  # type: ignore[no-untyped-def]
+    """What doing without each unit on the list costs."""
+    if s.starts.size > 0:
+        return losses_of_groups(s)
+    if s.pairs.size > 0:
+        return losses_of_classes(s)
+    losses = np.empty(s.counts[0])
+    for p in range(losses.size):
+        losses[p] = s.w[0, p] * s.w[0, p] / s.M[p, p]
+    return losses
 
 
 @inlined_kernel
 def best_join(s):  # type: ignore[no-untyped-def]
-    """Column that lowers the objective most by joining; −1 if none can."""
-    best = 0.0
-    winner = NONE
-    allowed = np.ones(s.g.size, np.bool_)
+    """Unit that lowers the objective most by joining, and by how much; −1 if none can."""
+    if s.starts.size == 0 and s.pairs.size == 0:
+        return best_join_of_columns(s)
+    gains = join_gains(s)
+    allowed = np.ones(gains.size, np.bool_)
     if s.limited:
-        find_allowed(s.limits, s.support, NONE, 0, allowed)
-    for j in range(s.g.size):
-        # Compared without dividing; the first of equal gains wins.
-        better = s.q[j] > s.floor[j] and s.g[j] * s.g[j] > best * s.q[j]
-        if better and allowed[j] and signs_stay(s, NONE, j, s.g[j], s.q[j]):
-            best = s.g[j] * s.g[j] / s.q[j]
-            winner = j
-    return winner
+        find_allowed(s.limits, s.units, NONE, 0, allowed)
+    best, winner = 0.0, NONE
+    for unit in range(gains.size):
+        if allowed[unit] and gains[unit] > best * (1.0 + EQUAL):
+            best, winner = gains[unit], unit
+    return winner, best
 
 
 @inlined_kernel
 def best_leave(s):  # type: ignore[no-untyped-def]
-    """Position of the column that costs least to do without; −1 if none may leave."""
-    best = np.inf
-    winner = NONE
-    for p in range(s.counts[0]):
-        cost = s.w[p] * s.w[p] / s.M[p, p]
-        column = s.support[p]
-        if not s.fixed[column] and (cost < best or (cost == best and column < s.support[winner])):
-            best = cost
-            winner = p
+    """Position of the unit that costs least to do without; −1 if none may leave."""
+    losses = leaving_losses(s)
+    best, winner = np.inf, NONE
+    for p in range(losses.size):
+        unit, loss = s.units[p], losses[p]
+        if not s.fixed[unit] and (loss < best or (loss == best and unit < s.units[winner])):
+            best, winner = loss, p
     return winner
 
 
 @inlined_kernel
 def best_exchange(s, least):  # type: ignore[no-untyped-def]
-    """Position and column of the best exchange; −1 if none lowers the objective by ``least``."""
-    d = s.g.size
-    best = -least
-    best_p = NONE
-    best_j = NONE
-    every = np.ones(min(TILE, d), np.bool_)
-    for low in range(0, d, TILE):
-        high = min(low + TILE, d)
-        m = high - low
-        gs, qs, allowed = s.g[low:high], s.q[low:high], every[:m]
-        for p in range(s.counts[0]):
-            if s.fixed[s.support[p]]:
-                continue
-            t = s.T[p, low:high]
-            inverse = 1.0 / s.M[p, p]
-            shift = s.w[p] * inverse
-            loss = s.w[p] * shift
-            # The gain exceeds the best one, compared without dividing.
-            bar = loss - best
-            found = False
-            for j in range(m):
-                numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
-                found |= numerator * numerator > bar * left
-            if found:
-                if s.limited:
-                    find_allowed(s.limits, s.support, p, low, allowed)
-                for j in range(m):
-                    numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
-                    if left > s.floor[low + j]:
-                        change = loss - numerator * numerator / left
-                        if (
-                            change < best
-                            and allowed[j]
-                            and signs_stay(s, p, low + j, numerator, left)
-                        ):
-                            best = change
-                            best_p = p
-                            best_j = low + j
-    return best_p, best_j
+    """Position and unit of the best exchange; −1 if none lowers the objective by ``least``."""
+    if s.starts.size > 0:
+        return best_exchange_of_groups(s, least)
+    if s.pairs.size > 0:
+        return best_exchange_of_classes(s, least)
+    return best_exchange_of_columns(s, least)
 
 
-@kernel
+@inlined_kernel
+def bar(s, unit):  # type: ignore[no-untyped-def]
+    """Let a unit off the list not join, until its floors are set back."""
+    first, last = unit, unit + 1
+    if s.starts.size > 0:
+        first, last = s.starts[unit], s.starts[unit + 1]
+    for column in range(first, last):
+        s.floor[column] = np.inf
+
+
+@inlined_kernel
+def unbar(s, floor):  # type: ignore[no-untyped-def]
+    """Set the floors back."""
+    for column in range(floor.size):
+        s.floor[column] = floor[column]
+
+
+@inlined_kernel
 def repair(s, kept, top):  # type: ignore[no-untyped-def]
-    """Remove columns until the list is feasible; False where that cannot be."""
-    position = must_leave(s.limits, s, kept, top)
+    """Remove units until the list is feasible; False where that cannot be."""
+    position = must_leave(s.limits, s, leaving_losses(s), kept, top)
     while position >= 0:
         leave(s, position)
-        position = must_leave(s.limits, s, kept, top)
+        position = must_leave(s.limits, s, leaving_losses(s), kept, top)
     return position != STUCK
 
 
@@ -99,21 +112,21 @@ def _required_that_helps(s):  # type: ignore[no-untyped-def]
     winner = NONE
     if s.limits.absent[0] > 0:
         least = least_gain(explained(s), s.tolerance, s.min_gain)
-        for j in range(s.g.size):
-            helps = s.floor[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
-            if s.limits.required[j] and helps and signs_stay(s, NONE, j, s.g[j], s.q[j]):
+        for j in range(s.q.size):
+            helps = s.floor[j] < s.q[j] and s.g[0, j] ** 2 > least * s.q[j]
+            if s.limits.required[j] and helps and signs_stay(s, NONE, j, s.g[0, j], s.q[j]):
                 winner = j
     return winner
 
 
-@kernel
+@inlined_kernel
 def settle(s):  # type: ignore[no-untyped-def]
-    """Exchange columns until no single exchange lowers the objective; what is then explained."""
+    """Exchange units until no single exchange lowers the objective; what is then explained."""
     before = explained(s)
     floor = s.floor.copy()
     barred = False
     while True:
-        position, column = best_exchange(s, least_gain(before, s.tolerance, s.min_gain))
+        position, unit = best_exchange(s, least_gain(before, s.tolerance, s.min_gain))
         if position < 0:
             free = _required_that_helps(s)
             if free < 0:
@@ -121,49 +134,47 @@ def settle(s):  # type: ignore[no-untyped-def]
             join(s, free)
             before = explained(s)
             continue
-        left = s.support[position]
-        exchange(s, position, column)
+        left = s.units[position]
+        exchange(s, position, unit)
         after = explained(s)
         if depends(s) or not after > before:
             # What the formula promised was rounding. It may promise forever.
-            exchange(s, find_position(s, column), left)
-            s.floor[column] = np.inf
+            exchange(s, find_position(s.units, s.counts[0], unit), left)
+            bar(s, unit)
             barred = True
         else:
             before = after
     if barred:
-        for j in range(floor.size):
-            s.floor[j] = floor[j]
+        unbar(s, floor)
     return before
 
 
 @inlined_kernel
 def _grow(s):  # type: ignore[no-untyped-def]
-    """Add the column that helps most; False when none is left that adds anything."""
+    """Add the unit that helps most; False when none is left that adds anything."""
     least = least_gain(explained(s), s.tolerance, s.min_gain)
     floor = s.floor.copy()
     grown = False
     barred = False
     while not grown:
-        column = best_join(s)
-        if column < 0 or s.g[column] ** 2 <= least * s.q[column]:
+        unit, gain = best_join(s)
+        if unit < 0 or gain <= least:
             break
-        join(s, column)
+        join(s, unit)
         grown = not depends(s)
         if not grown:
-            # Not again until another column has joined.
-            remove(s, column)
-            s.floor[column] = np.inf
+            # Not again until another unit has joined.
+            remove(s, unit)
+            bar(s, unit)
             barred = True
     if barred:
-        for j in range(floor.size):
-            s.floor[j] = floor[j]
+        unbar(s, floor)
     return grown
 
 
 @inlined_kernel
 def resize(s, size):  # type: ignore[no-untyped-def]
-    """Add or remove one column after the other, as far as can be, until the list has a size."""
+    """Add or remove one unit after the other, as far as can be, until the list has a size."""
     while places(s) < size:
         if not _grow(s):
             break
@@ -173,31 +184,32 @@ def resize(s, size):  # type: ignore[no-untyped-def]
             break
         leave(s, position)
         if s.limited:
-            repair(s, NONE, s.support.size)
+            repair(s, NONE, s.units.size)
 
 
-@kernel
+@inlined_kernel
 def take_in_fixed(s):  # type: ignore[no-untyped-def]
-    """Add the fixed columns to an empty support, but for those that depend on earlier ones.
+    """Add the fixed units to an empty list, but for columns that depend on earlier ones.
 
     Returns
     -------
     int
         The places that they take.
     """
+    grouped = s.starts.size > 0
     if s.counts[0] == 0:
-        for column in range(s.g.size):
-            if s.fixed[column] and s.q[column] > s.floor[column]:
-                join(s, column)
+        for unit in range(s.fixed.size):
+            if s.fixed[unit] and (grouped or s.q[unit] > s.floor[unit]):
+                join(s, unit)
                 if depends(s):
-                    remove(s, column)
+                    remove(s, unit)
         if s.limited and s.limits.signed:
             for p in range(s.counts[0]):
-                column = s.support[p]
+                column = s.units[p]
                 s.limits.required[column] = s.limits.sign[column] != 0
-            repair(s, NONE, s.support.size)
+            repair(s, NONE, s.units.size)
     taken = np.int64(0)
-    for column in range(s.g.size):
-        required = s.limited and s.limits.required[column]
-        taken += required or (s.fixed[column] and s.q[column] == np.inf)
+    for unit in range(s.fixed.size):
+        required = s.limited and s.limits.required[unit]
+        taken += required or (s.fixed[unit] and s.listed[unit])
     return taken

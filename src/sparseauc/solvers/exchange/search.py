@@ -1,5 +1,6 @@
-"""Lists of all lengths: grow and shrink, sweep down, drop each column, force columns in."""
+"""Lists of all lengths: grow and shrink, sweep down, drop each unit, force units in."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,8 @@ from ...moments.base import Gram
 from ...utils.jit import inlined_kernel, kernel
 from ...utils.types import Array, Indices, Mask
 from .limits import ExchangeLimits
-from .moves import repair, resize, settle, take_in_fixed
-from .state import State, least_gain, places
+from .moves import bar, join_gains, repair, resize, settle, take_in_fixed, unbar
+from .state import Reference, State, find_position, least_gain, places
 from .sweeps import NONE, join, move_to, remove
 
 # What a standardised difference of means of 1e-12 would explain is rounding.
@@ -19,7 +20,7 @@ _MIN_EXPLAINED = 1e-24
 # support explains it is taken for linearly dependent and left out, and when less of the objective
 # is left, everything is explained. The second is in units of H's precision, for float32.
 _TOLERANCE, _TOLERANCE_UNITS = 5e-7, 1e5
-# Columns that are forced into a support, at most.
+# Units that are forced into a list, at most.
 _MOST_FORCED = 30
 
 
@@ -65,23 +66,32 @@ DEPENDENT = dependence_tolerance()
 
 def make_state(
     gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask,
-    limits: ExchangeLimits | None = None,
+    limits: ExchangeLimits | None = None, *, starts: Indices | None = None,
+    pairs: Array | None = None,
 ) -> State:  # fmt: skip
-    """Start with an empty support.
+    """Start with an empty list.
 
     Parameters
     ----------
     gram : Gram
+        With one δ, or with one for each pair of classes.
     alpha : float
         Ridge.
     k_max : int
-        Largest support.
-    fixed, excluded : bool ndarrays of shape (d,)
-        Columns that never leave, and columns that never join.
+        Units of the longest list.
+    fixed : bool ndarray of shape (n_units,)
+        Units that never leave.
+    excluded : bool ndarray of shape (d,)
+        Columns that never join.
     limits : ExchangeLimits, optional
         What else restricts the choice.
+    starts : int64 ndarray of shape (n_units + 1,), optional
+        First column of each group of columns, and the end of the last one; without it each column
+        is a unit.
+    pairs : ndarray, optional
+        What each pair of classes counts, where there are several classes.
     """
-    d = gram.delta.size
+    d = gram.H.shape[0]
     diagonal = gram.H.diagonal()
     whole = diagonal + alpha
     limited = limits is not None
@@ -92,243 +102,252 @@ def make_state(
             np.zeros(1, np.int64),
         )  # fmt: skip
     floor = np.where(excluded | (diagonal <= 0), np.inf, DEPENDENT * whole)
+    delta = np.atleast_2d(gram.delta)
+    nothing, size = np.empty(0, np.int64), k_max
+    left = [np.empty(0)]
+    if starts is not None:
+        size = int(np.sort(np.diff(starts))[-k_max:].sum())
+        left += [gram.H[a:b, a:b].ravel() for a, b in itertools.pairwise(starts.tolist())]
+    support = np.empty(size, np.int64)
     return State(
-        gram.H, gram.delta, whole, floor, fixed, limited, limits.signed, limits,
-        np.zeros(2, np.int64), np.empty(k_max, np.int64), np.empty(k_max), np.empty((k_max, k_max)),
-        np.empty((k_max, d)), gram.delta.copy(), whole.copy(), DEPENDENT,
+        gram.H, delta, whole, floor, nothing if starts is None else starts,
+        np.empty(0) if pairs is None else pairs, fixed, limited, limits.signed, limits,
+        np.zeros(3, np.int64), support if starts is None else np.empty(k_max, np.int64),
+        np.zeros(fixed.size, np.bool_), support, np.empty((len(delta), size)),
+        np.empty((size, size)), np.empty((size, d)), delta.copy(), whole.copy(),
+        np.concatenate(left), np.cumsum([part.size for part in left]), DEPENDENT,
         _MIN_EXPLAINED / (1.0 + alpha), bool((floor[np.isfinite(floor)] > alpha).any()),
     )  # fmt: skip
 
 
 class Found(NamedTuple):
-    """The best support found of each size.
+    """The best list found of each length up to k_max.
 
     Attributes
     ----------
     explained : ndarray of shape (k_max + 1,)
         What it takes off the objective; −infinity where none is known.
-    supports : int64 ndarray of shape (k_max + 1, k_max)
-        Columns, ascending, in the first places of row k.
+    lists : int64 ndarray of shape (k_max + 1, k_max)
+        Units, ascending, in the first places of row k.
     sizes : int64 ndarray of shape (k_max + 1,)
         How many these are: k, less those whose signs hold them at 0.
     grow, shrink, force : bool ndarrays of shape (k_max + 1,)
-        Whether a column has yet to join, or to leave, the support of this size, or to be forced in.
+        Whether a unit has yet to join, or to leave, the list of this length, or to be forced in.
     """
 
     explained: Array
-    supports: Indices
+    lists: Indices
     sizes: Indices
     grow: Mask
     shrink: Mask
     force: Mask
 
 
-def nothing_found(k_max: int) -> Found:
-    """No support of any size."""
-    flags = np.zeros((3, k_max + 1), np.bool_)
-    supports, sizes = np.zeros((k_max + 1, k_max), np.int64), np.zeros(k_max + 1, np.int64)
-    return Found(np.full(k_max + 1, -np.inf), supports, sizes, flags[0], flags[1], flags[2])
-
-
 @inlined_kernel
-def known_support(found, k):  # type: ignore[no-untyped-def]
-    """The best support known of a list of k columns."""
-    return found.supports[k, : found.sizes[k]]
+def known_list(found, k):  # type: ignore[no-untyped-def]
+    """The best list known of k units."""
+    return found.lists[k, : found.sizes[k]]
 
 
 @inlined_kernel
 def _is_known(s, found):  # type: ignore[no-untyped-def]
-    """Whether the support is the best known of its size."""
+    """Whether the list is the best known of its length."""
     k = places(s)
     known = found.explained[k] > -np.inf and found.sizes[k] == s.counts[0]
     if known:
         for p in range(s.counts[0]):
-            known &= s.q[found.supports[k, p]] == np.inf
+            known &= s.listed[found.lists[k, p]]
     return known
 
 
-@kernel
-def _settle_and_keep(s, found):  # type: ignore[no-untyped-def]
-    """Settle the support; keep it, and say so, if it beats the one known of its size."""
-    total = settle(s)
+@inlined_kernel
+def _keep(s, found, total):  # type: ignore[no-untyped-def]
+    """Keep the list, and say so, if it explains more than the one known of its length."""
     k = places(s)
-    if found.explained[k] > -np.inf and not (
+    better = found.explained[k] == -np.inf or (
         total > found.explained[k] + least_gain(total, s.tolerance, s.min_gain)
-    ):
-        return False
-    found.explained[k], found.sizes[k] = total, s.counts[0]
-    found.grow[k] = found.shrink[k] = found.force[k] = True
-    p = 0
-    for j in range(s.q.size):
-        if s.q[j] == np.inf:
-            found.supports[k, p] = j
-            p += 1
-    return True
+    )
+    if better:
+        found.explained[k], found.sizes[k] = total, s.counts[0]
+        found.grow[k] = found.shrink[k] = found.force[k] = True
+        p = 0
+        for unit in range(s.listed.size):
+            if s.listed[unit]:
+                found.lists[k, p] = unit
+                p += 1
+    return better
 
 
 @kernel
-def _visit(s, found, start, size):  # type: ignore[no-untyped-def]
-    """Go from a support to one of another size, and settle it; say whether it is kept."""
+def _visit(s, found, start, size, out, into):  # type: ignore[no-untyped-def]
+    """Go from a list to one of a length, and settle it; say whether it is kept.
+
+    Parameters
+    ----------
+    s : State
+    found : Found
+    start : int64 ndarray
+        The list to go from.
+    size : int
+        Length to go to.
+    out : int
+        Unit that the list must do without until it is settled, and may have again then; −1 for
+        none.
+    into : int
+        Unit that is added whatever it costs, others leaving until the list is feasible; −1 for
+        none.
+    """
     move_to(s, start)
-    before = places(s)
-    resize(s, size)
-    if before != size and _is_known(s, found):
+    may_be_known = out < 0 and (into >= 0 or places(s) != size)
+    floor = s.floor.copy()
+    if out >= 0:
+        remove(s, out)
+        bar(s, out)
+    if into >= 0:
+        join(s, into)
+    feasible = True
+    if s.limited and not (out < 0 and into < 0):
+        feasible = repair(s, into, size if into >= 0 else s.units.size)
+    if feasible:
+        resize(s, size)
+        feasible = out < 0 or places(s) == size
+    if not feasible or (may_be_known and _is_known(s, found)):
+        unbar(s, floor)
         return False
-    return _settle_and_keep(s, found)
+    total = settle(s)
+    while out >= 0:
+        out = NONE
+        unbar(s, floor)
+        total = settle(s)
+    return _keep(s, found, total)
 
 
-@kernel
-def _visit_without(s, found, start, size, column):  # type: ignore[no-untyped-def]
-    """Settle a support that must do without a column of it, then let the column join again."""
-    move_to(s, start)
-    remove(s, column)
-    if s.limited:
-        repair(s, NONE, s.support.size)
-    floor = s.floor[column]
-    s.floor[column] = np.inf
-    resize(s, size)
-    reached = places(s) == size
-    if reached:
-        settle(s)
-    s.floor[column] = floor
-    return reached and _settle_and_keep(s, found)
-
-
-@kernel
-def _visit_with(s, found, start, top, column):  # type: ignore[no-untyped-def]
-    """Add a column whatever it costs, remove others until the list is feasible, and settle it."""
-    move_to(s, start)
-    join(s, column)
-    if not repair(s, column, top):
-        return False
-    resize(s, top)
-    return not _is_known(s, found) and _settle_and_keep(s, found)
-
-
-@kernel
+@inlined_kernel
 def _grow_and_shrink(s, found, lowest, top):  # type: ignore[no-untyped-def]
-    """Lead the best support of each size on to the next larger and smaller, until none improves."""
+    """Lead the best list of each length on to the next longer and shorter, until none improves."""
     improved = True
     while improved:
         improved = False
         for k in range(lowest, top):
             if found.grow[k]:
                 found.grow[k] = False
-                improved |= _visit(s, found, known_support(found, k), k + 1)
+                improved |= _visit(s, found, known_list(found, k), k + 1, NONE, NONE)
         for k in range(top, lowest, -1):
             if found.shrink[k]:
                 found.shrink[k] = False
-                improved |= _visit(s, found, known_support(found, k), k - 1)
+                improved |= _visit(s, found, known_list(found, k), k - 1, NONE, NONE)
 
 
-@kernel
+@inlined_kernel
 def _sweep_down(s, found, lowest, top):  # type: ignore[no-untyped-def]
-    """Grow to ``top`` columns at once, then drop one after the other, with exchanges at each stop.
+    """Grow to ``top`` units at once, then drop one after the other, with exchanges at each stop.
 
     A line of search that does not start from what was found.
     """
     improved = False
     size = top
-    start = known_support(found, lowest)
+    start = known_list(found, lowest)
     while size >= lowest:
-        improved |= _visit(s, found, start, size)
+        improved |= _visit(s, found, start, size, NONE, NONE)
         size = min(size, places(s)) - 1
-        start = s.support[: s.counts[0]]
+        start = s.units[: s.counts[0]]
     return improved
 
 
-@kernel
+@inlined_kernel
 def _drop_each(s, found, k):  # type: ignore[no-untyped-def]
-    """Do without each member of the best support of k columns in turn.
+    """Do without each unit of the best list of k in turn.
 
-    This leads out of supports that only a double exchange would improve.
+    This leads out of lists that only a double exchange would improve.
     """
     improved = False
-    for column in known_support(found, k).copy():
-        start = known_support(found, k)
-        member = False
-        for other in start:
-            member |= other == column
-        free = not s.fixed[column] or (s.limited and s.limits.required[column])
+    for unit in known_list(found, k).copy():
+        start = known_list(found, k)
+        member = find_position(start, start.size, unit) >= 0
+        free = not s.fixed[unit] or (s.limited and s.limits.required[unit])
         if member and free:
-            improved |= _visit_without(s, found, start, k, column)
+            improved |= _visit(s, found, start, k, unit, NONE)
     return improved
 
 
-@kernel
+@inlined_kernel
 def _force_in(s, found, lowest, top, longest):  # type: ignore[no-untyped-def]
-    """Force columns over the budget into the best supports of up to ``longest`` columns.
+    """Force units over the budget into the best lists of up to ``longest`` units.
 
-    Others leave, so that one costly column takes the place of two, or two that of one.
+    Others leave, so that one costly unit takes the place of two, or two that of one.
     """
     improved = False
     for size in range(lowest, min(top, longest) + 1):
         if found.force[size]:
             found.force[size] = False
-            start = known_support(found, size).copy()
+            start = known_list(found, size).copy()
             move_to(s, start)
-            gains = np.zeros(s.g.size)
-            for j in range(gains.size):
-                if s.q[j] > s.floor[j]:
-                    gains[j] = s.g[j] * s.g[j] / s.q[j]
+            gains = join_gains(s)
             for _ in range(_MOST_FORCED):
-                column = np.argmax(gains)
-                if gains[column] > 0.0:
-                    gains[column] = 0.0
-                    improved |= _visit_with(s, found, start, top, column)
+                unit = np.argmax(gains)
+                if gains[unit] > 0.0:
+                    gains[unit] = 0.0
+                    improved |= _visit(s, found, start, top, NONE, unit)
     return improved
 
 
 @kernel
-def search(s, found, changed, top, longest_forced):  # type: ignore[no-untyped-def]
-    """Grow and shrink the best supports of up to ``top`` columns until none improves.
+def search(state, found, changed, top, longest_forced):  # type: ignore[no-untyped-def]
+    """Grow and shrink the best lists of up to ``top`` units until none improves.
 
     Parameters
     ----------
-    s : State
+    state : State
     found : Found
         What is known, and is improved.
     changed : int
-        Supports of so many columns or more are settled first, as after columns were added.
+        Lists of so many units or more are settled first, as after units were added.
     top : int
-        Most columns of a support.
+        Most units of a list.
     longest_forced : int
-        Columns over the budget are forced into supports of so many columns; −1 for none.
+        Units over the budget are forced into lists of up to so many; −1 for none.
 
     Returns
     -------
     int
-        Size of the smallest support: the number of fixed columns that count.
+        Length of the shortest list: the number of fixed units that count.
     """
+    s = Reference(*state)
     lowest = take_in_fixed(s)
     if found.explained[lowest] == -np.inf:
-        _visit(s, found, s.support[: s.counts[0]], lowest)
+        _visit(s, found, s.units[: s.counts[0]], lowest, NONE, NONE)
     for k in range(changed, found.explained.size):
         if found.explained[k] > -np.inf:
-            # What was settled last has one column less, and needs fewer exchanges.
-            _visit(s, found, s.support[: s.counts[0]].copy(), k)
-            _visit(s, found, known_support(found, k), k)
-    _grow_and_shrink(s, found, lowest, top)
-    while longest_forced >= 0 and _force_in(s, found, lowest, top, longest_forced):
+            # What was settled last has one unit less, and needs fewer exchanges.
+            _visit(s, found, s.units[: s.counts[0]].copy(), k, NONE, NONE)
+            _visit(s, found, known_list(found, k), k, NONE, NONE)
+    forced = True
+    while forced:
         _grow_and_shrink(s, found, lowest, top)
+        forced = longest_forced >= 0 and _force_in(s, found, lowest, top, longest_forced)
     return lowest
 
 
 @kernel
-def escape(s, found, lowest, top, sizes):  # type: ignore[no-untyped-def]
-    """Search on where growing and shrinking end: sweep down, then drop each column.
+def escape(state, found, lowest, top, sizes):  # type: ignore[no-untyped-def]
+    """Search on where growing and shrinking end: sweep down, then drop each unit.
 
     Parameters
     ----------
-    s, found, top
+    state, found, top
         As for ``search``.
     lowest : int
-        Size of the smallest support.
+        Length of the shortest list.
     sizes : int64 ndarray
-        Supports whose columns are dropped, by their sizes, in this order.
+        Lists whose units are dropped, by their lengths, in this order.
     """
-    if _sweep_down(s, found, lowest, top):
-        _grow_and_shrink(s, found, lowest, top)
-    for k in sizes:
-        while _drop_each(s, found, k):
+    s = Reference(*state)
+    improved = _sweep_down(s, found, lowest, top)
+    at = 0
+    while improved or at < sizes.size:
+        if improved:
             _grow_and_shrink(s, found, lowest, top)
+            improved = False
+        if at < sizes.size:
+            improved = _drop_each(s, found, sizes[at])
+            at += not improved

@@ -1,10 +1,10 @@
-"""Rank-one updates of a state as columns join and leave."""
+"""Rank-one updates of a state as columns, one by one or in groups, join and leave."""
 
 import numpy as np
 
 from ...utils.jit import inlined_kernel, kernel
 from .limits import count
-from .state import find_position
+from .state import depends, find_position
 
 # When less is left of a column that joins or leaves, its update costs so many digits that all is
 # computed afresh.
@@ -13,30 +13,50 @@ _COSTLY = 1e-4
 TILE = 512
 # Updates after which everything is computed afresh.
 _REFACTORISE_AFTER = 100
-# No column or position. Numba compiles a kernel anew for each Python integer written in a call.
+# No unit or position. Numba compiles a kernel anew for each Python integer written in a call.
 NONE = np.int64(-1)
 
 
 @inlined_kernel
-def _count(s, column, change):  # type: ignore[no-untyped-def]
-    """Note that a column joins, 1, or leaves, −1."""
-    s.counts[0] += change
-    if s.limited:
-        count(s.limits, column, change)
+def _add_to_groups(s, row, factor):  # type: ignore[no-untyped-def]
+    """Add the products of a row of T to what is left of H on each group."""
+    for group in range(s.starts.size - 1):
+        low, size, at = (
+            s.starts[group],
+            s.starts[group + 1] - s.starts[group],
+            s.block_starts[group],
+        )
+        for a in range(1, size):
+            for b in range(a):
+                s.S[at + a * size + b] += factor * row[low + a] * row[low + b]
+
+
+@kernel
+def compute_group(s, group):  # type: ignore[no-untyped-def]
+    """Compute what the support leaves of H on a group."""
+    low, at = s.starts[group], s.block_starts[group]
+    size = s.starts[group + 1] - low
+    for a in range(1, size):
+        for b in range(a):
+            value = s.H[low + a, low + b]
+            for p in range(s.counts[1]):
+                value -= s.T[p, low + a] * s.H[s.support[p], low + b]
+            s.S[at + a * size + b] = value
 
 
 @kernel
 def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     """Column ``a`` joins the support, by rank-one updates."""
-    k, d = s.counts[0], s.g.size
+    k, d = s.counts[1], s.q.size
     M, w, T, row = s.M, s.w, s.T, s.H[a]
     left = s.q[a]
-    w_a = -s.g[a] / left
     u = np.empty(k)
     h = np.empty(k)
     for p in range(k):
         u[p] = T[p, a]
         h[p] = row[s.support[p]]
+    for pair in range(w.shape[0]):
+        w[pair, k] = -s.g[pair, a] / left
     inverse = 1.0 / left
     residual = np.empty(min(TILE, d))
     for low in range(0, d, TILE):
@@ -50,51 +70,69 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
             factor = h[p]
             for j in range(m):
                 r[j] -= factor * t[j]
-        qs, gs, new = s.q[low:high], s.g[low:high], T[k, low:high]
+        qs, new = s.q[low:high], T[k, low:high]
         for j in range(m):
             qs[j] -= r[j] * r[j] * inverse
-            gs[j] += r[j] * w_a
             new[j] = r[j] * inverse
+        for pair in range(w.shape[0]):
+            gs, w_a = s.g[pair, low:high], w[pair, k]
+            for j in range(m):
+                gs[j] += r[j] * w_a
         for p in range(k):
             t = T[p, low:high]
             factor = u[p]
             for j in range(m):
                 t[j] -= factor * new[j]
     for p in range(k):
-        w[p] -= u[p] * w_a
         for o in range(k):
             M[p, o] += u[p] * u[o] * inverse
         M[p, k] = -u[p] * inverse
         M[k, p] = M[p, k]
     M[k, k] = inverse
-    w[k] = w_a
+    for pair in range(w.shape[0]):
+        for p in range(k):
+            w[pair, p] -= u[p] * w[pair, k]
+        s.g[pair, a] = 0.0
+    _add_to_groups(s, T[k], -left)
     s.support[k] = a
     # A column of the support is no candidate: infinitely much would be left to explain.
     s.q[a] = np.inf
-    s.g[a] = 0.0
-    _count(s, a, 1)
+    s.counts[1] += 1
+
+
+@inlined_kernel
+def _move_position(s, last, p):  # type: ignore[no-untyped-def]
+    """Move the last column of the support to another position of it, M with it."""
+    s.support[p] = s.support[last]
+    for o in range(last + 1):
+        s.M[p, o] = s.M[last, o]
+    for o in range(last + 1):
+        s.M[o, p] = s.M[o, last]
 
 
 @inlined_kernel
 def _sweep_out(s, p):  # type: ignore[no-untyped-def]
     """The column at position ``p`` of the support leaves, by rank-one updates."""
-    k, d = s.counts[0], s.g.size
+    k, d = s.counts[1], s.q.size
     M, w, T = s.M, s.w, s.T
     i = s.support[p]
     inverse = 1.0 / M[p, p]
-    w_i = w[p]
     column = np.empty(k)
     for o in range(k):
         column[o] = M[o, p]
+    _add_to_groups(s, T[p], inverse)
     # The last position takes the place that becomes free.
     last = k - 1
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
-        gone, qs, gs = T[p, low:high], s.q[low:high], s.g[low:high]
+        gone, qs = T[p, low:high], s.q[low:high]
         for j in range(m):
             qs[j] += gone[j] * gone[j] * inverse
-            gs[j] -= gone[j] * w_i * inverse
+        for pair in range(w.shape[0]):
+            gs, w_i = s.g[pair, low:high], w[pair, p]
+            for j in range(m):
+                gs[j] -= gone[j] * w_i * inverse
         for o in range(k):
             if o != p:
                 t = T[o, low:high]
@@ -106,21 +144,21 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
             gone[j] = final[j]
     for o in range(k):
         if o != p:
-            w[o] -= column[o] * w_i * inverse
             for e in range(k):
                 if e != p:
                     M[o, e] -= column[o] * column[e] * inverse
             T[p if o == last else o, i] = -column[o] * inverse
     s.q[i] = inverse
-    s.g[i] = -w_i * inverse
+    for pair in range(w.shape[0]):
+        w_i = w[pair, p]
+        for o in range(k):
+            if o != p:
+                w[pair, o] -= column[o] * w_i * inverse
+        s.g[pair, i] = -w_i * inverse
+        w[pair, p] = w[pair, last]
     if p != last:
-        s.support[p] = s.support[last]
-        w[p] = w[last]
-        for o in range(k):
-            M[p, o] = M[last, o]
-        for o in range(k):
-            M[o, p] = M[o, last]
-    _count(s, i, -1)
+        _move_position(s, last, p)
+    s.counts[1] -= 1
 
 
 @kernel
@@ -129,15 +167,16 @@ def refactorise(s):  # type: ignore[no-untyped-def]
 
     The members join an empty support, the one of which most is left first.
     """
-    size = s.counts[0]
-    members = np.empty(size, np.int64)
-    for p in range(size):
-        members[p] = s.support[p]
-        _count(s, members[p], -1)
-    s.counts[1] = 0
-    for j in range(s.g.size):
-        s.g[j] = s.delta[j]
+    size = s.counts[1]
+    members = s.support[:size].copy()
+    s.counts[1] = s.counts[2] = 0
+    for group in range(s.starts.size - 1):
+        compute_group(s, group)
+    for j in range(s.q.size):
         s.q[j] = s.whole[j]
+    for pair in range(s.g.shape[0]):
+        for j in range(s.q.size):
+            s.g[pair, j] = s.delta[pair, j]
     for k in range(size):
         best = k
         for p in range(k + 1, size):
@@ -149,50 +188,105 @@ def refactorise(s):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def exchange(s, position, column):  # type: ignore[no-untyped-def]
-    """Remove the column at a position of the support, then add one; −1 for none of either."""
-    if position >= 0:
-        costly = s.M[position, position] * s.whole[s.support[position]] * _COSTLY > 1
-        _sweep_out(s, position)
-        s.counts[1] += 1
-        if costly:
-            refactorise(s)
-    if column >= 0:
-        costly = s.q[column] < _COSTLY * s.whole[column]
-        _sweep_in(s, column)
-        s.counts[1] += 1
-        if costly or s.counts[1] >= _REFACTORISE_AFTER:
-            refactorise(s)
+def _take_in(s, column):  # type: ignore[no-untyped-def]
+    """Add a column to the support."""
+    costly = s.q[column] < _COSTLY * s.whole[column]
+    _sweep_in(s, column)
+    s.counts[2] += 1
+    if costly or s.counts[2] >= _REFACTORISE_AFTER:
+        refactorise(s)
+
+
+@kernel
+def _take_out(s, position):  # type: ignore[no-untyped-def]
+    """Remove the column at a position of the support."""
+    costly = s.M[position, position] * s.whole[s.support[position]] * _COSTLY > 1
+    _sweep_out(s, position)
+    s.counts[2] += 1
+    if costly:
+        refactorise(s)
 
 
 @inlined_kernel
-def join(s, column):  # type: ignore[no-untyped-def]
-    """Add a column."""
-    exchange(s, NONE, column)
+def _take_in_group(s, group):  # type: ignore[no-untyped-def]
+    """Add the columns of a group to the support, but for those that depend on others."""
+    for column in range(s.starts[group], s.starts[group + 1]):
+        if s.floor[column] < s.q[column] < np.inf:
+            _take_in(s, column)
+            if depends(s):
+                _take_out(s, find_position(s.support, s.counts[1], column))
+
+
+@inlined_kernel
+def _take_out_group(s, group):  # type: ignore[no-untyped-def]
+    """Remove the columns of a group that is off the list.
+
+    What depended on them joins, if it is of a group on the list.
+    """
+    for column in range(s.starts[group], s.starts[group + 1]):
+        position = find_position(s.support, s.counts[1], column)
+        if position >= 0:
+            _take_out(s, position)
+    compute_group(s, group)
+    if s.may_depend:
+        for p in range(s.counts[0]):
+            _take_in_group(s, s.units[p])
+
+
+@kernel
+def exchange(s, position, unit):  # type: ignore[no-untyped-def]
+    """Remove the unit at a position of the list, then add one; −1 for none of either."""
+    if position >= 0:
+        gone = s.units[position]
+        s.listed[gone] = False
+        s.counts[0] -= 1
+        if s.limited:
+            count(s.limits, gone, -1)
+        if s.starts.size > 0:
+            s.units[position] = s.units[s.counts[0]]
+            _take_out_group(s, gone)
+        else:
+            _take_out(s, position)
+    if unit >= 0:
+        s.listed[unit] = True
+        if s.limited:
+            count(s.limits, unit, 1)
+        if s.starts.size > 0:
+            s.units[s.counts[0]] = unit
+            _take_in_group(s, unit)
+        else:
+            _take_in(s, unit)
+        s.counts[0] += 1
+
+
+@inlined_kernel
+def join(s, unit):  # type: ignore[no-untyped-def]
+    """Add a unit."""
+    exchange(s, NONE, unit)
 
 
 @inlined_kernel
 def leave(s, position):  # type: ignore[no-untyped-def]
-    """Remove the column at a position of the support."""
+    """Remove the unit at a position of the list."""
     exchange(s, position, NONE)
 
 
 @inlined_kernel
-def remove(s, column):  # type: ignore[no-untyped-def]
-    """Remove a column."""
-    exchange(s, find_position(s, column), NONE)
+def remove(s, unit):  # type: ignore[no-untyped-def]
+    """Remove a unit."""
+    exchange(s, find_position(s.units, s.counts[0], unit), NONE)
 
 
 @inlined_kernel
 def move_to(s, target):  # type: ignore[no-untyped-def]
-    """Make ``target`` the support, exchanging only what differs."""
-    d = s.g.size
-    wanted = np.zeros(d, np.bool_)
-    for column in target:
-        wanted[column] = True
-    for j in range(d):
-        if s.q[j] == np.inf and not wanted[j]:
-            remove(s, j)
-    for column in target:
-        if s.q[column] != np.inf:
-            join(s, column)
+    """Make ``target`` the list, exchanging only what differs."""
+    n_units = s.listed.size
+    wanted = np.zeros(n_units, np.bool_)
+    for unit in target:
+        wanted[unit] = True
+    for unit in range(n_units):
+        if s.listed[unit] and not wanted[unit]:
+            remove(s, unit)
+    for unit in target:
+        if not s.listed[unit]:
+            join(s, unit)
