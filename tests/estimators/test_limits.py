@@ -433,3 +433,13 @@ def test_an_empty_list_warns(why, model):
     with pytest.warns(EmptyListWarning, match="no column is on the list"):
         fitted = clone(model).set_params(limits=limits[why]).fit(X, y)
     assert not fitted.coef_.any()
+
+
+def test_lengths_tried_by_default_leave_groups_the_rows_of_their_columns():
+    X, y = make_outbreak(n=60, d=24, k=3, mu=2.0, random_state=0)
+    tried = {}
+    for size in (1, 2, 4):
+        limits = Limits(column_groups=np.arange(24) // size)
+        model = SparseAUCClassifierCV(cv=3, limits=limits, coefficients="auc").fit(X, y)
+        tried[size] = int(model.path_.ks[-1])
+    assert tried == {1: 24, 2: 12, 4: 6}

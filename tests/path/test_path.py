@@ -1,6 +1,6 @@
 """sparse_auc_path against enumeration, and the scale, storage and bounds of what it returns."""
 
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -16,17 +16,17 @@ from sparseauc.datasets import make_outbreak
 # --------------------------------------------------------- the oracle: all supports, one by one
 
 
-def naive_best_support(X, y, k, alpha, fixed=(), excluded=()):
-    """Support of at most k columns with least F(w) + alpha‖w‖², and that value."""
+def naive_best_support(X, y, k, alpha, fixed=(), excluded=(), groups=None):
+    """Support of k columns, or groups, with least F(w) + alpha‖w‖², and that value."""
     Z = StandardScaler().fit_transform(X)
     positive, negative = Z[y > 0], Z[y < 0]
     delta = negative.mean(axis=0) - positive.mean(axis=0)
     h = np.cov(positive.T, bias=True) + np.cov(negative.T, bias=True) + np.outer(delta, delta)
     free = [j for j in range(X.shape[1]) if j not in {*fixed, *excluded}]
     best = (np.inf, None)
-    for others in combinations(free, k - len(fixed)):
-        support = sorted([*fixed, *others])
-        block = h[np.ix_(support, support)] + alpha * np.eye(k)
+    for others in combinations(groups or free, k - len(fixed)):
+        support = sorted([*fixed, *(others if groups is None else chain(*others))])
+        block = h[np.ix_(support, support)] + alpha * np.eye(len(support))
         value = 1.0 - delta[support] @ np.linalg.solve(block, delta[support])
         best = min(best, (value, support))
     return best[1], best[0]
@@ -230,7 +230,10 @@ def test_columns_always_included_and_never(alpha):
         ),
         ({"limits": Limits(always_include=[8])}, "always_include names column 8; there are 8"),
         ({"limits": Limits(exclude=[-1])}, "exclude names column -1; there are 8"),
-        ({"limits": Limits(column_groups=[None] * 8)}, "leave column_groups out"),
+        (
+            {"ks": [6], "limits": Limits(column_groups=[0, 0, 0, 0, 1, 2, 3, 4])},
+            "k=6 is more than the 5 columns there are",
+        ),
         ({"alphas": ()}, "alphas is empty"),
         ({"alphas": (1.0, -0.5)}, "alphas holds -0.5"),
         ({"alphas": (np.nan,)}, "alphas holds nan"),
@@ -241,6 +244,20 @@ def test_arguments_are_checked(arguments, match):
     X, y = table(9)
     with pytest.raises(ValueError, match=match):
         sparse_auc_path(X, y, **arguments)
+
+
+def test_lists_of_whole_groups_equal_exhaustive_search():
+    labels, alphas = np.array([0, 0, 0, 1, 2, 2, 3, 4]), (0.01, 1.0)
+    members = [np.flatnonzero(labels == group).tolist() for group in range(5)]
+    for seed in range(5):
+        X, y = table(seed)
+        path = sparse_auc_path(X, y, alphas=alphas, limits=Limits(column_groups=labels))
+        assert_array_equal(path.ks, np.arange(1, 6))
+        for a, alpha in enumerate(alphas):
+            for i, k in enumerate(path.ks.tolist()):
+                support, value = naive_best_support(X, y, k, alpha, groups=members)
+                assert path.objectives[a, i] == pytest.approx(value, abs=1e-9)
+                assert path.support(k, alpha).tolist() == support
 
 
 def test_one_class_is_refused():

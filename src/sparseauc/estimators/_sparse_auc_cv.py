@@ -46,9 +46,10 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     ----------
     ks : array-like of int, optional
         Values of k to try. By default 1 … 50 and some up to 100, if there are 5 rows for each
-        column (2.5 up to 24 columns). Values above the number of columns are left out, with a
-        warning. Where logistic coefficients are tried, the path ends where the highest mean
-        validation AUC lies twelve values of k back.
+        column (2.5 up to 24 columns); a group counts as many columns as there are on average.
+        Values above the number of columns are left out, with a warning. Where logistic
+        coefficients are tried, the path ends where the highest mean validation AUC lies twelve
+        values of k back.
     alphas : array-like of float, optional
         Ridges to try, on the standardised scale. By default 0.01, 1 and 100 if there are more
         rows than columns, otherwise 0.01, 0.1, 10 and 1000. Large ridges choose by difference of

@@ -245,6 +245,8 @@ class ValidatedList(ExchangeModel):
         asked = 0 if self.ks is None else int(ks.max(initial=0))
         n_fixed, available = self._fewest_and_most(restrictions, asked)
         if self.ks is None:
+            if restrictions.groups is not None:  # a group takes the rows of its columns, on average
+                ks = ks[ks <= max(1, ks[-1] * np.unique(restrictions.groups).size // d)]
             smallest = max(1, n_fixed)
             ks = np.unique(np.clip(ks, smallest, max(smallest, available)))
         else:

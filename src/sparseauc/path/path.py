@@ -271,7 +271,8 @@ def sparse_auc_path(
     """Find the best k columns for AUC, for every k at once.
 
     For each k and ridge minimises F(w) + alpha‖w‖² over w with at most k non-zeros, columns divided
-    by their deviations; no single exchange of columns improves any of the supports returned.
+    by their deviations; no single exchange of columns, or of whole groups of columns, improves any
+    of the supports returned.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ def sparse_auc_path(
     y : array-like of shape (n,)
         Positive where true or greater than zero.
     ks : array-like of int, optional
-        Numbers of columns; 1 … min(50, d) by default.
+        Numbers of columns, of which a group counts as one; 1 … min(50, d) by default.
     alphas : array-like of float, default=(1.0,)
         Ridges, on the standardised scale.
     sample_weight : array-like of shape (n,), optional
@@ -315,11 +316,10 @@ def sparse_auc_path(
     limits = Limits() if limits is None else limits
     budgets = limits.budgets
     restrictions = limits.restrict(d, budgets=budgets)
-    if restrictions.groups is not None:
-        raise InputError("sparse_auc_path chooses single columns: leave column_groups out")
     if ks is None:
-        least, most = restrictions.fixed.size, d - restrictions.excluded.size
-        ks = np.arange(max(1, least), min(50, most) + 1)
+        counted = restrictions.fixed, np.arange(d), restrictions.excluded
+        least, most, off = map(restrictions.count, counted)
+        ks = np.arange(max(1, least), min(50, most - off) + 1)
     sizes = whole_numbers(ks, "ks")
     check_lengths(sizes, d, restrictions)
     if budgets is not None:

@@ -15,7 +15,7 @@ from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT, Solution, State, dependence_tolerance, make_state, solve_on
 from .exchange.groups import gains_outside, split_list
 from .exchange.limits import ExchangeLimits
-from .outside import LEAST_EXPLAINED
+from .outside import LEAST_EXPLAINED, NEARLY
 from .restrictions import Restrictions
 from .working_set import QuadraticSearch, by_better_rank
 
@@ -191,10 +191,18 @@ class GroupSearch(QuadraticSearch):
         )
         freed = np.append(np.where(self._fixed[units], 0.0, groups.costs[units]), 0.0)
         left = self._left - freed.sum() + freed
-        found: Array = gains_outside(
-            T, rows, delta[order] + w @ rows, self._blocks, groups.block_starts, groups.starts,
-            asked, self._floor[order], *parts, np.where(leaving, losses, np.inf),
-            groups.costs[asked] <= left[:, None], joins,
+        losses, slopes = np.where(leaving, losses, np.inf), delta[order] + w @ rows
+        looked_at = np.ones(asked.size, np.bool_)
+        if not joins:  # single columns are screened, as in ``outside``
+            h, explained = self._gram.diagonal[order] + self._alpha, np.einsum("pj,pj->j", T, rows)
+            needed = np.sqrt(losses.min(initial=1.0)) * (np.sqrt(h) - np.sqrt(explained.clip(0)))
+            near = (np.abs(slopes) > NEARLY * needed)[groups.starts[asked]]
+            looked_at = near | (self._sizes[asked] > 1)
+        found = np.full(asked.size, -np.inf)
+        found[looked_at] = gains_outside(
+            T, rows, slopes, self._blocks, groups.block_starts, groups.starts,
+            asked[looked_at], self._floor[order], *parts, losses,
+            groups.costs[asked[looked_at]] <= left[:, None], joins,
         )  # fmt: skip
         return float(-delta[support] @ w), found
 

@@ -27,7 +27,7 @@ TILE, _STRIP = 8192, 512
 # What is explained is taken for this at least, where gains are compared with it.
 LEAST_EXPLAINED = 1e-12
 # Columns are screened out where rounding could not have done so.
-_NEARLY = 0.999999
+NEARLY = 0.999999
 # What doing without a column costs at least, so that it can be divided by.
 _LEAST_LOSS = 1e-150
 
@@ -156,7 +156,7 @@ def _solve_all(H, delta, fixed, alpha, solved):  # type: ignore[no-untyped-def]
             solved.w[s, p] = w
             solved.explained[s] -= w * delta[place[p]]
             if not fixed[place[p]]:
-                loss = max(_NEARLY * abs(w) / np.sqrt(M[p, p]), _LEAST_LOSS)
+                loss = max(NEARLY * abs(w) / np.sqrt(M[p, p]), _LEAST_LOSS)
                 solved.reach[s] = max(solved.reach[s], 1.0 / loss)
 
 

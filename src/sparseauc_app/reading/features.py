@@ -31,8 +31,8 @@ Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
 
 # Text with more levels is not one-hot encoded by default.
 MAX_LEVELS = 20
-# With more levels in all, columns are not chosen whole: the search would take minutes.
-_MOST_WHOLE = 500
+# With more levels in all, and on average, columns are not chosen whole: that would take minutes.
+_MOST_WHOLE = 500, 10
 # A text column with this share of numbers was probably meant to be numeric.
 _NEARLY = 0.8
 
@@ -147,7 +147,7 @@ def encode_columns(
     frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
     levels, left_out, notes = _choose_levels(source, kinds, rules, problems)
-    few = sum(map(len, levels.values())) <= _MOST_WHOLE
+    few = sum(map(len, levels.values())) <= max(_MOST_WHOLE[0], _MOST_WHOLE[1] * len(levels))
     rules = replace(rules, whole=min(rules.whole, few))
     inputs: list[Input] = []
     values: list[npt.NDArray[Any]] = []

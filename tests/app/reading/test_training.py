@@ -160,14 +160,17 @@ def test_levels_one_by_one_are_noted():
 
 
 def test_many_levels_in_all_are_chosen_one_by_one():
-    words = np.array(["u", "v", "w", "x", "y"])
-    columns = {f"gene {j}": words[RNG.integers(5, size=N)] for j in range(101)}
+    words = np.array(list("klmnopqrstu"))
+    columns = {f"gene {j}": words[np.arange(N) % 11] for j in range(46)}
+    columns = {name: RNG.permutation(entries) for name, entries in columns.items()}
     ready = table(columns)
     assert ready.whole == ()
-    assert len(ready.inputs) == 2 + 5 * 101
+    assert len(ready.inputs) == 2 + 11 * 46
     assert "text columns are chosen level by level" in ready.notes[-1]
+    few = {f"site {j}": words[RNG.integers(2, size=N)] for j in range(6)}
+    assert len(table(columns | few).whole) == 46  # 10 levels on average, and no more
     del columns["gene 0"]
-    assert len(table(columns).whole) == 100
+    assert len(table(columns).whole) == 45
 
 
 def test_text_refused_with_the_ways_out():
