@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..moments.base import HCache, StandardisedGram, take
+from ..moments.base import HCache, StandardisedGram
 from ..utils.jit import inlined_kernel, kernel
 from ..utils.types import Array, Indices, Mask
-from .exchange import DEPENDENT, dependence_tolerance, exchange_gains
-from .restrictions import Restrictions
+from .exchange import DEPENDENT, ExchangeLimits, dependence_tolerance, exchange_gains
+from .exchange.limits import UNLIMITED, count, find_allowed
 
 # Columns above which a rough bound saves time, and columns checked at a time.
-TILE, _STRIP = 8192, 512
+_MANY, _STRIP = 8192, 2048
 # What is explained is taken for this at least, where gains are compared with it.
 LEAST_EXPLAINED = 1e-12
 # Columns are screened out where rounding could not have done so.
@@ -34,7 +34,7 @@ _LEAST_LOSS = 1e-150
 
 def relative_gains(
     gram: StandardisedGram, cache: HCache, supports: list[Indices], alpha: float, fixed: Mask,
-    outside: Mask, limits: Restrictions | None, budget: float, *, joins: bool,
+    outside: Mask, limits: ExchangeLimits | None, *, joins: bool,
 ) -> Array:  # fmt: skip
     """Largest gain of an exchange with each column outside, as a share of what is explained.
 
@@ -50,10 +50,8 @@ def relative_gains(
         Ridge.
     fixed, outside : bool ndarrays of shape (d,)
         Columns that cannot leave, and columns that may join.
-    limits : Restrictions or None
-        None where all exchanges are feasible.
-    budget : float
-        Of the lists.
+    limits : ExchangeLimits, optional
+        Of all columns, with nothing used up; None where all exchanges are feasible.
     joins : bool
         Whether columns may join the last support without another leaving.
     """
@@ -62,37 +60,15 @@ def relative_gains(
     if union.size == 0 and not joins:
         return gains
     H, delta, stays = cache.part(union, union), gram.delta[union], fixed[union]
-    tolerance = dependence_tolerance(gram.precision)
-    factor, smallest = _factorise(H + alpha * np.eye(union.size), bound=gram.n_features > TILE)
+    factor, smallest = _factorise(H + alpha * np.eye(union.size), bound=gram.n_features > _MANY)
     solved = _Solved.from_supports(supports, union, H, delta, stays, alpha)
     # A support that explains everything is not bettered.
     solved.reach[1.0 - solved.explained < DEPENDENT] = -1.0
-    h = gram.diagonal + alpha
-    gradients = np.tile(gram.delta, (len(supports), 1))
-    possible = np.zeros(gradients.shape, np.bool_)
-    _screen(
-        cache.rows, cache.positions(union), h, outside, factor, smallest, solved, joins, gradients,
-        possible,
+    _find_gains(
+        cache.rows, cache.positions(union), union, gram.delta, gram.diagonal + alpha,
+        dependence_tolerance(gram.precision), outside, stays, factor, smallest, solved,
+        limits is not None, UNLIMITED if limits is None else limits, joins, gains,
     )  # fmt: skip
-    # Rows of these columns alone: of all columns they would be far apart in memory.
-    looked_at = np.flatnonzero(possible.any(axis=0))
-    rows = cache.part(union, looked_at)
-    allowed, own, sign = np.empty((0, 0), np.bool_), *np.empty((2, 0), np.int64)
-    for number in np.flatnonzero(possible.any(axis=1)).tolist():
-        k = int(solved.sizes[number])
-        place, M = solved.places[number, :k], solved.M[number, :k, :k]
-        at = np.flatnonzero(possible[number, looked_at])
-        some, support, chosen = take(rows, place, at), union[place], looked_at[at]
-        if limits is not None:
-            allowed = limits.allowed_swaps(support, chosen, budget)
-            own, sign = limits.signs_of(support), limits.signs_of(chosen)
-        found = exchange_gains(
-            M @ some, some, gradients[number, chosen], h[chosen], tolerance * h[chosen],
-            solved.w[number, :k], M, np.flatnonzero(~stays[place]),
-            joins and number == solved.sizes.size - 1, allowed, own, sign,
-        )  # fmt: skip
-        found /= max(solved.explained[number], LEAST_EXPLAINED)
-        gains[chosen] = np.maximum(gains[chosen], found)
     return gains
 
 
@@ -173,12 +149,14 @@ def _factorise(P: Array, *, bound: bool) -> tuple[Array, float]:
 
 
 @inlined_kernel
-def _gradients(rows, union, solved, low, m, gradients, reach):  # type: ignore[no-untyped-def]
+def _gradients(rows, at, delta, solved, low, m, gradients, reach):  # type: ignore[no-untyped-def]
     """Half the gradient of a strip of columns at each support, and how far it reaches at most."""
     for s in range(solved.sizes.size):
-        g = gradients[s, low : low + m]
+        g = gradients[s, :m]
+        for j in range(m):
+            g[j] = delta[low + j]
         for p in range(solved.sizes[s]):
-            w, row = solved.w[s, p], rows[union[solved.places[s, p]], low : low + m]
+            w, row = solved.w[s, p], rows[at[solved.places[s, p]], low : low + m]
             for j in range(m):
                 g[j] += w * row[j]
         for j in range(m):
@@ -186,12 +164,12 @@ def _gradients(rows, union, solved, low, m, gradients, reach):  # type: ignore[n
 
 
 @inlined_kernel
-def _explain(rows, union, factor, low, near, size, left, explained):  # type: ignore[no-untyped-def]
+def _explain(rows, at, factor, low, near, size, left, explained):  # type: ignore[no-untyped-def]
     """What the union of the supports explains of some columns of a strip."""
     for p in range(factor.shape[0]):
         part = left[p, :size]
         for i in range(size):
-            part[i] = rows[union[p], low + near[i]]
+            part[i] = rows[at[p], low + near[i]]
         for o in range(p):
             multiple, earlier = factor[p, o], left[o, :size]
             for i in range(size):
@@ -203,59 +181,133 @@ def _explain(rows, union, factor, low, near, size, left, explained):  # type: ig
 
 
 @kernel
-def _screen(rows, union, h, outside, factor, smallest, solved, joins, gradients, possible):  # type: ignore[no-untyped-def]
-    """Screening: columns whose gradient is so large that an exchange could improve a support.
+def _screen(  # type: ignore[no-untyped-def]
+    rows, at, delta, h, outside, factor, smallest, solved, joins, low, gradients, near, needed
+):  # fmt: skip
+    """Screen a strip of columns from ``low`` on: some are near enough to improve a support.
 
-    An exchange needs a gradient above √h − √(what the union of the supports explains of the
-    column), in units of what the support loses.
+    How many is returned. Which, the gradients that they need, and those of the strip at each
+    support are written to ``near``, ``needed`` and ``gradients``.
+    """
+    u, m = at.size, min(near.size, h.size - low)
+    left, reach, explained = np.empty((u, m)), np.zeros(m), np.zeros(m)
+    _gradients(rows, at, delta, solved, low, m, gradients, reach)
+    if smallest > 0.0:
+        for p in range(u):
+            row = rows[at[p], low : low + m]
+            for j in range(m):
+                explained[j] += row[j] * row[j]
+    # A rough bound first.
+    size = 0
+    for j in range(m):
+        if outside[low + j]:
+            root, rough = np.sqrt(h[low + j]), 0.0
+            if smallest > 0.0:
+                rough = root - min(np.sqrt(explained[j] / smallest), root)
+            if joins or reach[j] > rough:
+                near[size] = j
+                size += 1
+    explained[:] = 0.0
+    _explain(rows, at, factor, low, near, size, left, explained)
+    for i in range(size):
+        root = np.sqrt(h[low + near[i]])
+        needed[i] = root - min(np.sqrt(explained[i]), root) if factor.size else 0.0
+    return size
+
+
+@inlined_kernel
+def _allowed(limits, members, low, m, chosen):  # type: ignore[no-untyped-def]
+    """Which of some columns of a strip families and the budget let take each position, or join."""
+    k, left = members.size, limits.budget[0]
+    strip, allowed = np.empty(m, np.bool_), np.empty((k + 1, chosen.size), np.bool_)
+    for p in range(k):
+        count(limits, members[p], 1)
+    for p in range(k + 1):
+        find_allowed(limits, members, p if p < k else -1, low, strip)
+        for i in range(chosen.size):
+            allowed[p, i] = strip[chosen[i] - low]
+    for p in range(k):
+        count(limits, members[p], -1)
+    limits.budget[0] = left  # as it was before rounding
+    return allowed
+
+
+@kernel
+def _gains_beside(rows, at, M, w, g, h, tolerance, chosen, free, joins, allowed, own, sign):  # type: ignore[no-untyped-def]
+    """Gains of exchanges of one support, with its rows ``at`` these, with some columns."""
+    k, c = w.size, chosen.size
+    some, floor = np.empty((k, c)), np.empty(c)
+    for p in range(k):
+        row, part = rows[at[p]], some[p]
+        for i in range(c):
+            part[i] = row[chosen[i]]
+    for i in range(c):
+        floor[i] = tolerance * h[i]
+    return exchange_gains(np.dot(M, some), some, g, h, floor, w, M, free, joins, allowed, own, sign)
+
+
+@kernel
+def _find_gains(  # type: ignore[no-untyped-def]
+    rows, at, union, delta, h, tolerance, outside, stays, factor, smallest, solved, limited, limits,
+    joins, gains,
+):  # fmt: skip
+    """Screen columns, and compute the gains of exchanges with those that are left.
+
+    A column is left if its gradient is so large that an exchange could improve a support: above
+    √h − √(what the union of the supports explains of the column), in units of what the support
+    loses.
 
     Parameters
     ----------
-    rows, union : ndarray of shape (r, c), and int64 ndarray of shape (u,)
-        Rows of H with c columns, and which of these are of the union of the supports.
-    h, outside : ndarrays of shape (c,)
-        H_jj + alpha, and whether the column is looked at.
+    rows, at : ndarray of shape (r, d), and int64 ndarray of shape (u,)
+        Rows of H, and which of these are of the union of the supports.
+    union : int64 ndarray of shape (u,)
+    delta, h, outside : ndarrays of shape (d,)
+        δ, H_jj + alpha, and whether the column is looked at.
+    tolerance : float
+        Share of a column below which it counts as linearly dependent.
+    stays : bool ndarray of shape (u,)
+        Columns of the union that cannot leave.
     factor : ndarray of shape (u, u)
         Of Cholesky's factorisation of H + alpha I of the union; empty where there is none.
     smallest : float
         No eigenvalue of it is smaller; 0 where that is not known.
     solved : _Solved
-    joins : bool
-        Whether columns may join the last support without another leaving.
-    gradients : ndarray of shape (s, c)
-        δ on entry; half the gradient at each support on return.
-    possible : bool ndarray of shape (s, c)
-        False on entry; whether a column may take a place in a support on return.
+    limited, limits, joins
+        As for ``relative_gains``.
+    gains : ndarray of shape (d,)
+        −infinity on entry, the largest gain as a share of what is explained on return.
     """
-    u, c, count = union.size, h.size, solved.sizes.size
-    near, left = np.empty(_STRIP, np.int64), np.empty((u, _STRIP))
-    reach, explained = np.empty(_STRIP), np.empty(_STRIP)
-    for low in range(0, c, _STRIP):
-        m = min(_STRIP, c - low)
-        reach[:] = 0.0
-        explained[:] = 0.0
-        _gradients(rows, union, solved, low, m, gradients, reach)
-        if smallest > 0.0:
-            for p in range(u):
-                row = rows[union[p], low : low + m]
-                for j in range(m):
-                    explained[j] += row[j] * row[j]
-        # A rough bound first.
-        size = 0
-        for j in range(m):
-            if outside[low + j]:
-                root, rough = np.sqrt(h[low + j]), 0.0
-                if smallest > 0.0:
-                    rough = root - min(np.sqrt(explained[j] / smallest), root)
-                if joins or reach[j] > rough:
-                    near[size] = j
-                    size += 1
-        explained[:] = 0.0
-        _explain(rows, union, factor, low, near, size, left, explained)
-        for i in range(size):
-            j = low + near[i]
-            root = np.sqrt(h[j])
-            needed = root - min(np.sqrt(explained[i]), root) if factor.size else 0.0
-            for s in range(count):
-                joining = joins and s == count - 1 and solved.reach[s] >= 0.0
-                possible[s, j] = joining or abs(gradients[s, j]) * solved.reach[s] > needed
+    d, n_supports = h.size, solved.sizes.size
+    near, chosen = np.empty(_STRIP, np.int64), np.empty(_STRIP, np.int64)
+    gradients, needed = np.empty((n_supports, _STRIP)), np.empty(_STRIP)
+    none = np.empty(0, np.int64)
+    for low in range(0, d, _STRIP):
+        size = _screen(
+            rows, at, delta, h, outside, factor, smallest, solved, joins, low, gradients, near,
+            needed,
+        )  # fmt: skip
+        for s in range(n_supports):
+            joining = joins and s == n_supports - 1 and solved.reach[s] >= 0.0
+            c = 0
+            for i in range(size):
+                # Without a branch, which would be mispredicted.
+                chosen[c] = low + near[i]
+                c += joining or abs(gradients[s, near[i]]) * solved.reach[s] > needed[i]
+            if c > 0:
+                k, columns = solved.sizes[s], chosen[:c]
+                place = solved.places[s, :k]
+                members, allowed = union[place], np.empty((0, 0), np.bool_)
+                own, sign = none, none
+                if limited:
+                    allowed = _allowed(limits, members, low, min(_STRIP, d - low), columns)
+                    if limits.signed:
+                        own, sign = limits.sign[members], limits.sign[columns]
+                found = _gains_beside(
+                    rows, at[place], solved.M[s, :k, :k].copy(), solved.w[s, :k],
+                    gradients[s][columns - low], h[columns], tolerance, columns,
+                    np.flatnonzero(~stays[place]), joining, allowed, own, sign,
+                )  # fmt: skip
+                share = 1.0 / max(solved.explained[s], LEAST_EXPLAINED)
+                for i in range(c):
+                    gains[columns[i]] = max(gains[columns[i]], found[i] * share)

@@ -175,23 +175,20 @@ class Restrictions:
         price = 0.0 if self.prices is None else self.prices.total(listed)
         return price <= self.largest_budget and bool((counts[1:] <= self.max_per_family).all())
 
-    def joins(self, support: Indices, columns: Indices, budget: float | None = None) -> Mask:
-        """Which of some columns families and a budget, by default the largest, let join a list."""
+    def joins(self, support: Indices, columns: Indices) -> Mask:
+        """Which of some columns families and the largest budget let join a list."""
         allowed: Mask = np.ones(columns.size, np.bool_)
         if self.families is not None:
             families = self.families_of(columns)
             taken = np.bincount(self.families_of(support), minlength=families.max(initial=0) + 1)
             allowed &= (families == 0) | (taken[families] < self.max_per_family)
-        budget = self.largest_budget if budget is None else budget
-        if self.prices is not None and budget < np.inf:
+        if self.prices is not None and self.largest_budget < np.inf:
             listed = np.union1d(support, self.fixed)
             price = self.prices.total(listed) + self.prices.extra(listed, columns)
-            allowed &= price <= budget
+            allowed &= price <= self.largest_budget
         return allowed
 
-    def allowed_swaps(
-        self, support: Indices, columns: Indices, budget: float | None = None
-    ) -> Mask:
+    def allowed_swaps(self, support: Indices, columns: Indices) -> Mask:
         """Whether a column of a list may give way to another, (support + 1, columns).
 
         In the last row, whether another may join.
@@ -199,4 +196,4 @@ class Restrictions:
         if self.families is None and self.prices is None:
             return np.ones((support.size + 1, columns.size), np.bool_)
         kept = [np.delete(support, place) for place in range(support.size)]
-        return np.array([self.joins(one, columns, budget) for one in [*kept, support]])
+        return np.array([self.joins(one, columns) for one in [*kept, support]])

@@ -219,10 +219,12 @@ class ListSearch(ABC):
         if helpful == 0:
             self._checked |= {units.tobytes() for units in unchecked}
             return False
-        near = np.flatnonzero(gains > -np.inf)
-        order = near[np.argsort(-gains[near], kind="stable")]
         least, most = (-(-n * self._sizes.size // self._sizes.sum()) for n in _ADDED)
-        self._add(order[: min(max(helpful, min(near.size, least)), most)])
+        near = np.flatnonzero(gains > -np.inf)
+        count = min(max(helpful, min(near.size, least)), most)
+        # Those that gain as much as the last of so many: all need not be sorted.
+        near = near[gains[near] >= np.partition(gains[near], -count)[-count]]
+        self._add(near[np.argsort(-gains[near], kind="stable")][:count])
         return True
 
     def _ranked_units(self) -> Indices:
@@ -380,9 +382,12 @@ class ExchangeSearch(QuadraticSearch):
 
     def _gains_outside(self, lists: list[Indices]) -> Array:
         self._fetch(lists)
+        limits = None
+        if self._limits is not None:
+            limits = self._limits.limits_of(np.arange(self._usable.size), self._budget)
         return relative_gains(
             self._gram, self._cache, lists, self._alpha, self._fixed,
-            self._usable & (self._place < 0), self._limits, self._budget, joins=self._exhausted,
+            self._usable & (self._place < 0), limits, joins=self._exhausted,
         )  # fmt: skip
 
     def _solve(self, lists: list[Indices]) -> list[Solution]:

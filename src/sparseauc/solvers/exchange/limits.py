@@ -77,6 +77,14 @@ class ExchangeLimits(NamedTuple):
         )  # fmt: skip
 
 
+_NONE = np.empty(0, np.int64)
+# Where none bind: no array is looked at but that of absent columns.
+UNLIMITED = ExchangeLimits(
+    _NONE, _NONE, False, np.empty(0, np.bool_), _NONE, np.empty(0), _NONE, _NONE, np.empty(0),
+    np.zeros(1, np.int64),
+)  # fmt: skip
+
+
 @kernel
 def count(limits, unit, change):  # type: ignore[no-untyped-def]
     """Note that a unit joins, 1, or leaves, −1."""

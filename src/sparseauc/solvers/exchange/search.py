@@ -9,7 +9,7 @@ import scipy.linalg
 from ...moments.base import Gram
 from ...utils.jit import inlined_kernel, kernel
 from ...utils.types import Array, Indices, Mask
-from .limits import ExchangeLimits
+from .limits import UNLIMITED, ExchangeLimits
 from .moves import bar, join_gains, repair, resize, settle, take_in_fixed, unbar
 from .state import Reference, State, find_position, least_gain, places
 from .sweeps import NONE, join, move_to, remove
@@ -95,12 +95,7 @@ def make_state(
     diagonal = gram.H.diagonal()
     whole = diagonal + alpha
     limited = limits is not None
-    if limits is None:  # no array is looked at but that of absent columns
-        none = np.empty(0, np.int64)
-        limits = ExchangeLimits(
-            none, none, False, np.empty(0, np.bool_), none, np.empty(0), none, none, np.empty(0),
-            np.zeros(1, np.int64),
-        )  # fmt: skip
+    limits = UNLIMITED if limits is None else limits
     floor = np.where(excluded | (diagonal <= 0), np.inf, DEPENDENT * whole)
     delta = np.atleast_2d(gram.delta)
     nothing, size = np.empty(0, np.int64), k_max
