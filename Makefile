@@ -40,7 +40,7 @@ test: $(VENV)/.stamp-test
 	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.kernels lint typecheck
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
-# Before a commit: two to three minutes on two cores, of which mypy keeps one busy at first.
+# Before a commit: about two minutes on two cores, of which mypy keeps one busy at first.
 check: $(VENV)/.stamp-test
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint typecheck test-fast
 

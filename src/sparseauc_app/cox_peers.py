@@ -20,10 +20,7 @@ class CoxPeer(BaseEstimator):
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit coefficients; they are 0 where the steps of the optimiser lead nowhere.
-
-        ``converged_`` tells whether they do not.
-        """
+        """Fit coefficients; where the optimiser fails they are 0, and ``converged_`` is False."""
         models = import_optional("sksurv.linear_model", f"{self.penalty}-penalised Cox regression")
         target = np.empty(len(y), [("event", np.bool_), ("time", np.float64)])
         target["event"], target["time"] = y[:, 0] == 1, y[:, 1]

@@ -293,7 +293,7 @@ class ListSearch(ABC):
 
 
 class QuadraticSearch(ListSearch):
-    """The search for the lists that minimise a quadratic and a ridge: a subclass says among what.
+    """The search for lists that minimise a quadratic and a ridge; units are those of a subclass.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ from .search import (
     search,
     solve_on,
 )
-from .state import MIN_RELATIVE_GAIN, State, least_gain
+from .state import MIN_RELATIVE_GAIN, State
 
 __all__ = [
     "DEPENDENT",
@@ -48,7 +48,6 @@ __all__ = [
     "dependence_tolerance",
     "escape",
     "exchange_gains",
-    "least_gain",
     "make_state",
     "search",
     "solve_on",

@@ -81,7 +81,7 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def bar(s, unit):  # type: ignore[no-untyped-def]
-    """Let a unit off the list not join, until its floors are set back."""
+    """Keep a unit from joining until ``unbar`` is called."""
     first, last = unit, unit + 1
     if s.starts.size > 0:
         first, last = s.starts[unit], s.starts[unit + 1]
@@ -91,7 +91,7 @@ def bar(s, unit):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def unbar(s, floor):  # type: ignore[no-untyped-def]
-    """Set the floors back."""
+    """Let all units join again, given the floors before."""
     for column in range(floor.size):
         s.floor[column] = floor[column]
 
