@@ -46,9 +46,9 @@ from ..chunks import (
 )
 from ..errors import InputError
 from ..moments import ColumnError, scale_weights
-from ..objective import Array, Floats, Mask
 from ..transforms import Transform
 from ..utils.arrays import is_tensor, to_host
+from ..utils.types import Array, Floats, Mask
 from ._short_list import short_list_html
 
 P = ParamSpec("P")

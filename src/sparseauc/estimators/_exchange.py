@@ -18,7 +18,6 @@ from ..moments import Moments
 from ..moments.base import NotGathered, Quadratic, StandardisedGram
 from ..moments.pairs import PairMoments
 from ..moments.table import TableMoments
-from ..objective import Array, Indices
 from ..path.concordance import TimeTarget
 from ..path.path import SparseAUCPath, find_paths
 from ..path.validation import ClassTarget
@@ -26,6 +25,7 @@ from ..solvers.certificate import certify
 from ..solvers.exchange import solve_on
 from ..solvers.restrictions import Restrictions
 from ..utils.text import listed
+from ..utils.types import Array, Indices
 from ._base import SparseLinearClassifier, SparseLinearModel, frames_of_ours
 
 _NONE: Indices = np.empty(0, np.int64)

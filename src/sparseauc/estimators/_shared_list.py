@@ -17,8 +17,8 @@ from ..chunks import Chunks, TableInMemory
 from ..errors import InputError
 from ..limits import MOVED, Limits
 from ..moments.many_classes import ManyClasses
-from ..objective import Array, Floats, Indices, Mask
 from ..solvers.shared import shared_list
+from ..utils.types import Array, Floats, Indices, Mask
 from ._base import SparseLinearClassifier, checks_parameters
 from ._exchange import with_limits_of_0_2
 

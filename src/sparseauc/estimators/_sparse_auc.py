@@ -12,9 +12,9 @@ from ..errors import InputError
 from ..labels import Weighting
 from ..limits import MOVED
 from ..moments import ClassMoments, Moments, StratifiedMoments, moments_of
-from ..objective import Array, Indices, Mask
 from ..path.validation import ClassTarget
 from ..solvers.logistic import logistic_regression
+from ..utils.types import Array, Indices, Mask
 from ._base import checks_parameters, names_columns
 from ._exchange import ExchangeClassifier, ListOfK
 

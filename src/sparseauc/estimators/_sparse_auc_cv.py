@@ -12,13 +12,13 @@ from .._moved import moved_parameters
 from ..chunks import Chunks
 from ..labels import Weighting
 from ..limits import MOVED
-from ..objective import Array, Mask
 from ..path.cross_validation import mean_over_rounds
 from ..path.folds import SplitPlan
 from ..path.rules import ChanceWarning
 from ..path.validation import ClassTarget
 from ..solvers.logistic import logistic_regression
 from ..transforms import is_small
+from ..utils.types import Array, Mask
 from ._base import checks_parameters
 from ._exchange import ExchangeClassifier
 from ._validated import ValidatedList

@@ -17,10 +17,10 @@ from ..labels import Weighting
 from ..moments.base import Quadratic
 from ..moments.chunked_pairs import GatheredPairs
 from ..moments.pairs import PairMoments
-from ..objective import Array, Floats, Indices
 from ..path.concordance import TimeTarget
 from ..path.folds import SplitPlan
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
+from ..utils.types import Array, Floats, Indices
 from ._base import checks_parameters, names_columns
 from ._exchange import ExchangeModel, ListOfK
 from ._validated import ValidatedList

@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..errors import InputError
 from ..limits import Limits, budgets_to_try
 from ..metrics import fold_standard_error
-from ..objective import Array, Indices
 from ..path.cross_validation import CrossValidation, mean_over_rounds
 from ..path.folds import SplitPlan
 from ..path.path import (
@@ -26,6 +25,7 @@ from ..path.rules import ChanceWarning, Rule, choose, score_by_others, smooth_ov
 from ..path.targets import Target
 from ..solvers.restrictions import Restrictions
 from ..transforms import DEFAULT_CLIP, Transform, is_small, learn_transforms
+from ..utils.types import Array, Indices
 from ._exchange import ExchangeModel
 
 # Values of k tried by default, and the rows that lists so long must have.

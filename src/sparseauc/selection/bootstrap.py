@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._validation import check_labels
 from ..metrics import fast_auc
-from ..objective import Mask
+from ..utils.types import Mask
 from .confidence import RandomState, scores_by
 
 

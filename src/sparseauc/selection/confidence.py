@@ -24,9 +24,9 @@ from sklearn.utils.validation import check_consistent_length
 from ..errors import InputError
 from ..labels import Labels, StrataWarning
 from ..metrics import AUCInterval
-from ..objective import Array, Mask
 from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
+from ..utils.types import Array, Mask
 from .ranking import Ranking, read_target
 
 Indices = npt.NDArray[np.intp]

@@ -10,7 +10,6 @@ from .._validation import check_each_class_weighs, check_weights
 from ..errors import ExchangeError, FoldsError, InputError
 from ..estimators import ConcordanceModel, ExchangeClassifier
 from ..moments.base import Quadratic, StandardisedGram
-from ..objective import Array, Indices, Mask
 from ..path.concordance import TimeTarget
 from ..path.folds import Split, make_splits
 from ..path.validation import ClassTarget
@@ -18,6 +17,7 @@ from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, s
 from ..solvers.restrictions import Restrictions
 from ..survival import SurvivalTimes
 from ..transforms import transform_columns
+from ..utils.types import Array, Indices, Mask
 from .ranking import ClassRanking, Ranking, TimeRanking
 from .table import _column, _positive_rows
 

@@ -11,8 +11,8 @@ from sklearn.utils import check_scalar
 
 from ..errors import InputError
 from ..moments.base import HCache
-from ..objective import Array, Indices, Mask
 from ..solvers.near_optimal import supports_below
+from ..utils.types import Array, Indices, Mask
 from .fitted_list import FittedList, exchange_table
 
 # Objectives, which are 1 without columns, are known this well.

@@ -17,13 +17,13 @@ from ..errors import InputError
 from ..estimators import SparseAUCClassifier, SparseConcordance
 from ..labels import Weighting
 from ..limits import MOVED, Limits
-from ..objective import Array, Indices, Mask
 from ..path.folds import rows_by_number
 from ..path.path import check_lengths, path_of_moments
 from ..path.targets import Target
 from ..path.validation import ClassTarget
 from ..solvers.restrictions import Restrictions
 from ..survival import is_times
+from ..utils.types import Array, Indices, Mask
 
 
 @dataclass(frozen=True, eq=False)

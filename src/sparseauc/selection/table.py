@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._validation import check_classes, check_known_labels
 from ..errors import InputError
 from ..limits import Limits
-from ..objective import Array, Indices, Mask
 from ..survival import SurvivalTimes, is_times
 from ..transforms import transform_columns
+from ..utils.types import Array, Indices, Mask
 from .ranking import ClassRanking, Ranking, TimeRanking
 from .stability import StabilityResult
 
