@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 # The tests that other versions of our dependencies have broken before.
 LOWEST := tests/test_metrics.py tests/test_results_of_r.py tests/estimators/test_certify.py \
 	tests/estimators/test_sparse_auc_classifier.py tests/app/test_method_registry.py \
-	tests/app/test_old_model_files.py tests/app/reading/test_formats.py tests/app/cli/test_fit.py
+	tests/app/reading/test_formats.py tests/app/cli/test_fit.py
 
 .PHONY: demo check test test-fast test-lowest coverage lint typecheck format docs benchmarks fuzz dist clean
 

@@ -12,13 +12,10 @@ from sparseauc import (
     Limits,
     SharedListClassifier,
     SparseAUCClassifier,
-    SparseAUCClassifierCV,
     load_model,
     save_model,
-    sparse_auc_path,
 )
 from sparseauc.datasets import make_outbreak
-from sparseauc.selection import stability_selection
 
 
 @pytest.mark.parametrize(
@@ -139,30 +136,6 @@ def test_files_that_are_refused(tmp_path, name, content, message):
 def rows():
     X, y = make_outbreak(n=200, d=6, k=3, mu=1.0, r=0.3, random_state=0)
     return pd.DataFrame(X, columns=list("abcdef")), y
-
-
-def test_old_spellings_say_where_they_went(rows):
-    X, y = rows
-    for make in (
-        SparseAUCClassifier, SparseAUCClassifierCV, SharedListClassifier,
-        lambda **old: sparse_auc_path(X.values, y, **old),
-        lambda **old: stability_selection(X, y, 2, **old),
-    ):  # fmt: skip
-        with pytest.raises(TypeError, match=r"write limits=Limits\(families=\.\.\.\) instead"):
-            make(families=[1] * 6)
-        with pytest.raises(TypeError, match=r"limits=Limits\(column_groups=\.\.\.\)"):
-            make(groups=[1] * 6)
-    with pytest.raises(TypeError, match=r"model\.fit\(X, y\)\.certify\(X, y\)"):
-        SparseAUCClassifier(certify=True)
-    for kind in (SparseAUCClassifier, SparseAUCClassifierCV):
-        with pytest.raises(TypeError, match="point_score"):
-            kind(points=5)
-        with pytest.raises(TypeError, match=r"fit\(\.\.\., strata=\.\.\., stratum_weights"):
-            kind(stratum_weights="equal")
-        with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
-            kind(colour="red")
-        assert "limits" in kind().get_params()
-        assert "families" not in kind().get_params()
 
 
 def test_groups_of_columns(rows):

@@ -316,12 +316,6 @@ class Limits:
         return replace(found, families=families, max_per_family=most)
 
 
-# What to write instead of the parameters of version 0.2 that became limits.
-MOVED = {one.name: f"limits=Limits({one.name}=...)" for one in fields(Limits)} | {
-    "groups": "limits=Limits(column_groups=...)"
-}
-
-
 class _Columns(NamedTuple):
     """The columns of a table, by which limits are read."""
 

@@ -1,7 +1,6 @@
 """Base of all models: input checks, scores, the chosen columns; and labels of classifiers."""
 
 import functools
-import inspect
 import math
 import sys
 import warnings
@@ -129,11 +128,6 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             values = transform.of_columns(support).apply(values)
         scores: Floats = values @ self.coef_[0, support] + self.intercept_[0]
         return scores
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Models of earlier versions lack parameters that came later.
-        later = inspect.signature(type(self)).parameters
-        super().__setstate__({name: one.default for name, one in later.items()} | state)
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self, "coef_")
@@ -270,7 +264,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
     def _predict_proba(self, X: Any) -> Floats:
         log_odds = self.decision_function(X)
         if (how := vars(self).get("calibration_")) is not None:
-            # Models of version 0.2 have scores of another scale.
+            # Recalibrated on other rows.
             log_odds = how["slope"] * log_odds + how["intercept"]
         positive = expit(log_odds)
         return np.column_stack([1.0 - positive, positive])

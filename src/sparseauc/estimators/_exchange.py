@@ -1,7 +1,7 @@
 """Bases of the models that choose columns by exchanges, from a quadratic."""
 
 import warnings
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -55,9 +55,6 @@ class ExchangeModel(SparseLinearModel):
     stratum_weights_: Weighting
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"limits": [Limits, None]}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(with_limits_of_0_2(state))
 
     @property
     def _chosen_alpha(self) -> float:
@@ -259,19 +256,3 @@ class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
 def _labels(X: Any, strata: Any) -> Any:
     """Labels of the strata of each row, which may be a column of chunks."""
     return X.labels(strata, "strata") if isinstance(X, Chunks) else strata
-
-
-def with_limits_of_0_2(state: dict[str, Any]) -> dict[str, Any]:
-    """State of a model, of version 0.2 or later, with the parameters of this version."""
-    if "limits" in state:
-        return state
-    old = {"groups": "column_groups"} | {one.name: one.name for one in fields(Limits)}
-    given = {new: state[name] for name, new in old.items() if state.get(name) is not None}
-    if given.get("families") is None:  # without them its default was given
-        given = {name: value for name, value in given.items() if not name.startswith("max_per")}
-    gone = {*old, "points", "certify", "time_limit", "stratum_weights"}
-    kept = {name: value for name, value in state.items() if name not in gone}
-    kept["limits"] = Limits(**given) if given else None
-    if "n_strata_" in state:
-        kept["stratum_weights_"] = state.get("stratum_weights", "pairs")
-    return kept

@@ -11,16 +11,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from .._moved import moved_parameters
 from .._validation import check_classes, check_each_class_weighs, check_weights
 from ..chunks import Chunks, TableInMemory
 from ..errors import InputError
-from ..limits import MOVED, Limits
+from ..limits import Limits
 from ..moments.many_classes import ManyClasses
 from ..solvers.shared import shared_list
 from ..utils.types import Array, Floats, Indices, Mask
 from ._base import SparseLinearClassifier, checks_parameters
-from ._exchange import with_limits_of_0_2
 
 
 class SharedListClassifier(SparseLinearClassifier):
@@ -78,14 +76,10 @@ class SharedListClassifier(SparseLinearClassifier):
     }
     _reads_chunks = True
 
-    @moved_parameters(**MOVED)
     def __init__(self, k: int = 10, alpha: float = 5.0, *, limits: Limits | None = None) -> None:
         self.k = k
         self.alpha = alpha
         self.limits = limits
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(with_limits_of_0_2(state))
 
     @checks_parameters()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

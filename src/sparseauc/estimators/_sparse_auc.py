@@ -6,11 +6,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._moved import moved_parameters
 from ..chunks import Chunks, score_chunks
 from ..errors import InputError
 from ..labels import Weighting
-from ..limits import MOVED
 from ..moments import ClassMoments, Moments, StratifiedMoments, moments_of
 from ..path.validation import ClassTarget
 from ..solvers.logistic import logistic_regression
@@ -24,13 +22,6 @@ _NONE: Indices = np.empty(0, np.int64)
 _RIDGE = 1e-4
 
 
-@moved_parameters(
-    **MOVED,
-    stratum_weights="fit(..., strata=..., stratum_weights=...)",
-    points="sparseauc.selection.point_score(model, X, y)",
-    certify="model.fit(X, y).certify(X, y)",
-    time_limit="model.fit(X, y).certify(X, y, time_limit=...)",
-)
 @dataclass(kw_only=True, eq=False, repr=False)
 class SparseAUCClassifier(ListOfK, ExchangeClassifier):
     """Rank positives above negatives with the best k columns.

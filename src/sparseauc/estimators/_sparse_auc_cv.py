@@ -8,10 +8,8 @@ import numpy as np
 from scipy.special import logit
 from sklearn.utils._param_validation import StrOptions
 
-from .._moved import moved_parameters
 from ..chunks import Chunks
 from ..labels import Weighting
-from ..limits import MOVED
 from ..path.cross_validation import mean_over_rounds
 from ..path.folds import SplitPlan
 from ..path.rules import ChanceWarning
@@ -29,11 +27,6 @@ _FEW = 50
 _SMALL_SLOPE = 0.01
 
 
-@moved_parameters(
-    **MOVED,
-    stratum_weights="fit(..., strata=..., stratum_weights=...)",
-    points="sparseauc.selection.point_score(model, X, y)",
-)
 @dataclass(kw_only=True, eq=False, repr=False)
 class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     """Rank positives above negatives with few columns, their number chosen by cross-validation.

@@ -15,10 +15,9 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from .._moved import moved_parameters
 from ..errors import InputError
 from ..labels import Weighting
-from ..limits import MOVED, Limits
+from ..limits import Limits
 from ..moments import class_moments
 from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
 from ..solvers.exchange import Solution
@@ -255,7 +254,6 @@ def _run_and_report(
     return found
 
 
-@moved_parameters(**MOVED)
 def sparse_auc_path(
     X: Any,
     y: npt.ArrayLike,

@@ -158,19 +158,12 @@ def write_points(score: Mapping[str, Any]) -> str:
             f"{one['risk']:>6.0%} ({one['low']:.0%} to {one['high']:.0%})"
         )
     lines.append("")
-    if "prevalence" in score:
-        lines += [
-            "Rows were left out of the fit that gives their total.",
-            f"Above {score['threshold']:g}, the risk is higher than {share}, "
-            f"{score['prevalence']:.0%}.",
-            f"{measure} of rows left out {score['auc']:.3f}, of coefficients "
-            f"{score['model_auc']:.3f}.",
-        ]
-    else:  # of version 0.2
-        lines += [
-            f"Predicted positive: total above {score['threshold']:g}.",
-            f"AUC of these rows {score['auc']:.3f}, of coefficients {score['model_auc']:.3f}.",
-        ]
+    lines += [
+        "Rows were left out of the fit that gives their total.",
+        f"Above {score['threshold']:g}, the risk is higher than {share}, "
+        f"{score['prevalence']:.0%}.",
+        f"{measure} of rows left out {score['auc']:.3f}, of coefficients {score['model_auc']:.3f}.",
+    ]
     return "\n".join(lines)
 
 

@@ -12,11 +12,10 @@ from scipy.optimize import brentq, minimize_scalar
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._moved import moved_parameters
 from ..errors import InputError
 from ..estimators import SparseAUCClassifier, SparseConcordance
 from ..labels import Weighting
-from ..limits import MOVED, Limits
+from ..limits import Limits
 from ..path.folds import rows_by_number
 from ..path.path import check_lengths, path_of_moments
 from ..path.targets import Target
@@ -131,7 +130,6 @@ class StabilityResult:
         return bound
 
 
-@moved_parameters(**MOVED)
 def stability_selection(
     X: Any,
     y: npt.ArrayLike,
