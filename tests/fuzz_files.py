@@ -44,10 +44,6 @@ def samples(folder):
     pq.write_table(pa.table(columns), folder / "s.parquet")
     with pa.ipc.new_file(folder / "s.arrow", pa.table(columns).schema) as writer:
         writer.write_table(pa.table(columns))
-    np.savez(folder / "s.npz", X=X, y=y)
-    lines = [f"{label} 1:{row[0]} 3:{row[2]}" for label, row in zip(y, X, strict=True)]
-    (folder / "s.libsvm").write_text("\n".join(lines))
-    (folder / "s.mtx").write_text("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n")
     model = sparseauc.SparseAUCClassifier(k=2).fit(X, y)
     sparseauc.save_model(folder / "s.skops", model, summary={"rows": 30, "auc": {"auc": 0.5}})
     return {path.suffix: path.read_bytes() for path in sorted(folder.iterdir())}
@@ -105,9 +101,7 @@ def use(path):
         to_sql(card)
         load_model(path)
     else:
-        training_table(
-            read_source(path, target="y"), Rules(target="y", text="auto", missing="mean")
-        )
+        training_table(read_source(path), Rules(target="y", text="auto", missing="mean"))
 
 
 def main():

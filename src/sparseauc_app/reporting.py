@@ -134,7 +134,7 @@ def report(
         whole=how.limits.allow_groups, **read,
     )  # fmt: skip
     source = (
-        read_source(Path(data), target=target, as_text=rules.written, ids=rules.ids)
+        read_source(Path(data), as_text=rules.written, ids=rules.ids)
         if isinstance(data, str | os.PathLike)
         else source_of(data)
     )

@@ -57,7 +57,7 @@ TableFile = Annotated[
         metavar="TABLE",
         show_default=False,
         help="CSV or TSV (also .gz, .bz2, .xz, .zip, or - for standard input), Excel, Parquet, "
-        "Feather, Arrow, LIBSVM, .npz, .mtx or .h5ad.",
+        "Feather, Arrow, Stata, SAS or SPSS.",
     ),
 ]
 ModelFile = Annotated[
@@ -89,10 +89,8 @@ class Training:
 
     target: Annotated[
         str | None,
-        reading("--target", "--event", "-t", metavar="NAME|@FILE", help="Outcome column; with "
-            "--time, the column that says which rows had the event. Not needed for LIBSVM files "
-            "and .npz files that hold y. @FILE names a separate file with the outcome of each row "
-            "(one label per line, or .npy), @FILE:NAME a column of one."),
+        reading("--target", "--event", "-t", metavar="NAME", help="Outcome column; with --time, "
+            "the column that says which rows had the event."),
     ] = None  # fmt: skip
     positive: Annotated[
         str | None,
@@ -154,22 +152,6 @@ class Training:
             "rows, drop-rows or drop-columns drops those that have any, refuse refuses."),
     ] = "refuse"  # fmt: skip
 
-    @property
-    def target_file(self) -> Path | None:
-        """Separate file with the outcome of each row."""
-        return None if self._outcome_at is None else self._outcome_at[0]
-
-    @property
-    def _outcome_at(self) -> tuple[Path, str | None] | None:
-        """The file of the outcome, and its column there if one is named."""
-        if self.target is None or not self.target.startswith("@"):
-            return None
-        file, colon, name = self.target[1:].rpartition(":")
-        # A file may be called so.
-        if not colon or Path(self.target[1:]).exists():
-            return Path(self.target[1:]), None
-        return Path(file), name
-
     def as_rules(self) -> dict[str, Any]:
         """Return what ``Rules`` takes."""
         how, colon, most = self.text.partition(":")
@@ -180,8 +162,6 @@ class Training:
                 f"got {self.text!r}"
             )
         found = given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
-        if self._outcome_at is not None:
-            found["target_file"], found["target"] = self._outcome_at
         return found | self._horizon()
 
     def _horizon(self) -> dict[str, Any]:

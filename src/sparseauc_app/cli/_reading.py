@@ -28,10 +28,7 @@ def read_table(
     if limits is not None:
         keep = tuple(str(name) for name in limits.always_include or ())
         rules = replace(rules, keep=keep, whole=limits.allow_groups)
-    source = read_source(
-        path, target=rules.target, as_text=rules.written, ids=rules.ids,
-        **text_file.as_arguments(),
-    )  # fmt: skip
+    source = read_source(path, as_text=rules.written, ids=rules.ids, **text_file.as_arguments())
     return training_table(source, rules)
 
 

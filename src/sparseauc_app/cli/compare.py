@@ -56,7 +56,7 @@ def compare_command(
     from .output import check_outputs, check_suffix, csv_bytes, write_outputs
     from .progress import progress
 
-    check_outputs(out, force=output.force, inputs=(table, training.target_file))
+    check_outputs(out, force=output.force, inputs=(table,))
     check_suffix(out, "--out", (".csv", ".json"))
     with progress(output.quiet, f"Reading {table.name}") as advance:
         from ..comparison import compare_methods

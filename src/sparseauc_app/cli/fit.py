@@ -173,9 +173,7 @@ def fit_command(
 
     contents: dict[Path, bytes] = {}
     folder = report if report is not None and not report.suffix else None
-    check_outputs(
-        out, None if folder else report, force=output.force, inputs=(table, training.target_file)
-    )
+    check_outputs(out, None if folder else report, force=output.force, inputs=(table,))
     check_suffix(out, "--out", (".skops",))
     if folder is not None:
         check_writable(folder)

@@ -1,7 +1,4 @@
-"""Read tables from files of many formats, and prepare them for fitting or scoring.
-
-``.h5ad`` files need anndata: ``pip install anndata``.
-"""
+"""Read tables from files of many formats, and prepare them for fitting or scoring."""
 
 from ..scorecard import Input
 from .features import Rules

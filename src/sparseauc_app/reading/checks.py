@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from pyarrow import types
 
 from sparseauc.utils.text import listed, quoted
 from sparseauc.utils.types import Mask
 
 from ..scorecard import Input
-from .columns import count_distinct, dense_column, is_sparse
+from .columns import count_distinct
 
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.
 LEAK_AUC, COPY_CORRELATION = 0.95, 0.95
@@ -57,7 +56,7 @@ _MOST_ENTRIES = 50_000_000
 
 def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
     """Columns of whole numbers that count the rows, or are all different and named like an id."""
-    if is_sparse(X) or X.shape[0] < 3:
+    if X.shape[0] < 3:
         return []
     # Cheap on the first rows of all columns at once; the few that remain are looked at whole.
     with np.errstate(invalid="ignore"):
@@ -82,8 +81,6 @@ def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
 
 def find_copies(X: Any, inputs: Sequence[Input]) -> dict[str, str]:
     """Columns of the table that are exact copies of an earlier one, and of which."""
-    if is_sparse(X):
-        return {}
     parts: dict[str, list[bytes]] = {}
     for j, one in enumerate(inputs):
         content = np.ascontiguousarray(X[:, j]) + 0.0  # −0 is 0
@@ -131,7 +128,7 @@ def warn_of_repeated_ids(
 
 def warn_of_gaps(gaps: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
     """Warn about columns in which missing values depend on the outcome."""
-    shares = [np.asarray(gaps[mask].mean(axis=0)).ravel() for mask in (positive, ~positive)]
+    shares = [gaps[mask].mean(axis=0) for mask in (positive, ~positive)]
     sizes = np.count_nonzero(positive), np.count_nonzero(~positive)
     overall = (shares[0] * sizes[0] + shares[1] * sizes[1]) / positive.size
     deviation = np.sqrt(overall * (1 - overall) * (1 / sizes[0] + 1 / sizes[1]))
@@ -152,7 +149,7 @@ def leaking_columns(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str
     """Columns that nearly separate the classes alone or nearly copy the outcome, with the AUC."""
     found = {}
     for j in _find_suspects(X, positive).tolist():
-        values = dense_column(X, j)
+        values = np.asarray(X[:, j], np.float64)
         known = np.isfinite(values)
         area = _separation(values, positive)
         varies = values[known].size and values[known].std() > 0
@@ -195,15 +192,6 @@ def _separation(values: npt.NDArray[Any], positive: Mask) -> float:
 
 def _find_suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
     """Columns that may leak the outcome, by a cheap first check."""
-    if is_sparse(X):
-        # Zeros of the two classes tie, which costs half of z₊z₋ of the AUC.
-        shares = [
-            1.0 - np.bincount(part.indices[part.data != 0], minlength=X.shape[1]) / part.shape[0]
-            for part in (sp.csr_array(X[positive]), sp.csr_array(X[~positive]))
-        ]
-        few_ties = shares[0] * shares[1] <= 2 * (1.0 - LEAK_AUC)
-        apart = np.abs(shares[0] - shares[1]) >= 0.5
-        return np.flatnonzero(few_ties | apart)
     rng = np.random.default_rng(0)
     rows = np.concatenate(
         [rng.permutation(np.flatnonzero(mask))[:_LOOK] for mask in (positive, ~positive)]
@@ -254,8 +242,6 @@ def warn_of_follow_up(target: str, inputs: Sequence[Input]) -> list[str]:
 
 def warn_of_codes(X: Any, inputs: Sequence[Input]) -> list[str]:
     """Warn about numbers such as -999 that stand apart and are repeated, as codes for missing."""
-    if is_sparse(X):
-        return []
     found = []
     for j, one in enumerate(inputs):
         if one.level is not None:
@@ -282,7 +268,7 @@ def warn_of_codes(X: Any, inputs: Sequence[Input]) -> list[str]:
 
 def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: npt.NDArray[np.intp]) -> list[str]:
     """Warn about rows that are alike in every column, if that is more than chance."""
-    if is_sparse(X) or X.size > _MOST_ENTRIES or X.shape[0] < 4:
+    if X.size > _MOST_ENTRIES or X.shape[0] < 4:
         return []
     import pandas as pd
 

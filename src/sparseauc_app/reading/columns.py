@@ -1,6 +1,5 @@
 """Convert columns of any type to numbers or text."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -23,13 +22,6 @@ def dense_column(X: Any, j: int) -> Array:
     """One column of a matrix, dense and in double precision."""
     part = X[:, [j]]
     return np.asarray(part.toarray() if is_sparse(part) else part, np.float64).ravel()
-
-
-def entries_where(X: Any, test: Callable[[Any], Any]) -> Any:
-    """Where a matrix passes a test that zeros do not, such as ``np.isnan``; sparse if it is."""
-    if is_sparse(X):
-        return sp.csr_array((test(X.data), X.indices, X.indptr), X.shape)
-    return test(X)
 
 
 def kind_of(column: pa.ChunkedArray) -> Kind:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -44,9 +43,7 @@ class Rules:
     Attributes
     ----------
     target : str, optional
-        Outcome column; not needed for formats that store labels.
-    target_file : Path, optional
-        Separate file with the outcome of each row.
+        Outcome column.
     positive : str, optional
         Label of the positive class. By default the label that sorts last, unless it is a word such
         as "control" or "no". Required with three or more labels; all others are then negative.
@@ -83,7 +80,6 @@ class Rules:
     """
 
     target: str | None = None
-    target_file: Path | None = None
     positive: str | None = None
     negative: str | None = None
     time: str | None = None
@@ -138,8 +134,6 @@ def encode_columns(
 
     What is in the way is added to the problems, and the columns concerned are left out.
     """
-    if source.matrix is not None:
-        return _select_of_matrix(source, aside)
     limited, marks = _read_numeric(source, rules.numeric)
     source = replace(source, frame=limited, marks={**source.marks, **marks})
     _ask_about_marks(source, aside, problems)
@@ -199,14 +193,6 @@ def _refuse_repeated_names(inputs: Sequence[Input]) -> None:
     for name, count in Counter(column.name for column in inputs).items():
         if count > 1:
             raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
-
-
-def _select_of_matrix(source: Source, aside: Collection[str]) -> Features:
-    """The columns of a file that is a matrix, but those set aside."""
-    keep = np.flatnonzero([name not in aside for name in source.matrix_columns.tolist()])
-    whole = keep.size == source.matrix.shape[1]
-    X = source.matrix if whole else source.matrix[:, keep]
-    return Features(X, [Input(str(name)) for name in source.matrix_columns[keep]])
 
 
 def _type_of_numbers(

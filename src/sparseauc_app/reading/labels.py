@@ -12,7 +12,7 @@ from sparseauc.utils.text import listed
 from sparseauc.utils.types import Array, Mask
 
 from ..scorecard import ScoreCard
-from .columns import is_given, is_number, labels_as_text, texts
+from .columns import is_given, is_number, texts
 from .source import DataError, Source
 
 Labels = npt.NDArray[np.object_]
@@ -222,9 +222,9 @@ def known_outcome(
         Labels of the two classes in these rows; by default those of the model. With ``negative``,
         rows with other labels are left out; without it they are refused.
     """
-    labels = _labels_of(source, card)
-    if labels is None:
+    if card.target not in source.frame.column_names:
         return None
+    labels = texts(source.frame.column(card.target))
     given = is_given(labels)
     keys = np.array([label_key(one) if one is not None else "" for one in labels], object)
     wanted = label_key(card.event_value if positive is None else positive)
@@ -257,12 +257,6 @@ def known_outcome(
     if lacking:
         notes.append(f"{lacking} rows without outcome or score were left out")
     return KnownOutcome(judged, is_positive[judged], tuple(notes))
-
-
-def _labels_of(source: Source, card: ScoreCard) -> Labels | None:
-    if card.target in source.frame.column_names:
-        return texts(source.frame.column(card.target))
-    return None if source.target is None else labels_as_text(source.target.tolist())
 
 
 def _negatives_of(card: ScoreCard) -> list[str] | None:

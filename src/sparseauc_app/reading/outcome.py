@@ -3,16 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from sparseauc.utils.text import quoted
 
 from .checks import EVENT_WORDS, find_times, split_words
-from .columns import count_distinct, dense_column, is_number, kind_of, labels_as_text, texts
+from .columns import count_distinct, is_number, kind_of, labels_as_text, texts
 from .features import Rules
 from .labels import MOST_CLASSES, NEGATIVE_WORDS, Labels, label_key
-from .read import read_source
-from .source import DataError, Source, read_by, unknown_column_error
+from .source import DataError, Source, unknown_column_error
 
 # Words that name outcomes.
 _OUTCOME_WORDS = {
@@ -29,10 +26,6 @@ def read_labels(
     ``make`` makes a table of a file; it finds out what stands in the way of one with a likely
     outcome.
     """
-    if rules.target_file is not None:
-        return rules.target or rules.target_file.stem, _read_label_file(source, rules)
-    if source.target is not None:
-        return rules.target or "y", labels_as_text(source.target.tolist())
     option = "--target" if rules.time is None else "--event"
     if rules.target is None:
         raise _ask_for_target(source, rules, option, make)
@@ -48,8 +41,6 @@ def _ask_for_target(
 ) -> DataError:
     """Ask for the outcome, with the columns that may be it: by name, or of two values."""
     frame = source.frame
-    if not frame.column_names:
-        return DataError(f"{source.name}: which column is the outcome? Give --target @FILE")
     counts = {name: count_distinct(frame.column(name).drop_null()) for name in frame.column_names}
     few = [name for name in counts if 2 <= counts[name] <= MOST_CLASSES]
     named = [name for name in few if _OUTCOME_WORDS & split_words(name)]
@@ -100,41 +91,9 @@ def find_event_times(source: Source, target: str, rules: Rules) -> list[str]:
     return find_times(target, [name for name in complete if name not in rules.aside])
 
 
-def _read_label_file(source: Source, rules: Rules) -> Labels:
-    """Labels from a separate file: an array, a table, or one label per line."""
-    assert rules.target_file is not None
-    path, n = rules.target_file, source.n_rows
-    if path.suffix.lower() == ".npy":
-        with read_by("numpy", path, "npy"):
-            values = np.load(path, allow_pickle=False)
-        labels = labels_as_text(values.ravel().tolist())
-    else:
-        beside = read_source(path, as_text=rules.labels)
-        frame = beside.frame
-        if rules.target in frame.column_names or frame.num_columns > 1:
-            if rules.target is None:
-                raise DataError(
-                    f"{path.name} has {frame.num_columns} columns: name the outcome column with "
-                    "--target"
-                )
-            labels = read_column(beside, rules.target, "--target")
-        elif frame.num_columns == 1:
-            labels = texts(frame.column(0))
-            if labels.size == n - 1:  # the supposed header is the first label
-                labels = np.concatenate([np.array(frame.column_names, object), labels])
-        else:
-            raise DataError(f"{path.name} holds a matrix, not labels")
-    if labels.size != n:
-        raise DataError(f"{path.name} has {labels.size} labels for the {n} rows of {source.name}")
-    return labels
-
-
 def read_column(source: Source, name: str, option: str) -> Labels:
     """A column of the file as text."""
-    if name in source.frame.column_names:
-        return texts(source.frame.column(name))
-    if source.matrix is not None and name in source.matrix_columns:
-        place = int(np.flatnonzero(source.matrix_columns == name)[0])
-        return labels_as_text(dense_column(source.matrix, place).tolist())
-    names = source.frame.column_names or source.matrix_columns.tolist()
-    raise unknown_column_error(name, names, f"{source.name}, {option}")
+    names = source.frame.column_names
+    if name not in names:
+        raise unknown_column_error(name, names, f"{source.name}, {option}")
+    return texts(source.frame.column(name))

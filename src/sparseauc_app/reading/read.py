@@ -11,11 +11,6 @@ from .source import COMPRESSIONS, MOST_BYTES, DataError, Source, read_by
 from .text import read_text
 
 READERS: dict[str, Callable[[Path], Source]] = {
-    ".libsvm": formats.read_libsvm,
-    ".svmlight": formats.read_libsvm,
-    ".svm": formats.read_libsvm,
-    ".mtx": formats.read_mtx,
-    ".h5ad": formats.read_h5ad,
     ".parquet": formats.read_parquet,
     ".pq": formats.read_parquet,
     ".feather": formats.read_arrow,
@@ -27,6 +22,8 @@ READERS: dict[str, Callable[[Path], Source]] = {
     ".xpt": formats.read_by_pandas,
     ".sav": formats.read_by_pandas,
 }
+# Formats of matrices, which are for the Python library.
+_MATRICES = (".npz", ".npy", ".mtx", ".h5ad", ".libsvm", ".svmlight", ".svm")
 # First bytes of formats that are met under other names.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", ".parquet"),
@@ -39,7 +36,6 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 def read_source(
     path: Path | str,
     *,
-    target: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: Mark | None = None,
@@ -48,16 +44,14 @@ def read_source(
     as_text: Collection[str] = (),
     most_bytes: int = MOST_BYTES,
 ) -> Source:
-    r"""Read a table or matrix of any known format.
+    r"""Read a table of any known format.
 
     Parameters
     ----------
     path : path or str
         CSV and its relatives (also compressed), Excel (``.xlsx``), Parquet, Feather, Arrow, Stata
-        (``.dta``), SAS (``.sas7bdat``, ``.xpt``), SPSS (``.sav``, with pyreadstat), LIBSVM,
-        ``.npz``, ``.mtx`` or ``.h5ad``; ``-`` for text from standard input.
-    target : str, optional
-        Name of the labels, where the format keeps them as an array (``.npz``).
+        (``.dta``), SAS (``.sas7bdat``, ``.xpt``), SPSS (``.sav``, with pyreadstat); ``-`` for text
+        from standard input.
     delimiter, encoding : str, optional
         Of text files; detected by default.
     decimal : {".", ","}, optional
@@ -98,8 +92,8 @@ def read_source(
             path = Path(folder) / "standard input"
             path.write_bytes(sys.stdin.buffer.read(most_bytes + 1))
             return read_source(
-                path, target=target, delimiter=delimiter, encoding=encoding, decimal=decimal,
-                sheet=sheet, ids=ids, as_text=as_text, most_bytes=most_bytes,
+                path, delimiter=delimiter, encoding=encoding, decimal=decimal, sheet=sheet,
+                ids=ids, as_text=as_text, most_bytes=most_bytes,
             )  # fmt: skip
     with read_by("Python", path, "a file"):
         if path.is_dir():
@@ -111,8 +105,11 @@ def read_source(
     signed = next((kind for mark, kind in _SIGNATURES if start.startswith(mark)), None)
     compressed = path.suffix.lower() in COMPRESSIONS
     suffix = signed or (path.with_suffix("") if compressed else path).suffix.lower()
-    if suffix == ".npz":
-        return formats.read_npz(path, target)
+    if suffix in _MATRICES:
+        raise DataError(
+            f"{path.name} holds a matrix: load it with scipy or scikit-learn and fit "
+            "sparseauc.SparseAUCClassifierCV in Python, or save it as Parquet or CSV"
+        )
     if start.startswith(b"PK\x03\x04") and path.suffix.lower() not in (".zip", ".xlsx"):
         raise DataError(
             f"{path.name} is a zip archive or a spreadsheet: name it .csv.zip or .xlsx if it is "
@@ -125,7 +122,7 @@ def read_source(
     if suffix == ".xls":
         raise DataError(f"{path.name} is Excel's old format: save it as .xlsx or CSV")
     read = READERS.get(suffix)
-    if compressed and read not in (None, formats.read_mtx):
+    if compressed and read is not None:
         raise DataError(f"{path.name}: unpack it first, only text is read compressed")
     if read is not None:
         return read(path)

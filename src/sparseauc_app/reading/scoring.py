@@ -12,15 +12,7 @@ from sparseauc.utils.types import Array
 
 from ..scorecard import ColumnType, ScoreCard, Term
 from ..shifts import FAR, compare_columns
-from .columns import (
-    dense_column,
-    indicator,
-    is_given,
-    is_text,
-    kind_of,
-    numbers,
-    texts,
-)
+from .columns import indicator, is_given, is_text, kind_of, numbers, texts
 from .numbers import Marks, parse_numbers
 from .source import DataError, Source, unknown_column_error
 
@@ -52,22 +44,16 @@ def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
     not use are ignored, whatever they hold.
     """
     _check_present(source, card)
-    place = {name: j for j, name in enumerate(source.matrix_columns.tolist())}
     values = np.zeros((source.n_rows, len(card.terms)))
     notes: list[str] = []
     warnings: list[str] = []
     told: set[str] = set()
     for j, term in enumerate(card.terms):
         of, unseen = card.type_of(term), np.empty(0, object)
-        if source.matrix is None:
-            if of.kind == "text":
-                values[:, j], unseen = _read_indicator(source, term, of)
-            else:
-                values[:, j] = read_numbers(source, term.column, of)
-        elif term.level is not None:
-            raise DataError(f"{source.name} is numeric, but {term.column!r} must be text")
-        elif term.column in place:
-            values[:, j] = dense_column(source.matrix, place[term.column])
+        if of.kind == "text":
+            values[:, j], unseen = _read_indicator(source, term, of)
+        else:
+            values[:, j] = read_numbers(source, term.column, of)
         if term.column not in told:
             told.add(term.column)
             _tell(values[:, j], term, of, unseen, notes, warnings)
@@ -98,12 +84,9 @@ def _warn_of_units(card: ScoreCard, values: Array) -> list[str]:
 
 
 def _check_present(source: Source, card: ScoreCard) -> None:
-    if source.absent_is_zero:
-        return
-    known = source.frame.column_names + source.matrix_columns.tolist()
+    known = source.frame.column_names
     columns = dict.fromkeys(term.column for term in card.terms)
-    here = {*source.frame.column_names} if source.matrix is None else {*source.matrix_columns}
-    absent = [name for name in columns if name not in here]
+    absent = [name for name in columns if name not in known]
     if len(absent) == 1:
         raise unknown_column_error(absent[0], known, source.name)
     if absent:

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sparseauc.utils.text import did_you_mean, quoted, shortened
 
 from ..scorecard import Mark, ScoreCard
-from .columns import is_sparse
+from .columns import dense_column, is_sparse
 from .numbers import Marks
 
 # Text of more bytes than this, unpacked, is read only if asked for: a small archive, or a device,
@@ -51,17 +51,9 @@ class Source:
     name : str
         Of the file, for messages.
     frame : pyarrow.Table
-        Columns of any type, each name once. Beside a matrix they are labels, groups and the like.
-    matrix : ndarray or CSR, optional
-        Columns that are all numbers, where the format keeps them so.
-    matrix_columns : ndarray of str
-        Their names.
-    target : ndarray, optional
-        Labels, where the format has a place for them.
+        Columns of any type, each name once.
     row_ids : ndarray, optional
         Names of the rows, where the file has them outside its columns.
-    absent_is_zero : bool
-        Whether a column that the file does not mention is zero in all its rows.
     marks : dict of str to Marks
         For columns of numbers in text files: how they are written.
     decimal : {".", ","}, optional
@@ -73,12 +65,8 @@ class Source:
     """
 
     name: str
-    frame: pa.Table = field(default_factory=lambda: pa.table({}))
-    matrix: Any = None
-    matrix_columns: npt.NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
-    target: npt.NDArray[Any] | None = None
+    frame: pa.Table
     row_ids: npt.NDArray[Any] | None = None
-    absent_is_zero: bool = False
     marks: Mapping[str, Marks] = field(default_factory=dict)
     decimal: Mark | None = None
     doubtful: tuple[str, ...] = ()
@@ -86,12 +74,11 @@ class Source:
 
     def __post_init__(self) -> None:
         check_names(self.frame.column_names, self.name)
-        check_names(self.matrix_columns.tolist(), self.name)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.frame.num_rows if self.matrix is None else self.matrix.shape[0])
+        return int(self.frame.num_rows)
 
 
 def check_names(names: Sequence[str], file: str) -> None:
@@ -130,7 +117,12 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
         raise DataError(
             f"X has {matrix.shape[1]} columns, but the model was fitted to {len(card.columns)}"
         )
-    return Source("X", matrix=matrix, matrix_columns=np.array(card.columns))
+    used = {term.column for term in card.terms}
+    columns = [
+        pa.array(dense_column(matrix, place)) if name in used else pa.nulls(matrix.shape[0])
+        for place, name in enumerate(card.columns)
+    ]
+    return Source("X", pa.Table.from_arrays(columns, list(card.columns)))
 
 
 def _from_pandas(X: Any, card: ScoreCard | None) -> Source:

@@ -167,7 +167,7 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
         return text, candidate
     raise DataError(
         f"{name} is not a text file. Supported formats: CSV, Excel, Parquet, Feather, Arrow, "
-        "LIBSVM, .npz, .mtx and .h5ad"
+        "Stata, SAS and SPSS"
     )
 
 

@@ -12,7 +12,6 @@ from sparseauc.errors import InputError
 from sparseauc.utils.types import Array, Mask
 
 from ..scorecard import ColumnType, FollowUp
-from .columns import dense_column
 from .features import Rules
 from .scoring import read_numbers
 from .source import DataError, Source, unknown_column_error
@@ -117,14 +116,10 @@ def _ask_at_horizon(
 
 def _read_complete(source: Source, name: str, option: str, rows: npt.NDArray[np.intp]) -> Array:
     """Numbers of 0 or more in some rows of a column."""
-    if name in source.frame.column_names:
-        values = read_numbers(source, name, ColumnType("number"))[rows]
-    elif source.matrix is not None and name in source.matrix_columns:
-        place = int(np.flatnonzero(source.matrix_columns == name)[0])
-        values = np.asarray(dense_column(source.matrix, place), np.float64)[rows]
-    else:
-        names = source.frame.column_names or source.matrix_columns.tolist()
+    names = source.frame.column_names
+    if name not in names:
         raise unknown_column_error(name, names, f"{source.name}, {option}")
+    values = read_numbers(source, name, ColumnType("number"))[rows]
     for bad, what, do in (
         (np.isnan(values), "missing", "fill it in, or take these rows out of the file"),
         (~np.isfinite(values), "infinite", "give a number"),

@@ -28,11 +28,7 @@ from .checks import (
     warn_of_repeated_ids,
     warn_of_repeated_rows,
 )
-from .columns import (
-    entries_where,
-    is_given,
-    is_sparse,
-)
+from .columns import is_given
 from .features import Missing, Rules, encode_columns
 from .labels import Classes, Labels, find_classes, find_event, leave_out_others
 from .outcome import find_event_times, read_column, read_labels
@@ -54,7 +50,7 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray or CSR of shape (n, d)
+    X : ndarray of shape (n, d)
         float32 if all columns were, else float64. NaN only with ``imputation``.
     inputs : tuple of Input
         Origin of each column.
@@ -190,7 +186,7 @@ def training_table(source: Source, rules: Rules) -> Table:
     X, inputs = features.X, features.inputs
     X = X if rows.size == labels.size else X[rows]
     _refuse_infinite(X, inputs, problems)
-    gaps = entries_where(X, np.isnan)
+    gaps = np.isnan(X)
     missing = _count_missing(gaps, inputs)
     shown = listed([f"{name!r} ({count})" for name, count in missing.items()])
     if missing and rules.missing == "refuse":
@@ -306,7 +302,7 @@ def _refuse_unknown(source: Source, rules: Rules) -> None:
     """Refuse row identifiers and excluded columns that the file does not have."""
     if rules.ids is not None:
         read_column(source, rules.ids, "--ids")  # which refuses one that is not there
-    known = [*source.frame.column_names, *source.matrix_columns.tolist()]
+    known = source.frame.column_names
     for name in rules.exclude:
         if name not in known:
             raise unknown_column_error(name, sorted(known), "--exclude")
@@ -411,11 +407,9 @@ def _read_complete_column(
 
 def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError]) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(X.data if is_sparse(X) else X, dtype=np.float64)):
+        if np.isfinite(np.sum(X, dtype=np.float64)):
             return
-    names = [
-        inputs[j].name for j in np.flatnonzero(entries_where(X, np.isinf).sum(axis=0)).tolist()
-    ]
+    names = [inputs[j].name for j in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
     if names:
         problems.append(
             DataError(
@@ -472,8 +466,6 @@ def cut_numbers(table: Table) -> Table:
     column of at most ten different values is cut between all of them, and one of two is left
     alone. Deciles are those of all rows of the table, whatever their class, and are rounded.
     """
-    if hasattr(table.X, "tocsr"):
-        raise DataError("--transform cut: a sparse table cannot be cut")
     if 9 * table.X.size > _MOST_NUMBERS:
         raise DataError(
             f"--transform cut: {table.y.size} rows of {len(table.inputs)} columns are too many"

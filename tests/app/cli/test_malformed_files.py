@@ -8,11 +8,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-import scipy.io
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from sparseauc_app.cli import app
@@ -47,22 +44,6 @@ def arrow(buffer):
         stream.write_table(FRAME)
 
 
-def cells():
-    anndata = pytest.importorskip("anndata")
-    import tempfile
-    from pathlib import Path
-
-    import pandas as pd
-
-    data = anndata.AnnData(
-        sp.csr_matrix(X), obs=pd.DataFrame({"y": Y}, index=[f"c{i}" for i in range(N)])
-    )
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        data.write_h5ad(Path(folder) / "cells.h5ad")
-        return (Path(folder) / "cells.h5ad").read_bytes()
-
-
 SOUND = {
     "comma.csv": text(",", "utf-8"),
     "german.csv": text(";", "latin-1", ","),
@@ -74,29 +55,12 @@ SOUND = {
         lambda b: pyarrow.feather.write_feather(FRAME, b, compression="uncompressed")
     ),
     "stream.arrow": written(arrow),
-    "rows.libsvm": written(lambda b: dump_svmlight_file(X, Y, b)),
-    "arrays.npz": written(lambda b: np.savez(b, X=X, y=Y)),
-    "sparse.npz": written(
-        lambda b: np.savez(
-            b,
-            y=Y,
-            **{k: getattr(sp.csr_array(X), k) for k in ("data", "indices", "indptr", "shape")},
-        )
-    ),
-    "matrix.mtx": written(lambda b: scipy.io.mmwrite(b, sp.coo_array(X))),
 }
 
 
 @pytest.fixture(scope="module")
-def sound():
-    return {**SOUND, "cells.h5ad": cells()}
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("malformed")
-    (folder / "labels.txt").write_text("\n".join(map(str, Y)))
-    return folder
+    return tmp_path_factory.mktemp("malformed")
 
 
 def fit(folder, name, content):
@@ -105,14 +69,11 @@ def fit(folder, name, content):
     table.write_bytes(content)
     arguments = ["fit", str(table), "--target", "y", "-k", "2", "--alpha", "1", "--quick"]
     arguments += ["--missing", "median", "--text", "drop", "--out", str(out)]
-    if name.endswith(".mtx"):
-        arguments += ["--target", f"@{folder / 'labels.txt'}"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of parsers, about what they do not like
         result = CliRunner().invoke(app, arguments)
     table.unlink()
-    left = [path for path in folder.iterdir() if path.name != "labels.txt"]
-    return result, left
+    return result, [*folder.iterdir()]
 
 
 def check(result, left, folder):
@@ -129,14 +90,14 @@ def check(result, left, folder):
     assert left == []
 
 
-@pytest.mark.parametrize("name", [*SOUND, "cells.h5ad"])
-def test_sound_files_fit(name, sound, folder):
-    result, left = fit(folder, name, sound[name])
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_files_fit(name, folder):
+    result, left = fit(folder, name, SOUND[name])
     assert result.exit_code == 0, result.output
     check(result, left, folder)
 
 
-NAMES = st.sampled_from([*SOUND, "cells.h5ad"])
+NAMES = st.sampled_from([*SOUND])
 POSITIONS = st.floats(0, 1, exclude_max=True)
 CHANGE = st.tuples(POSITIONS, st.binary(min_size=1, max_size=3))
 DAMAGES = st.one_of(
@@ -168,13 +129,13 @@ def damaged(content, damage):
 
 @given(name=NAMES, damage=DAMAGES)
 @settings(max_examples=200)
-def test_damaged_files_end_in_a_sentence(name, damage, sound, folder):
-    result, left = fit(folder, name, damaged(sound[name], damage))
+def test_damaged_files_end_in_a_sentence(name, damage, folder):
+    result, left = fit(folder, name, damaged(SOUND[name], damage))
     check(result, left, folder)
 
 
 @given(name=NAMES, other=NAMES)
 @settings(max_examples=40)
-def test_files_under_another_name(name, other, sound, folder):
-    result, left = fit(folder, name, sound[other])
+def test_files_under_another_name(name, other, folder):
+    result, left = fit(folder, name, SOUND[other])
     check(result, left, folder)

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from commands import run
-from sparseauc import SparseAUCClassifierCV
 from sparseauc.metrics import auc
 from sparseauc_app.model_files import CARD, load_model
 from sparseauc_app.reading import Input, Table
@@ -221,21 +220,19 @@ def test_scores_are_the_estimators(plain, tmp_path):
     assert found["label"].tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("kind", ["order", "fewer", "more", "parquet", "npz"])
+@pytest.mark.parametrize("kind", ["order", "fewer", "more", "parquet"])
 def test_columns_are_found_by_name(plain, tmp_path, kind):
     whole = tmp_path / "whole.csv"
     FRAME.to_csv(whole, index=False)
-    new = tmp_path / {"parquet": "new.parquet", "npz": "new.npz"}.get(kind, "new.csv")
+    new = tmp_path / ("new.parquet" if kind == "parquet" else "new.csv")
     if kind == "order":
         FRAME[FRAME.columns[::-1]].to_csv(new, index=False)
     elif kind == "fewer":
         FRAME[["b", "a"]].to_csv(new, index=False)
     elif kind == "more":
         FRAME.assign(text="remark", a_2=1.0).to_csv(new, index=False)
-    elif kind == "parquet":
-        FRAME.astype({"a": np.float64}).to_parquet(new)
     else:
-        np.savez(new, X=X[:, ::-1], columns=list("edcba"))
+        FRAME.astype({"a": np.float64}).to_parquet(new)
     expected = scores(run("predict", plain, whole))
     np.testing.assert_allclose(scores(run("predict", plain, new))["score"], expected["score"])
 
@@ -249,24 +246,6 @@ def test_missing_columns_are_named(plain, tmp_path):
     FRAME[["c", "d"]].to_csv(new, index=False)
     two = run("predict", plain, new)
     assert "lacks 2 of the 2 columns that the model uses: 'a', 'b'" in two.stderr
-
-
-def test_absent_columns_of_libsvm_are_zero(folder, tmp_path):
-    from sklearn.datasets import dump_svmlight_file
-
-    sparse = X * (np.abs(X) > 0.5)
-    table, new, model = tmp_path / "t.libsvm", tmp_path / "new.libsvm", tmp_path / "m.skops"
-    dump_svmlight_file(sparse, Y, str(table), zero_based=False)
-    result = run("fit", table, "-k", 2, "--alpha", 1, "--quick", "--out", model)
-    assert result.exit_code == 0, result.output
-    new.write_text("0 1:2.5\n0 9:1\n")
-    # A fixed list and ridge: folds are for the calibration alone.
-    settings = {"coefficients": "auc", "clip": None, "log": False, "random_state": 0}
-    coef = SparseAUCClassifierCV(ks=[2], alphas=[1.0], **settings).fit(sparse, Y)
-    rows = np.zeros((2, 5))
-    rows[0, 0] = 2.5
-    found = scores(run("predict", model, new))["score"]
-    np.testing.assert_allclose(found, coef.decision_function(rows), rtol=1e-9)
 
 
 def test_rows_that_lack_a_value(plain, imputing, tmp_path):
@@ -300,9 +279,6 @@ def test_auc_where_the_outcome_is_there(plain, tmp_path):
     content = json.loads(run("predict", plain, new, "--json").stdout)
     assert content["auc"]["auc"] == auc(Y, content["scores"])
     assert "AUC" in run("predict", plain, new).stderr
-    arrays = tmp_path / "new.npz"
-    np.savez(arrays, X=X, columns=list("abcde"), y=FRAME["y"].to_numpy(str))
-    assert json.loads(run("predict", plain, arrays, "--json").stdout)["auc"] == content["auc"]
     FRAME.drop(columns="y").to_csv(new, index=False)
     assert json.loads(run("predict", plain, new, "--json").stdout)["auc"] is None
 

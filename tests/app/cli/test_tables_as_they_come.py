@@ -463,7 +463,3 @@ def test_models_that_cannot_be_exported(tmp_path):
     assert (result.exit_code, "zero character" in result.stderr) == (4, True)
     with pytest.raises(ValueError, match="not valid Unicode"):
         sparseauc.save_model(tmp_path / "s.skops", nameless, inputs=[("a\ud800", None)])
-    np.savez(tmp_path / "t.npz", X=X[:, None], y=Y, columns=np.array(["a\ud800"]))
-    result = run("fit", tmp_path / "t.npz")
-    assert result.exit_code == 3
-    assert "characters that cannot be written" in result.stderr

@@ -1,9 +1,6 @@
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,26 +96,6 @@ def test_rows_without_outcome_are_left_out_and_said():
     ready = table(y=labels)
     assert ready.y.size == ready.X.shape[0] == N - 2
     assert "2 rows have no 'y'" in ready.warnings[0]
-
-
-@pytest.mark.parametrize("suffix", [".txt", ".csv", ".npy", "-header.txt"])
-def test_target_from_another_file(tmp_path, suffix):
-    path = tmp_path / f"labels{suffix}"
-    labels = Y.astype(int)
-    if suffix == ".npy":
-        np.save(path, labels)
-    elif suffix == ".csv":
-        path.write_text("id,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels)))
-    else:
-        head = "outcome\n" if suffix == "-header.txt" else ""
-        path.write_text(head + "\n".join(map(str, labels)))
-    source = Source("m.mtx", pa.table({}), matrix=RNG.normal(size=(N, 2)),
-                    matrix_columns=np.array(["1", "2"]))  # fmt: skip
-    rules = Rules(target="y" if suffix == ".csv" else None, target_file=path)
-    assert training_table(source, rules).y.tolist() == labels.tolist()
-    short = replace(source, matrix=source.matrix[:-3])
-    with pytest.raises(DataError, match=rf"(39|40) labels for the {N - 3} rows"):
-        training_table(short, rules)
 
 
 # ------------------------------------------------------------------------------------ text columns
@@ -325,26 +302,6 @@ def test_every_row_missing():
         table(gaps, rules=Rules(target="y", missing="drop-rows"))
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["drop-rows", "drop-columns", "median"]))
-def test_sparse_as_dense(seed, missing):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(12, 5)) * (rng.random((12, 5)) < 0.5)
-    X[rng.random((12, 5)) < 0.05] = np.nan
-    names = np.array(list("abcde"))
-    target = np.arange(12) % 2
-    outcomes = []
-    for matrix in (X, sp.csr_array(X)):
-        source = Source("m", pa.table({}), matrix=matrix, matrix_columns=names, target=target)
-        try:
-            ready = training_table(source, Rules(missing=missing, exclude=["b"]))
-        except DataError as error:
-            outcomes.append(str(error))
-        else:
-            dense = (ready.X.toarray() if sp.issparse(ready.X) else ready.X) + 0.0  # no −0
-            outcomes.append((dense.tobytes(), ready.columns.tolist(), ready.missing, ready.notes))
-    assert outcomes[0] == outcomes[1]
-
-
 # ------------------------------------------------------------------------------ groups, ids, leaks
 
 
@@ -500,7 +457,6 @@ def test_leaks_of_sparse_as_of_dense_and_as_of_a_loop(seed):
     X *= rng.random((n, d)) < rng.choice([0.5, 0.97, 1.0], d)
     inputs = [Input(f"x{j}") for j in range(d)]
     found = leaking_columns(X, positive, inputs)
-    assert found == leaking_columns(sp.csr_array(X), positive, inputs)
     expected = []
     for j in range(d):
         pairs = [(a > b) + 0.5 * (a == b) for a in X[positive, j] for b in X[~positive, j]]
