@@ -12,7 +12,7 @@ LOWEST := tests/test_metrics.py tests/test_results_of_r.py tests/estimators/test
 	tests/estimators/test_sparse_auc_classifier.py tests/app/test_method_registry.py \
 	tests/app/reading/test_formats.py tests/app/cli/test_fit.py
 
-.PHONY: demo check test test-fast test-lowest coverage lint typecheck format docs benchmarks fuzz dist clean
+.PHONY: demo check test test-reproduction reproduce test-fast test-lowest coverage lint typecheck format docs benchmarks fuzz dist clean
 
 # A stamp per extra, so that a second run installs nothing.
 $(VENV)/.stamp: pyproject.toml
@@ -24,6 +24,11 @@ $(VENV)/.stamp-%: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	@touch $@ $(VENV)/.stamp
+
+# The paper's experiments, which are a distribution of their own.
+$(VENV)/.stamp-reproduction: reproduction/pyproject.toml $(VENV)/.stamp
+	$(BIN)/python -m pip install --quiet --editable ./reproduction
+	@touch $@
 
 # A small demo compiles every kernel that the demo needs.
 $(VENV)/.kernels: | $(VENV)/.stamp
@@ -39,6 +44,13 @@ demo: $(VENV)/.kernels
 test: $(VENV)/.stamp-test
 	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.kernels lint typecheck
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+test-reproduction: $(VENV)/.stamp-test $(VENV)/.stamp-reproduction
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal reproduction
+
+# The paper's experiments, in minutes; ARGUMENTS="all --preset paper" runs them in full.
+reproduce: $(VENV)/.stamp-reproduction
+	$(BIN)/sparseauc reproduce $(ARGUMENTS)
 
 # Before a commit: about two minutes on two cores, of which mypy keeps one busy at first.
 check: $(VENV)/.stamp-test
@@ -74,7 +86,7 @@ format: $(VENV)/.stamp-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.stamp-docs
+docs: $(VENV)/.stamp-docs $(VENV)/.stamp-reproduction
 	rm -rf docs/generated
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html

@@ -11,7 +11,7 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src"
 LIBRARY = SRC / "sparseauc"
-PACKAGES = ("sparseauc", "sparseauc_app", "sparseauc_cells", "sparseauc_paper")
+PACKAGES = ("sparseauc", "sparseauc_app", "sparseauc_cells")
 
 
 def files(*packages: str) -> list[Path]:

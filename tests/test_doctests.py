@@ -7,12 +7,10 @@ import pkgutil
 import pytest
 
 import sparseauc
-import sparseauc_paper
 
 MODULES = sorted(
     module.name
-    for package in (sparseauc, sparseauc_paper)
-    for module in pkgutil.walk_packages(package.__path__, prefix=f"{package.__name__}.")
+    for module in pkgutil.walk_packages(sparseauc.__path__, prefix="sparseauc.")
     if not module.name.endswith("__main__")
 )
 

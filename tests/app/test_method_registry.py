@@ -6,7 +6,6 @@ import pytest
 from sklearn.svm import l1_min_c
 
 from sparseauc_app.methods import all_methods, l1_logistic
-from sparseauc_paper.methods import METHODS as OF_THE_PAPER
 
 RNG = np.random.default_rng(0)
 Y = np.arange(60) % 3 == 0
@@ -37,11 +36,6 @@ def test_parameters_exist_and_every_method_can_be_made():
         model = method.make()
         for parameter, values in method.grid.items():
             model.set_params(**{parameter: values[0]})
-
-
-def test_the_paper_calls_the_same_methods_the_same():
-    only_there = {"spam-l2", "spam-l1l2", "shrunken-centroid"}
-    assert set(OF_THE_PAPER) - set(all_methods()) == only_there
 
 
 def test_the_grid_of_a_peer_is_that_of_logspace():

@@ -11,11 +11,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV, class_moments
+from sparseauc import (
+    MeanDifferenceClassifier,
+    SHTAUCClassifier,
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+    class_moments,
+)
 from sparseauc.chunks import KeptColumns
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import chunked
-from sparseauc_paper.baselines import SOLAMClassifier
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -265,7 +270,7 @@ def test_bad_input_is_named(cluster, outbreak):
     with pytest.raises(ValueError, match="chunk 0 has 120 rows of X but 100 of sample_weight"):
         SparseAUCClassifier().fit(unknown, labels[labels > -9], shifted[shifted > 0])
     with pytest.raises(ValueError, match="needs the rows in memory"):
-        SOLAMClassifier().fit(rows, labels)
+        MeanDifferenceClassifier().fit(rows, labels)
     text = dd.from_pandas(pd.DataFrame({"a": ["x"] * 10, "b": range(10)}), npartitions=2)
     with pytest.raises(ValueError, match=r"column 'a' holds .* not numbers"):
         SparseAUCClassifier().fit(text, np.arange(10) % 2)

@@ -20,7 +20,6 @@ from sparseauc import (
 )
 from sparseauc.datasets import make_outbreak
 from sparseauc.estimators._short_list import MOST_ROWS
-from sparseauc_paper.baselines import StoIHTClassifier
 
 X, y = make_outbreak(n=200, d=12, k=3, mu=1.0, r=0.3, random_state=0)
 LIST = '<table class="sparseauc-columns"'
@@ -44,7 +43,6 @@ def caption_of(html):
         SparseAUCClassifier(k=3),
         SparseAUCClassifierCV(ks=[1, 2, 3], alphas=[1.0], cv=3),
         SHTAUCClassifier(k=3, random_state=0),
-        StoIHTClassifier(k=3, random_state=0),
         MeanDifferenceClassifier(k=3),
     ],
 )

@@ -13,7 +13,6 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.selection import table as table_module
 from sparseauc.selection.stability import stability_selection
 from sparseauc.selection.table import column_table, near_copies
-from sparseauc_paper.baselines import HSGHTClassifier, StoIHTClassifier
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +86,6 @@ def test_any_table(outbreak, model, kind):
     [
         SparseAUCClassifierCV(ks=[2, 3], alphas=[1.0]),
         SHTAUCClassifier(k=3, random_state=0),
-        StoIHTClassifier(k=3, random_state=0),
-        HSGHTClassifier(k=3, random_state=0),
     ],
 )
 def test_every_classifier_and_text_labels(classifier):

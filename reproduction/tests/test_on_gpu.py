@@ -5,7 +5,6 @@ import os
 import numpy as np
 import pytest
 import torch
-from tiny import TINY
 
 from sparseauc.datasets import make_outbreak
 from sparseauc_paper import runner
@@ -16,6 +15,7 @@ from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.store import Store
 from sparseauc_paper.training import Training
 from sparseauc_paper.tuning import scale_rows
+from tiny import TINY
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 if DEVICE == "cpu":

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.utils import Bunch
-from tiny import TINY
 
 from sparseauc_paper import methods, real
 from sparseauc_paper.grids import sht_auc_grid
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.real import real_task, splits
+from tiny import TINY
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control, ttest_ind
 from scipy.stats import t as student
-from tiny import TINY
 
 from sparseauc_app.report.elements import Figure, Note
 from sparseauc_paper import plan, printed
@@ -33,6 +32,7 @@ from sparseauc_paper.report import correlation_with_paper, make_report
 from sparseauc_paper.scaling import about_scaling, scaling_listing
 from sparseauc_paper.store import Outcome
 from sparseauc_paper.summaries import figure2, table1, table2
+from tiny import TINY
 
 REQUEST = Request(TINY, "corrected", tuple(METHODS), seed=0)
 

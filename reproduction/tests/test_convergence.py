@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from tiny import TINY
 
 from sparseauc.blocks import RowBlocks
 from sparseauc.datasets import make_outbreak
@@ -11,6 +10,7 @@ from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import one_switch_on
 from sparseauc_paper.theory.empirical import largest_curvature
 from sparseauc_paper.training import Training
+from tiny import TINY
 
 
 def test_largest_curvature_is_that_of_the_gradients():

@@ -6,7 +6,6 @@ import textwrap
 import time
 
 import pytest
-from tiny import TINY
 
 from sparseauc_paper import runner, synthetic
 from sparseauc_paper.plan import Request, estimate_seconds, table_tasks
@@ -14,6 +13,7 @@ from sparseauc_paper.presets import PAPER
 from sparseauc_paper.protocols import CORRECTED, one_switch_on
 from sparseauc_paper.runner import compute, describe_failures, run_tasks
 from sparseauc_paper.store import Outcome, Store, StoreError
+from tiny import TINY
 
 REQUEST = Request(TINY, "corrected", ("mean-difference", "sto-iht"), seed=0)
 

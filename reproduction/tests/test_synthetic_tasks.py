@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize, scale
-from tiny import TINY
 
 from sparseauc.objective import AUCObjective
 from sparseauc.projections import hard_threshold
@@ -23,6 +22,7 @@ from sparseauc_paper.synthetic import (
     synthetic_task,
 )
 from sparseauc_paper.training import Training
+from tiny import TINY
 
 DRAW = (0, 3, 0.2, 0, 200, 30)
 

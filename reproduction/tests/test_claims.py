@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_summaries import genes, synthetic
-from tiny import TINY
 
 from sparseauc_paper import plan
 from sparseauc_paper.claims import claims_listing, judge_claims
@@ -19,6 +17,8 @@ from sparseauc_paper.methods import PAPER_METHODS
 from sparseauc_paper.plan import Request
 from sparseauc_paper.report import make_report
 from sparseauc_paper.verdicts import judge_better, judge_equal, judge_more
+from test_summaries import genes, synthetic
+from tiny import TINY
 
 PRESET = replace(TINY, sparsities=(40, 60), trials=6, real_trials=12)
 
