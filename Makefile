@@ -12,7 +12,7 @@ LOWEST := tests/test_metrics.py tests/test_results_of_r.py tests/estimators/test
 	tests/estimators/test_sparse_auc_classifier.py tests/app/test_method_registry.py \
 	tests/app/reading/test_formats.py tests/app/cli/test_fit.py
 
-.PHONY: demo check test test-reproduction reproduce test-fast test-lowest coverage lint typecheck format docs benchmarks fuzz dist clean
+.PHONY: demo quick shape check test test-reproduction reproduce test-fast test-lowest coverage lint typecheck format docs benchmarks fuzz dist clean
 
 # A stamp per extra, so that a second run installs nothing.
 $(VENV)/.stamp: pyproject.toml
@@ -51,6 +51,15 @@ test-reproduction: $(VENV)/.stamp-test $(VENV)/.stamp-reproduction
 # The paper's experiments, in minutes; ARGUMENTS="all --preset paper" runs them in full.
 reproduce: $(VENV)/.stamp-reproduction
 	$(BIN)/sparseauc reproduce $(ARGUMENTS)
+
+# The heart in 20 seconds, kernels compiled: answers, exchanges, one estimator, one command.
+quick: $(VENV)/.stamp-test
+	$(BIN)/python -m pytest -n $(CORES) -q -x -m "not slow" tests/test_frozen.py tests/solvers/test_exchange.py \
+		tests/estimators/test_sparse_auc_classifier.py tests/app/cli/test_fit.py
+
+# Figures of the sources: tokens, functions that a fit visits, names, options, pages.
+shape: $(VENV)/.stamp-test
+	$(BIN)/python tests/shape.py
 
 # Before a commit: about two minutes on two cores, of which mypy keeps one busy at first.
 check: $(VENV)/.stamp-test

@@ -1,49 +1,82 @@
-"""Measures of the shape of the sources: ``python tests/shape.py`` prints them."""
+"""Measures of the shape of the sources: ``make shape`` prints them.
+
+Tokens are those of code, without comments, docstrings and blank lines, so that packing lines gains
+nothing.
+"""
 
 import ast
 import functools
 import inspect
+import io
 import re
 import sys
+import tempfile
 import tokenize
+import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-SRC = Path(__file__).parents[1] / "src"
-LIBRARY = SRC / "sparseauc"
-PACKAGES = ("sparseauc", "sparseauc_app", "sparseauc_cells")
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src"
+PACKAGES = ("sparseauc", "sparseauc_app")
+NOT_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
 
 
-def files(*packages: str) -> list[Path]:
-    return sorted(path for name in packages or PACKAGES for path in (SRC / name).rglob("*.py"))
+def files() -> list[Path]:
+    return sorted(path for name in PACKAGES for path in (SRC / name).rglob("*.py"))
 
 
-def lines(*packages: str) -> int:
-    return sum(len(path.read_text().splitlines()) for path in files(*packages))
+def tokens_and_lines(folder: Path) -> tuple[int, int]:
+    """Count the tokens of code and the lines of a folder."""
+    tokens = 0
+    lines = 0
+    for path in folder.rglob("*.py"):
+        text = path.read_text()
+        lines += text.count("\n")
+        docstrings = _docstring_lines(ast.parse(text))
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            is_docstring = token.type == tokenize.STRING and token.start[0] in docstrings
+            if token.type not in NOT_CODE and not is_docstring:
+                tokens += 1
+    return tokens, lines
 
 
-def trace(call: Callable[[], object]) -> tuple[int, int, int]:
-    """Own functions and files that a call visits, and its deepest chain of own calls."""
-    seen, deepest, depth = set(), 0, 0
+def _docstring_lines(tree: ast.Module) -> set[int]:
+    found: set[int] = set()
+    with_docstring = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(tree):
+        if isinstance(node, with_docstring) and ast.get_docstring(node) is not None:
+            text = node.body[0]
+            found.update(range(text.lineno, text.end_lineno + 1))
+    return found
+
+
+def trace(call: Callable[[], object]) -> tuple[int, int]:
+    """Count the functions and files of ours that a call visits."""
+    seen = set()
 
     # Comprehensions and lambdas are parts of the functions around them.
-    def own(code):
-        return code.co_filename.startswith(str(LIBRARY)) and not code.co_name.startswith("<")
-
     def profile(frame, event, arg):
-        nonlocal depth, deepest
-        if event in ("call", "return") and own(frame.f_code):
-            if event == "call":
-                seen.add(frame.f_code)
-            depth += 1 if event == "call" else -1
-            deepest = max(deepest, depth)
+        code = frame.f_code
+        own = code.co_filename.startswith(str(SRC)) and not code.co_name.startswith("<")
+        if event == "call" and own:
+            seen.add(code)
 
     sys.setprofile(profile)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return len(seen), len({code.co_filename for code in seen}), deepest
+    return len(seen), len({code.co_filename for code in seen})
 
 
 def complexities() -> dict[str, int]:
@@ -56,57 +89,6 @@ def complexities() -> dict[str, int]:
         for block in cc_visit(path.read_text())
         if block.letter in "FM"
     }
-
-
-def maintainability() -> dict[str, float]:
-    """Maintainability index of every file, by radon."""
-    from radon.metrics import mi_visit
-
-    return {str(path.relative_to(SRC)): mi_visit(path.read_text(), True) for path in files()}
-
-
-def lengths() -> dict[str, int]:
-    return {str(path.relative_to(SRC)): len(path.read_text().splitlines()) for path in files()}
-
-
-def twins(size: int = 6) -> dict[tuple[str, ...], list[str]]:
-    """Runs of lines of code that stand in several places; docstrings and imports are no code."""
-    places: dict[tuple[str, ...], list[str]] = {}
-    for path in files():
-        text = path.read_text()
-        apart = [
-            node
-            for node in ast.walk(ast.parse(text))
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        ]
-        skipped = {n for node in apart for n in range(node.lineno, node.end_lineno + 1)}
-        code = [
-            (number, " ".join(line.split()))
-            for number, line in enumerate(text.splitlines(), start=1)
-            if number not in skipped and re.search(r"\w", line.partition("#")[0])
-        ]
-        for first in range(len(code) - size + 1):
-            run = tuple(line for _, line in code[first : first + size])
-            places.setdefault(run, []).append(f"{path.relative_to(SRC)}:{code[first][0]}")
-    return {run: where for run, where in places.items() if len(where) > 1}
-
-
-def files_with(word: str, *packages: str) -> list[str]:
-    """Files whose code, docstrings and comments left out, has a name that contains ``word``."""
-    return [
-        str(path.relative_to(SRC))
-        for path in files(*packages)
-        if any(word in name for name in names_in(path))
-    ]
-
-
-@functools.cache
-def names_in(path: Path) -> frozenset[str]:
-    """Names in the code of a file."""
-    with path.open("rb") as stream:
-        tokens = tokenize.tokenize(stream.readline)
-        return frozenset(one.string for one in tokens if one.type == tokenize.NAME)
 
 
 def module_name(path: Path) -> str:
@@ -185,46 +167,86 @@ def cycles() -> list[set[str]]:
     return [members for members in groups if len(members) > 1]
 
 
-def parameters(estimator: type) -> int:
-    return len(inspect.signature(estimator).parameters)
-
-
-def options(command: str) -> int:
-    """Options of a command, ``--help`` left out."""
+def options() -> dict[str, int]:
+    """Count the options of every command of ours, ``--help`` left out."""
     import typer
     from typer.core import TyperOption
 
     from sparseauc_app.cli import app
 
     group = typer.main.get_command(app)
-    found = group.commands[command].params
-    return sum(isinstance(one, TyperOption) for one in found)
-
-
-def documented_names() -> set[str]:
-    """Names that the reference lists, those of the paper's package left out."""
-    sys.path.insert(0, str(SRC.parent / "docs"))
-    from write_pages import public_names
-
     return {
-        f"{module}.{name}"
-        for module, names in public_names().items()
-        if not module.startswith("sparseauc_paper")
-        for name in names
+        name: sum(isinstance(one, TyperOption) for one in command.params)
+        for name, command in group.commands.items()
+        if name != "reproduce"
     }
 
 
+def documented_names() -> int:
+    """Count the names that the reference lists."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    from write_pages import public_names
+
+    return sum(len(names) for names in public_names().values())
+
+
+def words() -> tuple[int, int]:
+    """Count the pages of documentation and their words."""
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md")]
+    return len(pages), sum(len(page.read_text().split()) for page in pages)
+
+
+def walks() -> dict[str, tuple[int, int]]:
+    """Count the functions and files that a few calls visit, with kernels compiled."""
+    import numpy as np
+
+    from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
+    from sparseauc_app.cli import app
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=300) > 1).astype(int)
+
+    found = {}
+    for model in (SparseAUCClassifierCV(), SparseAUCClassifier(k=5), SHTAUCClassifier(k=5)):
+        model.fit(X, y)
+        name = f"{type(model).__name__}.fit"
+        found[name] = trace(lambda model=model: model.fit(X, y))
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "table.csv"
+        header = ",".join([*(f"x{j}" for j in range(20)), "outcome"])
+        np.savetxt(table, np.column_stack([X, y]), "%.4f", ",", header=header, comments="")
+        arguments = ["fit", str(table), "--target", "outcome", "--quiet", "--force"]
+        report = ["--report", str(Path(folder) / "report.html")]
+        for name, more in (("sparseauc fit", []), ("sparseauc fit --report", report)):
+            found[name] = trace(lambda more=more: app([*arguments, *more], standalone_mode=False))
+    return found
+
+
 def main() -> None:
-    print("lines: library", lines("sparseauc"), "all", lines())
-    print("complexity > 20:", {name: n for name, n in complexities().items() if n > 20})
-    print("lowest index:", min((index, name) for name, index in maintainability().items()))
-    print("longest file:", max((n, name) for name, n in lengths().items()))
-    print("options of fit:", options("fit"))
-    print("max_per_family:", files_with("max_per_family"))
-    print("strata:", len({*files_with("strata"), *files_with("stratum"), *files_with("Strata")}))
-    print("documented names:", len(documented_names()))
-    print("cycles:", cycles())
-    print("private imports:", len(private_imports()))
+    from sparseauc import SparseAUCClassifierCV
+
+    warnings.simplefilter("ignore")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    folders = [SRC / name for name in PACKAGES]
+    folders += [ROOT / "reproduction" / "src"]
+    for folder in folders:
+        tokens, lines = tokens_and_lines(folder)
+        print(f"{folder.relative_to(ROOT)}: {tokens} tokens, {tokens / max(lines, 1):.1f} a line")
+    skips = sum(len(re.findall("# fmt: skip", path.read_text())) for path in files())
+    print("# fmt: skip:", skips)
+    bases = [one for one in inspect.getmro(SparseAUCClassifierCV) if "sparseauc" in one.__module__]
+    print("bases of ours under SparseAUCClassifierCV:", len(bases) - 1)
+    print("its method resolution order:", len(inspect.getmro(SparseAUCClassifierCV)))
+    for name, (functions, visited) in walks().items():
+        print(f"{name}: {functions} functions in {visited} files")
+    print("documented names:", documented_names())
+    print("options:", sum(options().values()), options())
+    print("hard dependencies:", len(project["dependencies"]))
+    tests = [*(ROOT / "tests").rglob("*.py")]
+    print("lines of tests:", sum(path.read_text().count("\n") for path in tests))
+    print("pages, words:", *words())
+    print("most complex function:", max((n, name) for name, n in complexities().items()))
 
 
 if __name__ == "__main__":
