@@ -1,7 +1,6 @@
 """What a new process costs: help, completion, the first fit with the kernel cache warm and cold.
 
-Processor time of the whole process, leaving the interpreter included, least of five. And one long
-command: a permutation test of a small table.
+Processor time of the whole process, leaving the interpreter included, least of five.
 """
 
 from common import report  # isort: skip
@@ -11,9 +10,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
-
-import numpy as np
 
 FIT = """
 import numpy as np
@@ -43,16 +39,6 @@ def least(*arguments, **environment):
     return min(run(*arguments, **environment)[0] for _ in range(5))
 
 
-def permutations():
-    rng = np.random.default_rng(0)
-    y = np.arange(120) % 3 == 0
-    X = rng.normal(size=(120, 6)) + np.outer(y, [1, 0.8, 0, 0, 0, 0])
-    with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder) / "table.csv"
-        np.savetxt(table, np.c_[X, y], "%.6g", ",", header="a,b,c,d,e,f,y", comments="")
-        return run(*COMMAND, "fit", str(table), "-t", "y", "--permutations", "400")[0]
-
-
 def verdict(seconds, limit, also=True):
     return f"{'kept' if seconds <= limit and also else 'MISSED'} (≤ {limit:g} s)"
 
@@ -75,8 +61,6 @@ def main():
         ("first fit, kernel cache warm", warm, verdict(warm, 2, not said)),
         ("first fit, kernel cache cold", cold, verdict(cold, 20, len(notice.splitlines()) == 1)),
     ]
-    seconds = permutations()
-    rows.append(("`fit --permutations 400`, 120 × 6", seconds, verdict(seconds, 60)))
     report(
         "startup",
         "What a new process costs",

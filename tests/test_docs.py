@@ -146,8 +146,6 @@ def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
     for words in commands((ROOT / page).read_text(encoding="utf-8")):
         if words[0] in ("demo", "reproduce"):
             continue
-        if "--permutations" in words:
-            words[words.index("--permutations") + 1] = "2"  # each refits everything
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, f"sparseauc {shlex.join(words)}\n{result.output}"
 

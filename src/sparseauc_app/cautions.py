@@ -82,12 +82,6 @@ def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
             )
         return
     yield from warn_of_chance(nested, "list", measure)
-    permutation = about["permutation"]
-    if permutation is not None and permutation["pvalue"] > 0.05:
-        yield (
-            f"The permutation test is not significant (p = {permutation['pvalue']:.2g}): the "
-            "result may be chance."
-        )
     if training - nested["auc"] > LARGE_FALL:
         yield (
             f"The {measure} falls from {training:.2f} on the training rows to {nested['auc']:.2f} "

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from sparseauc.errors import InputError
@@ -19,12 +18,7 @@ from sparseauc.moments import ColumnError
 from sparseauc.path.folds import Split
 from sparseauc.path.path import steps_reported
 from sparseauc.path.rules import ChanceWarning
-from sparseauc.selection.confidence import (
-    PermutationResult,
-    fit_rows,
-    permutation_test,
-    scores_by,
-)
+from sparseauc.selection.confidence import fit_rows, scores_by
 from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
@@ -68,8 +62,6 @@ class FitSettings:
         Outer folds of nested cross-validation; 0 skips it.
     stability_pairs : int
         Pairs of halves for stability selection; 0 skips it.
-    permutations : int
-        Permutations of the labels for a p-value; each refits everything.
     seed : int
     jobs : int, optional
         Number of parallel jobs.
@@ -88,7 +80,6 @@ class FitSettings:
     points: int | None = None
     folds: int = 5
     stability_pairs: int = 50
-    permutations: int = 0
     seed: int = 0
     jobs: int | None = None
     label: str | None = None
@@ -129,7 +120,6 @@ def fit_table(
     settings = FitSettings() if settings is None else settings
     report = progress or (lambda *_: None)
     started = time.perf_counter()
-    _refuse_combinations(table, settings)
     splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
     # Warnings of the estimators are shown once, however many folds raise them.
     with warnings.catch_warnings(record=True) as caught:
@@ -150,9 +140,6 @@ def fit_table(
             summary = summarise_fit(
                 table, model, fit_again, settings, splits, report, points, n_steps=len(steps)
             )
-            permutation = None
-            if settings.permutations:
-                permutation = _test_permutations(table, settings, report)
         except InputError as error:
             raise DataError(str(error)) from error
     report("Done", 1, 1)
@@ -170,21 +157,9 @@ def fit_table(
         summary.classifier.classes_ = np.array([table.negative, table.positive])
     return replace(
         summary,
-        permutation=permutation,
         warnings=(*table.warnings, *alone, *said),
         seconds=time.perf_counter() - started,
     )
-
-
-def _refuse_combinations(table: Table, settings: FitSettings) -> None:
-    """Refuse settings that the rows of the table do not allow."""
-    if settings.permutations and table.groups is not None:
-        raise DataError(
-            "--permutations cannot be combined with --groups: permuting single rows would make the "
-            "p-value too small"
-        )
-    if settings.permutations and table.weight is not None:
-        raise DataError("--permutations cannot be combined with --weights: leave one of them out")
 
 
 def summarise_fit(
@@ -358,26 +333,6 @@ def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any,
     # In place of the coefficients.
     classifier.__dict__.update(vars(score.model))
     return model, score
-
-
-def _test_permutations(table: Table, settings: FitSettings, report: Progress) -> PermutationResult:
-    """Permutation test of the whole procedure."""
-    procedure = _make_estimator(table, settings, np.arange(table.y.size))
-    # Rows are divided anew by the labels of each permutation.
-    few = len(split_rows(table, np.arange(table.y.size), 5, settings.seed))
-    folds = StratifiedKFold(few, shuffle=True, random_state=settings.seed)
-    # Not repeated: that costs several times as much, and the test compares like with like.
-    last = procedure.steps[-1][1] if isinstance(procedure, Pipeline) else procedure
-    last.set_params(cv=folds, n_jobs=None)
-
-    def tell(done: int, steps: int) -> None:
-        report(f"Permutation {done} of {steps}", done, steps)
-
-    tell(0, settings.permutations)
-    return permutation_test(
-        procedure, table.X, table.outcome.target, n_permutations=settings.permutations,
-        strata=table.strata, random_state=settings.seed, n_jobs=settings.jobs, progress=tell,
-    )  # fmt: skip
 
 
 def refit_halves(classifier: Any, X: Any, y: Any, **how: Any) -> StabilityResult | None:

@@ -14,7 +14,6 @@ from sparseauc.metrics import AUCInterval, auc_by_k
 from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
 from sparseauc.selection.confidence import (
     NestedScores,
-    PermutationResult,
     variance_inflation,
 )
 from sparseauc.selection.points import PointScore
@@ -58,8 +57,6 @@ class FitSummary:
         rows are ±0.5; the AUC of each fold, and the pooled AUC with its interval.
     stability : StabilityResult, optional
         How often each column is chosen from half of the rows.
-    permutation : PermutationResult, optional
-        Permutation test of the whole procedure.
     points : PointScore, optional
         The model's whole points and the risk by total on the training rows.
     warnings : tuple of str
@@ -76,7 +73,6 @@ class FitSummary:
     training_scores: Floats = field(repr=False)
     nested: NestedScores | None = None
     stability: StabilityResult | None = None
-    permutation: PermutationResult | None = None
     points: PointScore | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -288,13 +284,6 @@ class FitSummary:
             "distributions": self._describe_columns(),
             "auc_by_k": self.auc_by_k(),
             "stability_pairs": None if self.stability is None else self.stability.n_pairs,
-            "permutation": None
-            if self.permutation is None
-            else {
-                "pvalue": self.permutation.pvalue,
-                "permutations": int(self.permutation.null.size),
-                "auc": self.permutation.auc,
-            },
             "alternatives": None if self.alternatives is None else self.alternatives.as_dict(),
             "points": None if self.points is None else self.points.as_dict(),
             "ids": table.ids,

@@ -203,13 +203,6 @@ def test_a_warning_of_the_estimator_is_said_once():
     assert sum("k=40 is greater" in text for text in summary.warnings) == 1
 
 
-def test_permutations():
-    settings = FitSettings(k=2, alpha=1.0, permutations=9, stability_pairs=0)
-    assert fit_table(table(), settings).permutation.pvalue == pytest.approx(0.1)
-    with pytest.raises(DataError, match="--permutations"):
-        fit_table(table(groups=np.arange(Y.size)), settings)
-
-
 def test_summary_in_json(tuned):
     content = json.loads(json.dumps(tuned.to_dict(), allow_nan=False))
     assert content["rows"] == 150
@@ -267,18 +260,6 @@ def test_every_training_set_of_a_search_is_a_step(stage):
     assert (rounds[-1] == [(0, 1), (1, 1)]) == (stage == "Choosing columns")
     for steps in rounds:
         assert sorted(steps) == [(done, steps[0][1]) for done in range(steps[0][1] + 1)]
-
-
-def test_permutations_of_a_tuned_procedure_report_progress():
-    said = []
-    settings = FitSettings(max_k=3, permutations=9, stability_pairs=0, folds=0)
-    result = fit_table(table(), settings, lambda *step: said.append(step)).permutation
-    assert result.pvalue == pytest.approx(0.1)
-    procedure = SparseAUCClassifierCV(
-        ks=[1, 2, 3], cv=StratifiedKFold(5, shuffle=True, random_state=0)
-    )
-    assert result.auc == procedure.fit(X, Y).best_score_
-    assert ("Permutation 4 of 9", 4, 9) in said
 
 
 def test_limits_in_the_order_of_the_columns():

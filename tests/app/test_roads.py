@@ -51,7 +51,7 @@ DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick",
          "alpha", "ids", "target", "time", "horizon", "weights"}  # fmt: skip
 ELSEWHERE = {
     "table", "positive", "negative", "exclude", "groups", "strata",
-    "format", "rule", "permutations",
+    "format", "rule",
     "seed", "jobs", "label", "out", "report", "force", "quiet", "as_json",
 }  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]

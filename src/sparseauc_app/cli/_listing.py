@@ -105,9 +105,6 @@ def _headlines(card: ScoreCard) -> Iterable[str]:
     if about["auc"] is not None:
         area += f" {auc_text(about['auc'], long=True)} by nested cross-validation;"
     yield f"{area} {about['training_auc']:.3f} on the training rows (optimistic)"
-    if about["permutation"] is not None:
-        test = about["permutation"]
-        yield f"Permutation test: p = {test['pvalue']:.3g} ({test['permutations']} permutations)"
     for update in about.get("updates") or ():
         yield str(update["text"])
 

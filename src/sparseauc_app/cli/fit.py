@@ -54,11 +54,6 @@ class Fitting:
             "coefficients, to add up by hand; also prints the risk by total. Usual: --points 5 -k "
             "5."),
     ] = None  # fmt: skip
-    permutations: Annotated[
-        int,
-        fitting(min=0, metavar="N", help="Permutations of the outcome for a p-value. Slow: each "
-            "one refits everything."),
-    ] = 0  # fmt: skip
     quick: Annotated[
         bool, fitting("--quick", help="Skip nested cross-validation and stability selection.")
     ] = False

@@ -273,14 +273,6 @@ def _list_correlations(evaluation: Evaluation) -> Listing:
 def _show_ranking(evaluation: Evaluation) -> list[Element]:
     summary = evaluation.summary
     elements: list[Element] = [_list_aucs(summary)]
-    if (test := summary.permutation) is not None:
-        reached = int(np.count_nonzero(test.null >= test.auc))
-        tuned = summary.cv_results is not None
-        text = SAY(
-            "permutations", result=test, reached=reached, tuned=tuned,
-            measure=summary.table.outcome.measure,
-        )  # fmt: skip
-        elements.append(Note(text, "finding" if test.pvalue <= 0.05 else "caution"))
     if summary.nested is None or evaluation.risks is None:
         return elements
     over = "" if summary.table.strata is None else ", over all rows, whatever their stratum"

@@ -479,7 +479,7 @@ def test_crafted_cards_end_in_one_line(folder, tmp_path):
     model = folder / "whole.skops"
     result = run(
         "fit", folder / "table.csv", "-t", "y", "--positive", "ill", "--out", model, "--missing",
-        "mean", "--text", "one-hot", "-k", "1-3", "--permutations", 2,
+        "mean", "--text", "one-hot", "-k", "1-3",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     with zipfile.ZipFile(model) as archive:
