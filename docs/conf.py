@@ -93,15 +93,7 @@ html_show_sourcelink = False
 # Pages without a list of neighbours leave more width for tables.
 html_sidebars = {
     name: []
-    for name in (
-        "installation",
-        "tutorial",
-        "recipes",
-        "benchmarks",
-        "generated/benchmarks/*",
-        "audit",
-        "changelog",
-    )
+    for name in ("tutorial", "recipes", "benchmarks", "generated/benchmarks/*")
 }
 html_theme_options = {
     "logo": {"text": "sparseauc"},
@@ -112,7 +104,6 @@ html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": {
         "**": ["page-toc"],
-        **{name: [] for name in ("audit", "methods")},
     },
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -118,7 +118,6 @@ def write_pages(folder: Path) -> None:
         "parts/slips.md": slips_part(),
         "parts/command.md": command_part(),
         "parts/exit_codes.md": exit_codes_part(),
-        "parts/files.md": files_part(),
         **reference_pages(),
         "extra/sample_report.html": sample_report(),
     }.items():
@@ -321,13 +320,6 @@ def exit_codes_part() -> str:
     return table(("code", "meaning"), re.findall(r"(\d+) ([^;.]+)[;.]", EXIT_CODES))
 
 
-def files_part(folder: Path = ROOT / "docs") -> str:
-    """Return the last part of the guide's contents: pages on what is outside the program."""
-    names = ("command_line", "reports", "cells", "scale", "hospitals")
-    there = "\n".join(f"../{name}" for name in names if (folder / f"{name}.md").exists())
-    return f"```{{toctree}}\n:caption: From and to files\n:maxdepth: 1\n\n{there}\n```\n"
-
-
 def _default(parameter: Any) -> str:
     """Return the default as one types it; nothing for flags and what must or need not be given."""
     value = parameter.default
@@ -368,7 +360,7 @@ def _by_use(name: str) -> tuple[int, str]:
 
 
 def reference_pages() -> dict[str, str]:
-    """Return a page for each public module, with a table of its names."""
+    """Return the reference, and a page for each public module with a table of its names."""
     pages, modules = {}, public_names()
     for module_name, names in modules.items():
         title = MODULES[module_name]
@@ -380,16 +372,19 @@ def reference_pages() -> dict[str, str]:
             f".. currentmodule:: {module_name}\n\n"
             f".. autosummary::\n   :toctree: names\n   :nosignatures:\n\n{entries}\n"
         )
-    parts = []
+    parts = [
+        "# Reference\n\nAll public classes and functions, those for everyday use first. Names that "
+        "are not listed here may change without notice.\n"
+    ]
     for section, members in SECTIONS.items():
         shown = [name for name in members if name in modules]
-        listing = "\n".join(f"generated/api/{name}" for name in shown)
+        listing = "\n".join(f"api/{name}" for name in shown)
         parts.append(f"## {section}\n\n```{{toctree}}\n:hidden:\n\n{listing}\n```\n")
         for name in shown:
             rows = ((f"{{py:obj}}`~{name}.{one}`", _first_line(name, one)) for one in modules[name])
-            title = f"[{MODULES[name]}](generated/api/{name}.rst)"
+            title = f"[{MODULES[name]}](api/{name}.rst)"
             parts.append(f"### {title}\n\n" + table((f"`{name}`", ""), rows))
-    pages["parts/api.md"] = "\n".join(parts)
+    pages["api.md"] = "\n".join(parts)
     return pages
 
 
