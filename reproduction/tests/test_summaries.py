@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_ind
 from scipy.stats import t as student
 
-from sparseauc_app.report.elements import Figure, Note
 from sparseauc_paper import plan, printed
 from sparseauc_paper.agreement import agreement_words, compared_cells, scatter
 from sparseauc_paper.audit import Effect, clear_effects, effects
@@ -26,6 +25,7 @@ from sparseauc_paper.estimates import (
 )
 from sparseauc_paper.gene_summaries import figure3, figure4, real_results, table3
 from sparseauc_paper.methods import METHODS, PAPER_METHODS
+from sparseauc_paper.pages.elements import Figure, Note
 from sparseauc_paper.plan import EXPERIMENTS, Request, find_experiments, tasks_of
 from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED, SWITCHES
 from sparseauc_paper.report import correlation_with_paper, make_report

@@ -8,9 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import pearsonr
 
-from sparseauc_app.report.elements import Figure, Listing, Panel, Series
-from sparseauc_app.report.palette import SCALE
-
 from . import printed
 from .comparison import FAR
 from .estimates import (
@@ -23,6 +20,8 @@ from .estimates import (
 )
 from .gene_summaries import results_under
 from .methods import METHODS, PAPER_METHODS
+from .pages.elements import Figure, Listing, Panel, Series
+from .pages.palette import SCALE
 from .plan import Request
 from .protocols import PROTOCOLS
 from .summaries import Outcomes, table_values

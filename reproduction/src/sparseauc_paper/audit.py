@@ -9,12 +9,11 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
-from sparseauc_app.report.elements import Element, Listing
-
 from . import plan, printed
 from .estimates import FEWEST, Mean, Sample, difference_of, draws_of, mean_of, shown
 from .gene_summaries import real_results
 from .methods import METHODS
+from .pages.elements import Element, Listing
 from .plan import Measured, Request
 from .printed import read_lines
 from .protocols import SWITCHES, Switch

@@ -5,11 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
-from sparseauc_app.report.elements import Listing
-
 from .claim import Claim
 from .estimates import FEWEST
 from .gene_claims import claims_of_gene_figures, claims_of_table3
+from .pages.elements import Listing
 from .plan import Request
 from .simulation_claims import (
     claim_of_times,

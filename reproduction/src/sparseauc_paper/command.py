@@ -59,7 +59,7 @@ def reproduce_command(
     ] = None,
     pdf: Annotated[
         Path | None,
-        typer.Option(help="PDF file of the whole report; needs playwright and Chromium."),
+        typer.Option(help="PDF file of the whole report; needs Chromium."),
     ] = None,
 ) -> None:
     """Run the paper's experiments again and report them beside its printed numbers.

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
-from sparseauc_app.report.elements import Table
-from sparseauc_app.report.files import escaped, markdown_line
-from sparseauc_app.report.tables import NOTHING, fixed
+from .pages.elements import Table
+from .pages.files import escaped, markdown_line
+from .pages.tables import NOTHING, fixed
 
 CELL_COLUMNS = (
     "method", "in_paper", "group", "column", "mean", "se", "std", "n", "failed", "printed",
@@ -74,7 +74,7 @@ class Comparison(Table):
     def to_html(self) -> str:
         """Write the head and the blocks of rows."""
         # Pages need jinja2; numbers do not.
-        from sparseauc_app.report.html import environment
+        from .pages.html import environment
 
         template = environment("sparseauc_paper").get_template("comparison.html.j2")
         return Markup(template.render(shown=lay_out(self)))

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from sparseauc_app.report.elements import Figure, Panel, Series
-from sparseauc_app.report.palette import SCALE
-
 from . import plan
 from .convergence import SCALES, Scale
 from .estimates import Mean, Sample, mean_of
+from .pages.elements import Figure, Panel, Series
+from .pages.palette import SCALE
 from .plan import Request
 from .row_space import Floats
 from .store import Outcome

@@ -6,11 +6,10 @@ from math import isnan, nan
 
 import pandas as pd
 
-from sparseauc_app.report.elements import Figure, Panel
-
 from . import plan, printed
 from .comparison import Comparison
 from .estimates import Sample, Values, mean_of
+from .pages.elements import Figure, Panel
 from .plan import Request
 from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
 from .summaries import (

@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from sparseauc_app.report.elements import Listing
-
 from .marker_genes import DatasetName, markers_of
+from .pages.elements import Listing
 
 _NUMBERS: dict[DatasetName, tuple[str, str]] = {
     "leukemia": ("table4", "Table IV: markers of leukemia"),

@@ -3,12 +3,14 @@
 import io
 import re
 import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 from sparseauc.utils.files import write_whole
-from sparseauc.utils.optional import import_optional
-from sparseauc_app.report.elements import Report
-from sparseauc_app.report.files import files
+
+from .pages.elements import Report
+from .pages.files import files
 
 # Enough for lines and bands in a dozen colours, at a third of the bytes.
 _COLOURS = 96
@@ -38,24 +40,31 @@ def write_markdown_page(report: Report, path: Path) -> list[Path]:
     return [page, *others]
 
 
+# Paper of another shape, and what the pointer reads left out, which would make the file large.
+_ON_PAPER = """<style>
+@page { size: A4 landscape; margin: 12mm }
+@media print { html { zoom: 0.7 } .readings { display: none } }
+</style></head>"""
+
+
 def write_pdf(page: Path, path: Path) -> Path:
-    """Print a report's HTML page to a PDF file with Chromium, driven by playwright."""
-    sync_playwright = import_optional("playwright.sync_api", "--pdf").sync_playwright
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
-            args=["--no-sandbox"],
-        )
-        tab = browser.new_page(color_scheme="light")
-        tab.goto(page.resolve().as_uri())
-        # What the pointer reads on a page would only make the file large.
-        tab.evaluate("for (const part of document.querySelectorAll('.readings')) part.remove()")
-        content = tab.pdf(
-            format="A4", landscape=True, scale=0.7,
-            margin=dict.fromkeys(("top", "bottom", "left", "right"), "12mm"),
+    """Print a report's HTML page to a PDF file with Chromium."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        raise FileNotFoundError("--pdf needs chromium or google-chrome on the path")
+    with tempfile.TemporaryDirectory() as folder:
+        copy, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
+        text = page.read_text(encoding="utf-8")
+        copy.write_text(text.replace("</head>", _ON_PAPER, 1), encoding="utf-8")
+        subprocess.run(
+            [
+                program, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
+                f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}", copy.as_uri(),
+            ],
+            check=True,
+            capture_output=True,
         )  # fmt: skip
-        browser.close()
-    (written,) = write_whole({path: content})
+        (written,) = write_whole({path: printed.read_bytes()})
     return written
 
 

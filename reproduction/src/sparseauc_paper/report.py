@@ -10,16 +10,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from sparseauc_app.report.elements import (
-    Element,
-    Figure,
-    Listing,
-    Note,
-    Report,
-    Section,
-)
-from sparseauc_app.report.palette import all_series
-
 from . import gene_summaries, plan, printed, summaries
 from .agreement import agreement_listing, agreement_words, scatter
 from .audit import DISCREPANCIES, audit_elements, effects, what_moves
@@ -29,6 +19,15 @@ from .courses import figure1
 from .estimates import FEWEST, mean_of
 from .markers import marker_table
 from .methods import METHODS, PAPER_METHODS
+from .pages.elements import (
+    Element,
+    Figure,
+    Listing,
+    Note,
+    Report,
+    Section,
+)
+from .pages.palette import all_series
 from .plan import Request
 from .presets import points
 from .protocols import PROTOCOLS

@@ -105,7 +105,7 @@ def run_reproduce(
 
     facts = facts_of(command, request, outcomes, runs)
     report = make_report(request, names, outcomes, facts=facts, missing_data=missing)
-    from sparseauc_app.report import write_report
+    from .pages import write_report
 
     written = write_report(report, out)
     if pdf is not None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sparseauc_app.report.elements import Figure, Listing, Note, Section
 from sparseauc_paper import plan
+from sparseauc_paper.pages.elements import Figure, Listing, Note, Section
 from sparseauc_paper.presets import QUICK
 from sparseauc_paper.report import make_report
 from sparseauc_paper.runner import compute

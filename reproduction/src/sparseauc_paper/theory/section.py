@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from sparseauc_app.report.elements import Element, Figure, Listing, Note, Panel, Section, Series
-
+from ..pages.elements import Element, Figure, Listing, Note, Panel, Section, Series
 from .measurements import EASY, PAPER, SHOWN_EPOCHS, grouped
 from .slips import SLIPS
 

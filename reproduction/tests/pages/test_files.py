@@ -14,7 +14,8 @@ import pytest
 from example_report import PAPER, example_cells, example_report
 
 from sparseauc.utils.files import staged
-from sparseauc_app.report import (
+from sparseauc_paper.comparison import Comparison
+from sparseauc_paper.pages import (
     Figure,
     Listing,
     Note,
@@ -25,9 +26,8 @@ from sparseauc_app.report import (
     drawing,
     write_report,
 )
-from sparseauc_app.report.files import figure_to_csv, files, to_csv, to_markdown
-from sparseauc_app.report.html import render
-from sparseauc_paper.comparison import Comparison
+from sparseauc_paper.pages.files import figure_to_csv, files, to_csv, to_markdown
+from sparseauc_paper.pages.html import render
 
 
 def one(*elements):
@@ -260,7 +260,7 @@ def test_no_room_for_the_page_leaves_what_was_there(report, tmp_path):
     code = """
 import resource, sys
 from example_report import example_report
-from sparseauc_app.report import Report, Section, write_report
+from sparseauc_paper.pages import Report, Section, write_report
 small = Report("T", "L", [Section("s", "S", example_report().sections[1].elements[1:])])
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:

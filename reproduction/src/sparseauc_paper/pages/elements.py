@@ -1,0 +1,270 @@
+"""What a report is made of: tables, figures and words, before anybody decides how they look.
+
+Experiments and fitted models build these; ``html.py`` turns them into a page, ``files.py`` into
+CSV, Markdown, PNG and SVG; ``drawing.py`` draws the figures of both. Nothing here imports a
+plotting or templating library.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, get_args
+
+import numpy as np
+import pandas as pd
+
+NOTES = ("plain", "caution", "finding", "fine")
+STYLES = ("line", "dashed", "points", "steps", "bars")
+# Safe as the stem of a file on any system and as an anchor in any browser.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+# A link to a place on the same page, as Markdown writes it.
+LINK = re.compile(r"\[([^\]]+)\]\(#([\w-]+)\)")
+# An address in a text, without the full stop or comma that follows it.
+URL = re.compile(r"https://[\w./-]*[\w/]")
+
+
+@dataclass(frozen=True)
+class Table(ABC):
+    """A table that sets itself, for packages that need more than a listing.
+
+    Attributes
+    ----------
+    name : str
+        Stem of its files and anchor of its place on the page, such as "table1".
+    title, caption : str
+        The caption says in plain words what was measured and how to read it.
+    """
+
+    name: str
+    title: str
+    caption: str
+
+    style: ClassVar[str]  # its class in the style sheet
+
+    @property
+    @abstractmethod
+    def frame(self) -> pd.DataFrame:
+        """All its numbers with all their digits."""
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Rows that the page shows."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse numbers of which a table would come out wrong."""
+
+    @abstractmethod
+    def key(self, far: str) -> str:
+        """How to read it; ``far`` says how what is remarkable is set, such as "in italics"."""
+
+    @abstractmethod
+    def to_html(self) -> str:
+        """Write the inside of the table."""
+
+    @abstractmethod
+    def to_markdown(self) -> list[str]:
+        """Write its lines, without title and caption."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table shown as it is, such as the markers or the audit.
+
+    Columns of dtype str may hold short plain text, or a link to a place on the page such as
+    ``[Table I](#table1)``; numbers are shown to ``digits`` digits after the point, unless
+    ``formats`` has another format for their column: ``.2f`` or, for significant digits, ``.4g``.
+    The index is not shown: make it a column where it says something.
+    """
+
+    name: str
+    title: str
+    caption: str
+    frame: pd.DataFrame
+    digits: int = 3
+    formats: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of a panel.
+
+    Attributes
+    ----------
+    error : sequence of float, or pair of them, optional
+        Half the height of its band or whiskers; or how far they reach down, and up.
+    style : {"line", "dashed", "points", "steps", "bars"}
+    text : sequence of str, optional
+        What a page shows under the pointer at each point; label and numbers by default.
+    slot : int, optional
+        Place in the palette, the same for this label in all figures; a free one by default.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float] | tuple[Sequence[float], Sequence[float]] | None = None
+    in_paper: bool = True
+    style: Literal["line", "dashed", "points", "steps", "bars"] = "line"
+    text: Sequence[str] | None = None
+    slot: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes
+    ----------
+    x_log, y_log : bool
+        Points at zero or below are left out of a logarithmic axis.
+    x_range, y_range : (float, float), optional
+        Ends of the axes where they are known beforehand, such as (0, 1).
+    x_names : sequence of str
+        What stands below x = 0, 1, 2, … where these are not numbers but things.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    x_log: bool = False
+    y_log: bool = False
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    x_names: Sequence[str] = ()
+
+
+class Display(Protocol):
+    """What was drawn, and what to read at its points: any display of :mod:`sparseauc.plotting`."""
+
+    readings_: list[tuple[float, float, str]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side; a series of the same label has the same colour in all of them.
+
+    A panel is described by its series, or is a function that draws a display on the axes given.
+    """
+
+    name: str
+    title: str
+    caption: str
+    panels: Sequence[Panel | Callable[[Any], Display]]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A paragraph; all but "plain" ones stand out, "fine" as "No cautions".
+
+    Words between backquotes are set as code; a blank line starts a new paragraph. So it is in
+    leads, captions and facts.
+    """
+
+    text: str
+    kind: Literal["plain", "caution", "finding", "fine"] = "plain"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text to be copied as it is: a formula, a query, a command."""
+
+    title: str
+    text: str
+
+
+Element = Table | Listing | Figure | Note | Code
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    name: str
+    heading: str
+    elements: Sequence[Element]
+
+    @property
+    def anchor(self) -> str:
+        """Its place on the page; a table in it may well have the same name."""
+        return f"section-{self.name}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole page.
+
+    Attributes
+    ----------
+    title, lead : str
+        The lead says in a sentence or two what was found.
+    sections : sequence of Section
+    facts : dict of str to str
+        How it was made: versions, machine, seed, duration, the command that makes it again.
+    glance : dict of str to str
+        The key numbers at the head of the page.
+    """
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    facts: dict[str, str] = field(default_factory=dict)
+    glance: dict[str, str] = field(default_factory=dict)
+
+    def elements(self) -> Iterator[Element]:
+        """Go through all elements in their order."""
+        for section in self.sections:
+            yield from section.elements
+
+
+def check(report: Report) -> None:
+    """Refuse a report of which a page or a file would come out wrong."""
+    seen: dict[str, str] = {}
+    for section in report.sections:
+        _check_name(section.name, section.anchor, f"section {section.heading!r}", seen)
+        for element in section.elements:
+            if not isinstance(element, get_args(Element)):
+                raise TypeError(
+                    f"section {section.name!r} holds a {type(element).__name__}; sections are made "
+                    "of Table, Listing, Figure, Note and Code"
+                )
+            if isinstance(element, Table | Listing | Figure):
+                what = "figure" if isinstance(element, Figure) else "table"
+                _check_name(element.name, element.name, f"{what} {element.title!r}", seen)
+            if isinstance(element, Table):
+                element.check()
+            elif isinstance(element, Figure):
+                _check_figure(element)
+            elif isinstance(element, Note) and element.kind not in NOTES:
+                raise ValueError(f"a note of section {section.name!r} is of kind {element.kind!r}")
+
+
+def _check_name(name: str, anchor: str, what: str, seen: dict[str, str]) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{what} is named {name!r}: a name starts with a letter and goes on with letters, "
+            "digits, - and _, because files and links are called after it"
+        )
+    # Not every file system tells A from a.
+    if anchor.lower() in seen:
+        raise ValueError(f"{what} has the name of {seen[anchor.lower()]}: {name!r}")
+    seen[anchor.lower()] = what
+
+
+def _check_figure(figure: Figure) -> None:
+    if not figure.panels:
+        raise ValueError(f"figure {figure.name!r} has no panel")
+    for panel in figure.panels:
+        for series in panel.series if isinstance(panel, Panel) else ():
+            where = f"series {series.label!r} of figure {figure.name!r}"
+            if series.style not in STYLES:
+                raise ValueError(f"{where} has the style {series.style!r}, not one of {STYLES}")
+            error: Any = series.error
+            both = isinstance(error, tuple) and len(error) == 2 and np.ndim(error[0])
+            given: list[tuple[str, Any]] = [("y", series.y), ("text", series.text)]
+            for name, values in given + [("error", end) for end in (error if both else [error])]:
+                if values is not None and len(values) != len(series.x):
+                    raise ValueError(f"{where} has {len(series.x)} x and {len(values)} {name}")

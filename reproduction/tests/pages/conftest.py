@@ -1,0 +1,11 @@
+"""The example report."""
+
+import pytest
+from example_report import example_report
+
+from sparseauc_paper.pages import Report
+
+
+@pytest.fixture
+def report() -> Report:
+    return example_report()

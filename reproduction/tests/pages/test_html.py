@@ -1,0 +1,481 @@
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pandas as pd
+import pytest
+from example_report import OTHERS, PAPER, example_cells, example_report
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparseauc_paper.comparison import Comparison, lay_out
+from sparseauc_paper.pages import (
+    Figure,
+    Listing,
+    Note,
+    Panel,
+    Report,
+    Section,
+    Series,
+    drawing,
+    palette,
+    tables,
+)
+from sparseauc_paper.pages.files import to_csv
+from sparseauc_paper.pages.html import render
+
+VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
+
+
+class Outline(HTMLParser):
+    """All elements of a page, with their attributes and the text inside them."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.open = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        element = {"tag": tag, "text": "", "attrs": dict(attrs), "inside": list(self.open)}
+        self.elements.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop()["tag"] == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append(
+            {"tag": tag, "text": "", "attrs": dict(attrs), "inside": list(self.open)}
+        )
+
+    def handle_data(self, data):
+        for element in self.open:
+            element["text"] += data
+
+    def all(self, tag, **attributes):
+        return [
+            element
+            for element in self.elements
+            if element["tag"] == tag and attributes.items() <= element["attrs"].items()
+        ]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return render(example_report())
+
+
+@pytest.fixture(scope="module")
+def outline(page):
+    return Outline(page)
+
+
+def one(*elements, **facts):
+    return Report("Title", "Lead.", [Section("only", "Only", elements)], facts)
+
+
+def test_every_element_is_closed_and_every_anchor_unique(outline):
+    assert outline.open == []
+    anchors = [e["attrs"]["id"] for e in outline.elements if "id" in e["attrs"]]
+    assert len(anchors) == len(set(anchors))
+    for element in outline.elements:
+        for name in ("aria-labelledby", "aria-describedby"):
+            assert element["attrs"].get(name, anchors[0]) in anchors
+    targets = [link["attrs"]["href"] for link in outline.all("a")]
+    inside = [target for target in targets if not target.startswith("data:text/csv")]
+    assert all(target.startswith("#") for target in inside)  # no files beside: no links to them
+    assert {target[1:] for target in inside} <= set(anchors)
+    # What a picture refers to is in the page too.
+    used = [e["attrs"]["href"][1:] for e in outline.all("use")]
+    assert used
+    assert set(used) <= set(anchors)
+
+
+def test_contents_name_all_sections_tables_and_figures_in_order(outline, report):
+    (nav,) = outline.all("nav")
+    links = [link["text"] for link in outline.all("a") if nav in link["inside"]]
+    expected = []
+    for section in report.sections:
+        expected.append(section.heading)
+        expected += [e.title for e in section.elements if not isinstance(e, Note)]
+    assert links == [*expected, "How this was made"]
+
+
+def test_landmarks_and_headings(outline):
+    assert [len(outline.all(tag)) for tag in ("header", "nav", "main", "h1")] == [1, 1, 1, 1]
+    levels = [int(e["tag"][1]) for e in outline.elements if re.fullmatch("h[1-6]", e["tag"])]
+    assert levels[0] == 1
+    assert all(b <= a + 1 for a, b in pairwise(levels))
+    assert outline.all("html")[0]["attrs"]["lang"] == "en"
+
+
+def test_tables_have_captions_and_scopes(outline):
+    for table in outline.all("table"):
+        inside = [element for element in outline.elements if table in element["inside"]]
+        assert [element["tag"] for element in inside].count("caption") == 1
+        for element in inside:
+            if element["tag"] == "th":
+                assert element["attrs"]["scope"] in {"col", "row", "rowgroup"}
+
+
+def test_plots_say_what_they_show(outline):
+    labels = [
+        element["attrs"]["aria-label"]
+        for element in outline.all("div", role="img")
+        if element["attrs"]["class"] == "plot"
+    ]
+    assert len(labels) == 5
+    assert labels[1] == "Convergence: F(w) − F(w*) against epoch; SHT-AUC, FSAUC, SOLAM"
+
+
+def test_nothing_comes_from_elsewhere_or_goes_there(page, outline):
+    assert len(page) < 1_500_000
+    assert not re.findall(r"(?:https?:)?//[a-z]+\.[a-z]+", page, re.IGNORECASE)
+    for element in outline.elements:
+        assert "src" not in element["attrs"]
+        assert element["tag"] not in {"link", "iframe", "object", "embed", "base", "form"}
+    style = "".join(element["text"] for element in outline.all("style"))
+    assert "url(" not in style
+    assert "@import" not in style
+    (policy,) = outline.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert policy["attrs"]["content"].startswith("default-src 'none';")
+
+
+def test_pictures_take_their_colours_from_the_page(outline):
+    shapes = [e for e in outline.elements if any(one["tag"] == "svg" for one in e["inside"])]
+    styles = " ".join(e["attrs"].get("style", "") for e in shapes)
+    assert "var(--series-0)" in styles
+    assert not re.findall("#[0-9a-fA-F]{3,6}", styles)
+    assert "font-family" not in styles
+
+
+def test_csv_in_the_page_is_the_table(report, outline):
+    links = {e["attrs"].get("download"): e["attrs"]["href"] for e in outline.all("a")}
+    for element in report.sections[1].elements:
+        if isinstance(element, Listing):
+            head, _, body = links[f"{element.name}.csv"].partition(",")
+            assert head == "data:text/csv;charset=utf-8"
+            assert unquote(body) == to_csv(element)
+
+
+def test_links_to_files_only_where_there_are_files(report):
+    links = {link["attrs"]["href"] for link in Outline(render(report, files=True)).all("a")}
+    for name in ("table1", "audit-switches", "markers"):
+        assert {f"tables/{name}.csv", f"tables/{name}.md"} <= links
+    for name in ("figure-example", "path"):
+        assert {f"figures/{name}.png", f"figures/{name}.svg"} <= links
+
+
+def cell_texts(outline, row):
+    return [" ".join(e["text"].split()) for e in outline.elements if row in e["inside"][-1:]]
+
+
+def test_comparison_shows_mean_error_printed_value_and_difference():
+    cells = pd.DataFrame(
+        {
+            "method": ["ours", "ours", "theirs", "theirs", "new", "new"],
+            "in_paper": [True] * 4 + [False] * 2,
+            "group": "AUC",
+            "column": ["20", "40"] * 3,
+            "mean": [0.5514, 0.7, 0.9, np.nan, 0.9, 0.65],
+            "se": [0.0121, 0.01, 0.02, np.nan, np.nan, 0.01],
+            "std": 0.1,
+            "n": [10, 10, 8, 0, 1, 10],
+            "failed": [0, 0, 2, 10, 0, 0],
+            "printed": [0.56, 0.69, 0.551, np.nan, np.nan, np.nan],
+            "printed_std": np.nan,
+            "difference": [-0.04, 0.96, 2.34, np.nan, np.nan, np.nan],
+        }
+    )
+    outline = Outline(render(one(Comparison("t", "T", "C", cells))))
+    rows = [cell_texts(outline, row) for row in outline.all("tr")]
+    assert rows == [
+        ["Method", "20", "40"],
+        ["AUC"],
+        [
+            "ours",
+            "0.551 ± 0.012 ☆ best printed 0.560 0.0 SE",
+            "★best: 0.700 ± 0.010 ☆ best printed 0.690 +1.0 SE",
+        ],
+        [
+            "theirs",
+            "★best: 0.900 ± 0.020 printed 0.551 +2.3 SE 2 of 10 failed",
+            "– not printed 10 of 10 failed",
+        ],
+        ["new not in the paper", "0.900", "0.650 ± 0.010"],  # of one value alone
+    ]
+    far = [e["text"] for e in outline.all("span") if "far" in e["attrs"].get("class", "").split()]
+    assert far == ["+2.3 SE"]
+
+
+def test_comparison_without_a_paper_does_not_speak_of_one():
+    cells = example_cells().assign(
+        in_paper=False, printed=np.nan, printed_std=np.nan, difference=np.nan
+    )
+    main = Outline(render(one(Comparison("t", "T", "C", cells)))).all("main")[0]["text"]
+    assert "paper" not in main
+    assert "printed" not in main
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_best_of_each_column_against_a_loop(higher):
+    cells = example_cells()
+    table = lay_out(Comparison("t", "T", "C", cells, higher_is_better=higher))
+    assert [group for group, _ in table.blocks] == ["AUC", "F1 of the support"]
+    for group, rows in table.blocks:
+        assert [row.method for row in rows] == PAPER + OTHERS
+        for place, column in enumerate(table.columns):
+            values = {}
+            for line in cells.itertuples():
+                if (line.group, line.column) == (group, column) and line.mean == line.mean:
+                    values[line.method] = line.mean if higher else -line.mean
+            best = max(values, key=values.get)
+            assert [row.method for row in rows if row.cells[place].best] == [best]
+
+
+def test_settings_that_were_not_run_are_empty():
+    cells = example_cells().query("not (method == 'SOLAM' and column == 'k* = 40')")
+    table = lay_out(Comparison("t", "T", "C", cells))
+    (row,) = [row for row in table.blocks[0][1] if row.method == "SOLAM"]
+    assert [cell is None for cell in row.cells] == [False, True, False, False]
+    render(one(Comparison("t", "T", "C", cells)))
+
+
+def test_listing_sets_numbers_text_and_gaps():
+    frame = pd.DataFrame(
+        {
+            "name": ["a", None],
+            "auc": [0.87654, np.nan],
+            "tiny": [-3.21e-5, 0.0],
+            "count": [3.0, np.nan],
+            "whole": [12, -4],
+            "known": [True, False],
+            "mixed": [np.int64(3), "x"],
+            "large": [12345678.9, np.inf],
+        }
+    )
+    shown = {column.name: column for column in tables.columns(Listing("l", "L", "C", frame))}
+    assert {name: column.values for name, column in shown.items()} == {
+        "name": ["a", "–"],
+        "auc": ["0.877", "–"],
+        "tiny": ["−3.2×10⁻⁵", "0.000"],
+        "count": ["3", "–"],
+        "whole": ["12", "−4"],
+        "known": ["yes", "no"],
+        "mixed": ["3", "x"],
+        "large": ["1.2×10⁷", "∞"],
+    }
+    numeric = {name for name, column in shown.items() if column.numeric}
+    assert numeric == {"auc", "tiny", "count", "whole", "large"}
+
+
+def test_listing_with_a_column_twice():
+    frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    assert [c.values for c in tables.columns(Listing("l", "L", "C", frame))] == [["1"], ["2"]]
+
+
+# Above 1.7e308 what is shown, rounded to two digits, is more than a float can be read back to.
+@given(st.floats(-1.7e308, 1.7e308), st.integers(0, 6))
+def test_a_shown_number_is_near_the_number(value, digits):
+    text = tables.number(value, digits).replace("−", "-")
+    plain = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")).replace("×10", "e")
+    shown = float(plain)
+    assert abs(shown - value) <= max(0.5 * 10.0**-digits * (abs(value) < 1e6), 0.051 * abs(value))
+    assert (shown == 0) == (value == 0)
+
+
+@given(st.text())
+def test_any_text_comes_out_as_it_went_in(text):
+    # Every kind of place where text can stand; the parser undoes what the escaping did.
+    safe = text.replace("`", "").replace("\r", "").replace("\0", "")
+    element = Listing("t", safe, "C", pd.DataFrame({safe: [safe]}))
+    outline = Outline(render(Report(safe, "", [Section("s", safe, [element])])))
+    for tag in ("title", "h1", "h2", "h3", "caption"):
+        assert outline.all(tag)[0]["text"] == safe
+    cells = [e for e in outline.elements if e["tag"] == "th"]
+    assert [cell["text"] for cell in cells] == [safe, safe or ""]
+
+
+def test_code_and_paragraphs_in_notes():
+    main = render(one(Note("Run `a < b`.\n\nThen *stop*.")))
+    assert "<p>Run <code>a &lt; b</code>.</p>\n<p>Then *stop*.</p>" in main
+    assert "<p>One ` alone</p>" in render(one(Note("One ` alone")))
+
+
+def test_pictures_cannot_be_left():
+    label = "</svg></script><!--\u2028 & 'x'"
+    figure = Figure("f", "T", "C", [Panel("", label, "y", [Series(label, [1, 2], [3, np.nan])])])
+    outline = Outline(render(one(figure)))
+    assert outline.open == []
+    (point,) = outline.all("circle", r="7")
+    titles = [e["text"] for e in outline.all("title") if e["inside"][-1:] == [point]]
+    assert titles == [f"{label}\n{label}: 1\ny: 3"]
+
+
+def test_control_characters_do_not_break_a_picture():
+    odd = "a\x00\x1b[2Jb"
+    panel = Panel(odd, odd, odd, [Series(odd, [0, 1], [3, 4])], x_names=[odd, "b"])
+    outline = Outline(render(one(Figure("f", "T", "C", [panel]))))
+    texts = [e["text"] for e in outline.all("text")]
+    assert r"a\x00\x1b[2Jb" in texts
+
+
+@pytest.mark.slow
+def test_same_report_same_page(report, page, tmp_path):
+    assert render(report) == page
+    # Another process hashes strings in another order.
+    code = (
+        "from example_report import example_report as r; "
+        "from sparseauc_paper.pages.html import render; "
+    )
+    code += "import sys; sys.stdout.buffer.write(render(r()).encode())"
+    outcome = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, cwd=Path(__file__).parent
+    )
+    assert outcome.stdout == page.encode()
+
+
+@pytest.mark.slow
+def test_importing_reports_imports_no_libraries_for_them():
+    code = "import sys, sparseauc_paper.pages; "
+    code += "print([n for n in ('jinja2', 'matplotlib') if n in sys.modules])"
+    outcome = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    )
+    assert outcome.stdout == "[]\n"
+
+
+def readings(page):
+    outline = Outline(page)
+    points = outline.all("circle", r="7")
+    return [e["text"] for e in outline.all("title") if e["inside"][-1] in points]
+
+
+def test_readings_are_rounded_and_end_where_the_interval_does():
+    panel = Panel(
+        "", "x", "y",
+        [
+            Series("a", [0.123456789], [2 / 3], error=[0.12345]),
+            Series("b", [1], [0.5], error=([0.1], [0.25]), style="points"),
+            Series("c", [2], [1], text=["as told"]),
+            Series("d", [0, 1], [1, 2], style="bars"),
+        ],
+        x_names=["first", "second"],
+    )  # fmt: skip
+    assert readings(render(one(Figure("f", "T", "C", [panel])))) == [
+        "a\nx: 0.1235\ny: 0.6667 ± 0.12",
+        "b\nsecond\ny: 0.5 (0.4 to 0.75)",
+        "as told",
+        "d\nfirst\ny: 1",
+        "d\nsecond\ny: 2",
+    ]
+
+
+def test_long_series_keep_a_few_hundred_readings():
+    series = Series("a", range(5000), np.sin(np.arange(5000)))
+    assert len(readings(render(one(Figure("f", "T", "C", [Panel("", "", "", [series])]))))) == 200
+
+
+def test_points_a_logarithmic_axis_cannot_show_are_left_out():
+    series = Series("a", [0, 1, 10], [1, -1, 2], error=[0.5, 0.5, 5])
+    (trace,) = drawing.traces(Panel("", "x", "y", [series], x_log=True, y_log=True))
+    np.testing.assert_array_equal(trace.x, [np.nan, 1, 10])
+    np.testing.assert_array_equal(trace.y, [np.nan, np.nan, 2])
+    # Half the lowest point, since 2 − 5 is nowhere.
+    assert (trace.low[2], trace.high[2]) == (1, 7)
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8), max_size=5))
+def test_looks_differ_within_a_figure_and_stay_where_they_can(label_lists):
+    figures = [
+        Figure(str(place), "", "", [Panel("", "", "", [Series(x, [], []) for x in labels])])
+        for place, labels in enumerate(label_lists)
+    ]
+    seen = {}
+    for figure, slots in zip(figures, palette.slots(figures).values(), strict=True):
+        labels = {series.label for panel in figure.panels for series in panel.series}
+        assert set(slots) == labels
+        assert len(set(slots.values())) == len(labels)
+        wished = {label: seen[label] for label in labels if label in seen}
+        for label, slot in slots.items():
+            if label in wished and list(wished.values()).count(wished[label]) == 1:
+                assert slot == wished[label]
+            seen.setdefault(label, slot)
+
+
+def test_looks_do_not_repeat_soon():
+    assert len({palette.look(slot) for slot in range(180)}) == 180
+
+
+def luminance(colour):
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", [palette.LIGHT, palette.DARK])
+def test_text_stands_out_from_what_is_behind_it(theme):
+    behind = {
+        "background": ["text", "quiet", "link", "accent", "caution"],
+        "surface": ["text", "quiet", "accent", "caution"],
+        "caution-surface": ["text", "caution"],
+        "finding-surface": ["text", "finding"],
+    }
+    for surface, inks in behind.items():
+        for ink in inks:
+            dark, light = sorted(luminance(theme[name]) for name in (surface, ink))
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (surface, ink)
+
+
+def drop(column):
+    return example_cells().drop(columns=column)
+
+
+@pytest.mark.parametrize(
+    ("element", "message"),
+    [
+        (Listing("../x", "T", "C", pd.DataFrame()), "table 'T' is named '../x'"),
+        (Listing("", "T", "C", pd.DataFrame()), "table 'T' is named ''"),
+        (Comparison("t", "T", "C", drop("se")), "table 't' lacks the columns se"),
+        (
+            Comparison("t", "T", "C", pd.concat([example_cells()] * 2)),
+            "two cells of method 'SHT-AUC', group 'AUC', column 'k\\* = 20'",
+        ),
+        (Figure("f", "T", "C", []), "figure 'f' has no panel"),
+        (
+            Figure("f", "T", "C", [Panel("", "", "", [Series("a", [1], [1, 2])])]),
+            "series 'a' of figure 'f' has 1 x and 2 y",
+        ),
+        (
+            Figure("f", "T", "C", [Panel("", "", "", [Series("a", [1], [1], [1, 2])])]),
+            "series 'a' of figure 'f' has 1 x and 2 error",
+        ),
+        (
+            Figure("f", "T", "C", [Panel("", "", "", [Series("a", [1], [1], style="wavy")])]),
+            "has the style 'wavy'",
+        ),
+        (Note("x", "warning"), "kind 'warning'"),
+    ],
+)
+def test_reports_that_would_come_out_wrong_are_refused(element, message):
+    with pytest.raises(ValueError, match=message):
+        render(one(element))
+
+
+def test_two_elements_of_one_name_are_refused(report):
+    again = replace(report.sections[1].elements[1], name="TABLE1")
+    with pytest.raises(ValueError, match="has the name of table 'Table I"):
+        render(one(*report.sections[0].elements, again))
+
+
+def test_strangers_are_refused():
+    with pytest.raises(TypeError, match="section 'only' holds a str"):
+        render(one("text"))
