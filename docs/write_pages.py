@@ -25,7 +25,6 @@ SECTIONS = {
         "sparseauc.metrics": "Metrics",
         "sparseauc.plotting": "Displays",
         "sparseauc.datasets": "Datasets",
-        "sparseauc_cells": "Single cells",
     },
     "Thresholds, curves and rules": {
         "sparseauc.operating_points": "Thresholds",

@@ -69,7 +69,7 @@ PAGES_WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encod
 
 @pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=name_of)
 def test_code_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
-    for needed in ("pandas", "skops", "jinja2", "anndata"):
+    for needed in ("pandas", "skops", "jinja2"):
         pytest.importorskip(needed)
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")

@@ -57,7 +57,6 @@ class SharedListClassifier(SparseLinearClassifier):
     See Also
     --------
     SparseAUCClassifier : The best list for two classes.
-    sparseauc_cells.shared_panel : The same for an AnnData.
 
     Examples
     --------

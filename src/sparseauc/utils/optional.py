@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import Any
 
 REQUIREMENTS = {
-    "anndata": "anndata>=0.10",
     "distributed": "distributed>=2024.5",
     "onnx": "onnx>=1.16",
     "playwright": "playwright>=1.45",

@@ -371,7 +371,7 @@ def test_starting_imports_neither_fitting_nor_model_files():
     code = (
         "import sys, sparseauc_app.cli; "
         "print([m for m in sys.modules if m in "
-        "('skops', 'anndata', 'sparseauc_app.fitting', 'sparseauc_app.reading', "
+        "('skops', 'sparseauc_app.fitting', 'sparseauc_app.reading', "
         "'sparseauc_app.model_files')])"
     )
     result = subprocess.run(
