@@ -92,8 +92,7 @@ html_copy_source = False
 html_show_sourcelink = False
 # Pages without a list of neighbours leave more width for tables.
 html_sidebars = {
-    name: []
-    for name in ("tutorial", "recipes", "benchmarks", "generated/benchmarks/*")
+    name: [] for name in ("tutorial", "recipes", "benchmarks", "generated/benchmarks/*")
 }
 html_theme_options = {
     "logo": {"text": "sparseauc"},
