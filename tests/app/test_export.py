@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparseauc_app.export import to_json, to_onnx, to_sql
+from sparseauc_app.export import to_json, to_sql
 from sparseauc_app.scorecard import Calibration, ColumnType, ScoreCard, Term
 
 duckdb = pytest.importorskip("duckdb")
-onnxruntime = pytest.importorskip("onnxruntime")
 
 # What makes trouble in SQL and elsewhere: quotes, comments, placeholders, other alphabets.
 NAMES = st.text(
@@ -152,54 +151,6 @@ def test_sql_refuses_what_it_cannot_write():
         to_sql(card([Term("a", None, float("inf"))]))
 
 
-# --------------------------------------------------------------------------------------------- ONNX
-
-
-def by_onnx(card, kinds, rows):
-    session = onnxruntime.InferenceSession(to_onnx(card), providers=["CPUExecutionProvider"])
-    feed = {}
-    for column, kind in kinds.items():
-        values = [row[column] for row in rows]
-        if kind == "number":
-            filled = [np.nan if value is None else value for value in values]
-            feed[column] = np.array(filled, np.float64)[:, None]
-        else:
-            feed[column] = np.array([value or "" for value in values], object)[:, None]
-    assert [one.name for one in session.get_inputs()] == list(kinds)
-    score, label = session.run(None, feed)
-    assert score.shape == label.shape == (len(rows), 1)
-    found = [None if np.isnan(value) else float(value) for value in score[:, 0]]
-    expected = ["" if value is None else ("yes" if value > 0 else "no") for value in found]
-    assert label[:, 0].tolist() == expected
-    return found
-
-
-@settings(max_examples=60)
-@given(cards_and_rows())
-def test_onnx_scores_as_the_card_does(drawn):
-    card, kinds, rows = drawn
-    assert_scores(by_onnx(card, kinds, rows), naive(card, rows))
-
-
-def test_onnx_of_columns_called_as_its_parts_are():
-    names = ["score", "label", "label_", "value 3", "constant 4", "text 5", ""]
-    terms = [Term(name, None, j + 1.0) for j, name in enumerate(names[:-1])]
-    row = {term.column: float(j) for j, term in enumerate(terms)}
-    kinds = dict.fromkeys(row, "number")
-    assert_scores(by_onnx(card(terms), kinds, [row]), naive(card(terms), [row]))
-
-
-def test_onnx_where_the_empty_text_is_a_level():
-    terms = [Term("c", "", 2.0), Term("c", "x", 3.0)]
-    rows = [{"c": ""}, {"c": "x"}, {"c": "y"}]
-    assert by_onnx(card(terms), {"c": "text"}, rows) == [1.75, 2.75, -0.25]
-
-
-def test_onnx_of_no_columns():
-    with pytest.raises(ValueError, match="uses no columns"):
-        to_onnx(card([]))
-
-
 # --------------------------------------------------------------------------------------------- JSON
 
 
@@ -263,14 +214,6 @@ def test_sql_says_how_a_score_becomes_a_probability(connect):
     found = [probability for (probability,) in connection.execute(query).fetchall()]
     connection.close()
     assert found == pytest.approx(naive_probabilities(VALUES[1:-1]), rel=1e-12)
-
-
-def test_onnx_gives_probabilities():
-    session = onnxruntime.InferenceSession(to_onnx(CALIBRATED), providers=["CPUExecutionProvider"])
-    feed = {"x": np.array([*VALUES, np.nan])[:, None]}
-    assert [one.name for one in session.get_outputs()] == ["score", "label", "risk"]
-    (found,) = session.run(["risk"], feed)
-    assert found[:, 0] == pytest.approx(naive_probabilities([*VALUES, 0.25]), rel=1e-12)
 
 
 def test_json_says_how_a_score_becomes_a_probability():

@@ -15,7 +15,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from sparseauc_app.export import to_html, to_json, to_onnx, to_r, to_sql, to_xlsx
+from sparseauc_app.export import to_html, to_json, to_r, to_sql, to_xlsx
 from sparseauc_app.export.fields import fields_of
 from sparseauc_app.export.nomogram import make_nomogram
 from sparseauc_app.export.page import _read
@@ -393,7 +393,7 @@ def test_workbook_refuses_what_it_cannot_hold():
 
 
 def test_every_target_refuses_a_step_that_it_does_not_know(monkeypatch):
-    from sparseauc_app.export import json_card, onnx_graph, page, r_function, sql, workbook
+    from sparseauc_app.export import json_card, page, r_function, sql, workbook
 
     @dataclass(frozen=True)
     class Cube:
@@ -404,9 +404,9 @@ def test_every_target_refuses_a_step_that_it_does_not_know(monkeypatch):
     def strange(card):
         return [replace(value, steps=(Cube(),)) for value in term_values(card)]
 
-    for module in (onnx_graph, page, r_function, sql, workbook):
+    for module in (page, r_function, sql, workbook):
         monkeypatch.setattr(module, "term_values", strange)
-    for export in (to_html, to_onnx, to_r, to_sql, to_xlsx):
+    for export in (to_html, to_r, to_sql, to_xlsx):
         with pytest.raises(ValueError, match=r"has no way to write .*Cube\(\)"):
             export(card)
     monkeypatch.setattr(json_card, "term_values", term_values)
@@ -420,7 +420,7 @@ def test_a_setting_that_no_step_expresses_is_refused():
 
     newer = Newer("x", None, 1.0, squared=True)
     card = ScoreCard((newer,), 0.0, "no", "yes", "ill", ("x",))
-    for export in (to_html, to_json, to_onnx, to_r, to_sql, to_xlsx):
+    for export in (to_html, to_json, to_r, to_sql, to_xlsx):
         with pytest.raises(ValueError, match="'x' has the setting 'squared'"):
             export(card)
     assert term_values(replace(card, terms=(replace(newer, squared=False),)))

@@ -1,4 +1,4 @@
-"""A model means the same by every road: command, Python, JSON card, SQL, ONNX, page, workbook, R.
+"""A model means the same by every road: command, Python, JSON card, SQL, page, workbook, R.
 
 Tables are generated with what is read differently elsewhere: texts that look like booleans, numbers
 or dates, booleans, missing values, decimal commas, points between thousands, limits such as >30,
@@ -34,7 +34,6 @@ from sparseauc_app.cli import app
 from sparseauc_app.cli.fit import fit_command
 
 duckdb = pytest.importorskip("duckdb")
-onnxruntime = pytest.importorskip("onnxruntime")
 
 LEVELS = [
     ("true", "false", "unknown"),
@@ -338,26 +337,6 @@ def by_postgres(server, expression, drawn, *, nan):
     return [float(score) if score else None for score in scores]
 
 
-def by_onnx(path, drawn):
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    feed = {}
-    for one in session.get_inputs():
-        values = [row[one.name] for row in drawn["new"]]
-        if drawn["kinds"][one.name] == "text":
-            feed[one.name] = np.array([[value or ""] for value in values], object)
-        else:
-            kind = drawn["kinds"][one.name]
-            feed[one.name] = np.array([[number_of(value, kind)] for value in values], float)
-    if drawn["days"]:
-        found = session.run(None, feed)
-        return [[None if np.isnan(one) else float(one) for one in part[:, 0]] for part in found]
-    score, label, *risk = session.run(None, feed)
-    assert [bool(name) for name in label[:, 0]] == [not np.isnan(value) for value in score[:, 0]]
-    return [
-        [None if np.isnan(one) else float(one) for one in found[:, 0]] for found in (score, *risk)
-    ]
-
-
 @pytest.fixture(scope="module")
 def postgres():
     """A function that runs a script in a server of its own; skipped where none is installed."""
@@ -456,11 +435,6 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
             same(by_database(connection, expression, drawn, nan=nan), expected)
         if postgres is not None:
             same(by_postgres(postgres, expression, drawn, nan=nan), expected)
-    run("export", model, "--to", "onnx", "--out", folder / "model.onnx")
-    score, *risk = by_onnx(folder / "model.onnx", drawn)
-    same(score, expected)
-    if calibrated:  # ONNX's sigmoid is of single precision
-        same(risk[0], probabilities(card, expected), within=1e-6)
     by_hand_over(model, card, drawn, expected, folder)
     shutil.rmtree(folder)
 

@@ -7,7 +7,6 @@ from html import unescape
 
 import duckdb
 import numpy as np
-import onnxruntime
 import openpyxl
 import pandas as pd
 import pytest
@@ -385,7 +384,7 @@ def test_tables_without_censored_rows_are_fitted(folder, tmp_path):
 
 
 def test_every_road_gives_the_same_score_and_risk(fitted, folder):
-    """Command, Python, the words of the JSON card, SQL and ONNX."""
+    """Command, Python, the words of the JSON card and SQL."""
     model, _ = fitted
     table = pd.read_csv(folder / "new.csv")
     loaded = sparseauc.load_model(model)
@@ -415,20 +414,6 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
         by_sql = np.array(connection.execute(query).fetchall())
     np.testing.assert_allclose(by_sql, np.column_stack([score, risk]), atol=1e-12)
     assert "labelled" not in text
-
-    run("export", model, "--to", "onnx", "--out", folder / "model.onnx", "--force")
-    session = onnxruntime.InferenceSession(
-        folder / "model.onnx", providers=["CPUExecutionProvider"]
-    )
-    feed = {
-        one.name: table[[one.name]].to_numpy(object if "string" in one.type else float)
-        for one in session.get_inputs()
-    }
-    names = [one.name for one in session.get_outputs()]
-    assert names == [name, "risk"]
-    found = session.run(names, feed)
-    np.testing.assert_allclose(found[0][:, 0], score, atol=1e-12)
-    np.testing.assert_allclose(found[1][:, 0], risk, atol=1e-12)
 
 
 def test_calculators_have_the_risk_until_the_horizon(fitted, folder):

@@ -5,8 +5,6 @@ from typing import Any
 
 REQUIREMENTS = {
     "distributed": "distributed>=2024.5",
-    "onnx": "onnx>=1.16",
-    "playwright": "playwright>=1.45",
     "sksurv": "scikit-survival>=0.24",
     "torch": "torch>=2.2",
     "triton": "triton>=3.0",

@@ -10,21 +10,17 @@ from sparseauc.utils.text import printable
 from . import _options as options
 from .errors import OutputError
 
-# What cannot be printed, and what it is.
-_BINARY = {"onnx": "ONNX", "xlsx": "a workbook"}
-
 
 @options.grouped
 def export_command(
     *,
     model: options.ModelFile,
     to: Annotated[
-        Literal["html", "xlsx", "r", "sql", "onnx", "json"],
+        Literal["html", "xlsx", "r", "sql", "json"],
         typer.Option(
             show_default=False,
             help="html for an offline page to fill in, xlsx for a workbook with formulas, r for a "
-            "function in R, sql for one SQL expression, onnx for ONNX runtimes, json for a score "
-            "card.",
+            "function in R, sql for one SQL expression, json for a score card.",
         ),
     ],
     out: Annotated[
@@ -32,7 +28,7 @@ def export_command(
         options.output(
             "--out",
             "-o",
-            help="File to write. By default the text is printed; xlsx and onnx need a file.",
+            help="File to write. By default the text is printed; xlsx needs a file.",
         ),
     ] = None,
     output: options.Output,
@@ -41,8 +37,8 @@ def export_command(
     from ._listing import print_result
     from .output import check_outputs, write_outputs
 
-    if out is None and to in _BINARY:
-        raise typer.BadParameter(f"{_BINARY[to]} cannot be printed: give a file with --out")
+    if out is None and to == "xlsx":
+        raise typer.BadParameter("a workbook cannot be printed: give a file with --out")
     check_outputs(out, force=output.force, inputs=(model,))
     from .. import export
     from ..model_files import ModelFileError
