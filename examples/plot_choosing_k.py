@@ -13,11 +13,12 @@ as the list grows.
 # columns within 0.001 of the highest AUC, ``"1se"`` the fewest within one standard error of it.
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc
-from sparseauc.plotting import AUCPathDisplay, CoefficientPathDisplay
+from sparseauc.plotting import AUCPathDisplay
 
 data = make_outbreak(n=6000, d=150, k=8, mu=0.7, r=0.1, correlation=0.6, random_state=3)
 X, y = data.X[:800], data.y[:800]
@@ -48,5 +49,14 @@ plt.show()
 # -----------------------------
 # Lists are not nested: a column that replaced two others leaves when both are on the list.
 
-CoefficientPathDisplay.from_estimator(models["best"])
+best = models["best"]
+ks = list(best.path_.ks)
+# Coefficients of all columns, per standard deviation, at each k.
+coefs = [best.path_.coef(k, best.alpha_) * best.path_.scale for k in ks]
+figure, ax = plt.subplots(layout="constrained")
+for j in np.flatnonzero(np.any(coefs, axis=0)):
+    ax.plot(ks, [coef[j] or np.nan for coef in coefs], marker=".", label=f"x{j}")
+ax.axvline(best.k_, color="0.4", linestyle=":", label=f"k = {best.k_}")
+ax.set(xlabel="number of columns k", ylabel="coefficient per standard deviation")
+ax.legend(ncols=2, fontsize="x-small", loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()

@@ -7,10 +7,10 @@ with the fastest. Age and sex must be on the list; which other measurements help
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_diabetes
 
 from sparseauc import Limits, SparseAUCClassifierCV
-from sparseauc.plotting import ScoreDistributionDisplay
 from sparseauc.selection import column_table, nested_scores, replacements, stability_selection
 
 X, progression = load_diabetes(as_frame=True, return_X_y=True, scaled=False)
@@ -37,7 +37,13 @@ column_table(model, X, y, stability).round(3)
 nested = nested_scores(model, X, y, cv=5, random_state=0)
 one = nested.interval
 print(f"AUC {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f})")
-ScoreDistributionDisplay.from_predictions(y, nested.scores)
+figure, ax = plt.subplots(layout="constrained")
+edges = np.histogram_bin_edges(nested.scores, 20)
+for label, rows in (("slower", ~y), ("fast progression", y)):
+    shares = np.full(rows.sum(), 1 / rows.sum())
+    ax.hist(nested.scores[rows], edges, weights=shares, alpha=0.5, label=label)
+ax.set(xlabel="score", ylabel="share of the class")
+ax.legend()
 plt.show()
 
 # %%

@@ -13,13 +13,14 @@ the same with your own data frame.
 # sick and healthy. Test rows are set aside first.
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc_confidence_interval
-from sparseauc.plotting import ROCBandDisplay, ScoreDistributionDisplay
+from sparseauc.plotting import ROCBandDisplay
 from sparseauc.selection import column_table
 
 data = make_outbreak(n=1000, d=200, k=10, mu=0.6, correlation=0.7, random_state=0)
@@ -62,5 +63,12 @@ print(f"the best possible: {data.bayes_auc:.3f}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 ROCBandDisplay.from_estimator(model, X_test, y_test, ax=left)
-ScoreDistributionDisplay.from_estimator(model, X_test, y_test, ax=right)
+edges = np.histogram_bin_edges(scores, 20)
+for label in ("healthy", "sick"):
+    rows = y_test.to_numpy() == label
+    shares = np.full(rows.sum(), 1 / rows.sum())
+    right.hist(scores[rows], edges, weights=shares, alpha=0.5, label=label)
+right.axvline(0, color="0.4", linestyle=":", label="threshold")
+right.set(xlabel="score", ylabel="share of the class")
+right.legend()
 plt.show()

@@ -16,7 +16,6 @@ import matplotlib.pyplot as plt
 
 from sparseauc import SparseAUCClassifier
 from sparseauc.datasets import make_outbreak
-from sparseauc.plotting import StabilityPathDisplay
 from sparseauc.selection import column_table, stability_selection
 
 data = make_outbreak(n=400, d=50, k=5, mu=0.6, r=0.3, correlation=0.5, random_state=2)
@@ -42,7 +41,16 @@ for threshold in (0.7, 0.8, 0.9):
 # ------------------
 # How often each column is on lists of 1, 2, … columns. Columns with signal rise early and stay.
 
-StabilityPathDisplay.from_result(stability, threshold=0.8)
+threshold = 0.8
+figure, ax = plt.subplots(layout="constrained")
+for column, frequency in zip(stability.columns, stability.path.T, strict=True):
+    stable = frequency.max() >= threshold
+    (line,) = ax.plot(stability.ks, frequency, color=None if stable else "0.8", marker=".")
+    if stable:
+        ax.annotate(f"x{column}", (stability.ks[-1], frequency[-1]), color=line.get_color())
+ax.axhline(threshold, color="0.4", linestyle="--", label=f"threshold {threshold:g}")
+ax.set(xlabel="number of columns k", ylabel="selection frequency", ylim=(0, 1.04))
+ax.legend(loc="lower right")
 plt.show()
 
 # %%

@@ -15,12 +15,12 @@ import os
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
 from sparseauc import SparseAUCClassifierCV
-from sparseauc.plotting import ScoreDistributionDisplay
 from sparseauc.selection import nested_scores
 
 folder = Path(os.environ["SPARSEAUC_DATA"]) / "published"
@@ -57,7 +57,13 @@ print("its own choice:", ", ".join(default[-1].get_feature_names_out()))
 nested = nested_scores(pipeline(ks=[4]), patients, bacterial, cv=5, random_state=0)
 one = nested.interval
 print(f"AUC {one.auc:.3f} (95 % CI {one.low:.3f} to {one.high:.3f}) by nested cross-validation")
-ScoreDistributionDisplay.from_predictions(bacterial, nested.scores)
+figure, ax = plt.subplots(layout="constrained")
+edges = np.histogram_bin_edges(nested.scores, 20)
+for label, rows in (("viral", ~bacterial), ("bacterial", bacterial)):
+    shares = np.full(rows.sum(), 1 / rows.sum())
+    ax.hist(nested.scores[rows], edges, weights=shares, alpha=0.5, label=label)
+ax.set(xlabel="score", ylabel="share of the class")
+ax.legend()
 plt.show()
 
 # %%

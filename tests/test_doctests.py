@@ -41,5 +41,5 @@ def test_examples_are_found():
         for test in doctest.DocTestFinder().find(load(name))
         if test.examples
     ]
-    for owner in ("SHTAUCClassifier", "make_outbreak", "ConvergenceDisplay"):
+    for owner in ("SHTAUCClassifier", "make_outbreak", "AUCPathDisplay"):
         assert any(test.endswith(owner) for test in found), owner

@@ -18,7 +18,7 @@ from sparseauc.metrics import auc_by_k
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.base import StandardisedGram
 from sparseauc.path.rules import best
-from sparseauc.plotting import AUCPathDisplay, CoefficientPathDisplay
+from sparseauc.plotting import AUCPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.stability import stability_selection
 from sparseauc.solvers import working_set
@@ -413,9 +413,6 @@ def test_plots_against_money():
     assert display.ax_.get_xlabel() == "budget"
     assert display.points_["chosen"].get_xdata() == [model.budget_]
     assert display.points_["chosen"].get_label() == f"chosen: budget {model.budget_:g}"
-    path = CoefficientPathDisplay.from_estimator(model)
-    assert path.ax_.get_xlabel() == "budget"
-    np.testing.assert_array_equal(np.asarray(path.ks), budgets)
     rows = auc_by_k(model.cv_results_)
     assert [row["budget"] for row in rows] == budgets.tolist()
 

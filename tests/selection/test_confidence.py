@@ -1,4 +1,4 @@
-"""Honest scores, permutation test and optimism against naive loops, on noise and on signal."""
+"""Honest scores and permutation test against naive loops, on noise and on signal."""
 
 import itertools
 
@@ -10,21 +10,18 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import resample
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.labels import Labels
 from sparseauc.metrics import auc_confidence_interval, stratified_auc
 from sparseauc.path.folds import make_splits
-from sparseauc.selection.bootstrap import OptimismResult, optimism_bootstrap
 from sparseauc.selection.confidence import (
     comparable_scores,
     honest_interval,
@@ -320,89 +317,10 @@ def test_permutation_pvalues_of_noise_are_uniform():
     assert np.mean(pvalues) == pytest.approx(0.55, abs=3 * np.sqrt(0.0825 / 12))
 
 
-# ---------------------------------------------------------------------------------------- optimism
-
-
-def test_optimism_equals_a_naive_loop(signal):
-    X, y = signal
-    result = optimism_bootstrap(MODEL, X, y, n_bootstrap=12, random_state=3)
-    seeds = np.random.RandomState(3).randint(np.iinfo(np.int32).max, size=12)
-    excess, left_out = [], []
-    for seed in seeds:
-        rows = resample(np.arange(y.size), stratify=y, random_state=seed)
-        assert (y[rows] > 0).sum() == (y > 0).sum()
-        model = clone(MODEL).fit(X[rows], y[rows])
-        on_drawn = roc_auc_score(y[rows], model.decision_function(X[rows]))
-        excess.append(on_drawn - roc_auc_score(y, model.decision_function(X)))
-        rest = np.setdiff1d(np.arange(y.size), rows)
-        left_out.append(roc_auc_score(y[rest], model.decision_function(X[rest])))
-    apparent = roc_auc_score(y, clone(MODEL).fit(X, y).decision_function(X))
-    assert result.apparent == pytest.approx(apparent)
-    assert result.optimism == pytest.approx(np.mean(excess))
-    assert result.corrected == pytest.approx(apparent - np.mean(excess))
-    assert result.standard_error == pytest.approx(np.std(excess, ddof=1))
-    assert result.out_of_bag == pytest.approx(np.mean(left_out))
-
-
-def test_little_is_left_of_noise():
-    X, y = make_outbreak(n=200, d=4, k=0, r=0.4, random_state=2)
-    result = optimism_bootstrap(SparseAUCClassifier(k=2), X, y, n_bootstrap=40, random_state=0)
-    assert result.optimism > 0
-    assert result.corrected == pytest.approx(0.5, abs=2 * result.standard_error)
-    assert result.out_of_bag == pytest.approx(0.5, abs=2 * result.standard_error)
-
-
-def test_where_many_columns_are_searched_only_rows_left_out_tell():
-    X, y = make_outbreak(n=100, d=120, k=0, r=0.2, random_state=0)
-    result = optimism_bootstrap(SparseAUCClassifier(k=5), X, y, n_bootstrap=20, random_state=0)
-    assert result.apparent > 0.8
-    # As the docstring says: Harrell's correction is not enough here.
-    assert result.corrected > 0.5 + 2 * result.standard_error
-    assert result.corrected_632 == pytest.approx(0.5, abs=2 * result.standard_error)
-
-
-def test_632_plus_estimate():
-    # Nothing lost: the plain .632 weights. All lost: the rows left out alone.
-    assert OptimismResult(0.8, 0, 0.8, 0.1, 0.8).corrected_632 == pytest.approx(0.8)
-    assert OptimismResult(0.9, 0, 0.9, 0.1, 0.5).corrected_632 == pytest.approx(0.5)
-    assert OptimismResult(0.9, 0, 0.9, 0.1, 0.4).corrected_632 == pytest.approx(0.5)
-    assert OptimismResult(0.7, 0, 0.7, 0.1, 0.8).corrected_632 == pytest.approx(
-        0.368 * 0.7 + 0.632 * 0.8
-    )
-    # Half lost: weight 0.632 / (1 − 0.368/2) of the rows left out.
-    share = 0.632 / (1 - 0.184)
-    half = OptimismResult(0.9, 0, 0.9, 0.1, 0.7).corrected_632
-    assert half == pytest.approx((1 - share) * 0.9 + share * 0.7)
-
-
-def test_tables_and_classifiers_of_others():
-    X, y = make_classification(80, 5, random_state=0)
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    for model in (LogisticRegression(), GaussianNB()):
-        results = [
-            optimism_bootstrap(model, table, np.where(y, "b", "a"), n_bootstrap=3, random_state=0)
-            for table in (X, frame, pl.from_pandas(frame))
-        ]
-        assert results[0] == results[1] == results[2]
-        assert results[0].corrected > 0.8
-    sparse, dense = (
-        optimism_bootstrap(MODEL, table, y, n_bootstrap=3, random_state=0)
-        for table in (sp.csr_array(X), X)
-    )
-    assert sparse.corrected == pytest.approx(dense.corrected)
-
-
 # ----------------------------------------------------------------------- seeds, threads, bad input
 
 
 def test_same_seed_same_answer_whatever_the_jobs(noise):
-    alone, together = (
-        optimism_bootstrap(MODEL, *noise, n_bootstrap=6, random_state=0, n_jobs=n_jobs)
-        for n_jobs in (1, 2)
-    )
-    assert alone == together
-    assert alone != optimism_bootstrap(MODEL, *noise, n_bootstrap=6, random_state=1)
-
     # A model that starts in no time in the processes of scikit-learn's own loops.
     model = LogisticRegression()
     alone, together = (
@@ -415,7 +333,7 @@ def test_same_seed_same_answer_whatever_the_jobs(noise):
     np.testing.assert_array_equal(alone.folds, together.folds)
 
 
-FUNCTIONS = [nested_scores, permutation_test, optimism_bootstrap]
+FUNCTIONS = [nested_scores, permutation_test]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -433,7 +351,7 @@ def test_data_are_checked(noise, function):
         function(MODEL, X, y[:, None])
 
 
-@pytest.mark.parametrize("function", FUNCTIONS[:2])
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_folds_are_checked(noise, function):
     X, y = noise
     with pytest.raises(ValueError, match="3 positive rows, fewer than the 5 folds: use cv=3"):
@@ -457,8 +375,6 @@ def test_folds_without_both_classes_have_no_null(noise):
 def test_numbers_are_checked(noise):
     with pytest.raises(ValueError, match="n_permutations"):
         permutation_test(MODEL, *noise, n_permutations=0)
-    with pytest.raises(ValueError, match="n_bootstrap"):
-        optimism_bootstrap(MODEL, *noise, n_bootstrap=1)
     for confidence in (0.0, 1.0, np.nan):
         with pytest.raises(ValueError, match="confidence"):
             nested_scores(MODEL, *noise, confidence=confidence)

@@ -275,8 +275,3 @@ def test_names_of_a_frame_are_kept():
     assert stability_selection(frame.to_numpy(), y, 2, n_pairs=5).feature_names is None
     with pytest.raises(ValueError, match=r"'bb'.*did you mean 'b'\?"):
         stability_selection(frame, y, 2, limits=Limits(always_include=["bb"]))
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    from sparseauc.plotting import StabilityPathDisplay
-
-    assert "b" in StabilityPathDisplay.from_result(result).lines_

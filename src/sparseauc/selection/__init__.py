@@ -1,13 +1,7 @@
 """Choosing k and trusting the choice: paths over k, stability, confidence, a table to read."""
 
 from ..path.path import SparseAUCPath, sparse_auc_path
-from .bootstrap import OptimismResult, optimism_bootstrap
-from .confidence import (
-    NestedScores,
-    PermutationResult,
-    nested_scores,
-    permutation_test,
-)
+from .confidence import NestedScores, PermutationResult, nested_scores, permutation_test
 from .near_equal import NearEqualLists, near_equal_lists
 from .points import PointScore, point_score
 from .replacing import replacements
@@ -17,7 +11,6 @@ from .table import column_table
 __all__ = [
     "NearEqualLists",
     "NestedScores",
-    "OptimismResult",
     "PermutationResult",
     "PointScore",
     "SparseAUCPath",
@@ -25,7 +18,6 @@ __all__ = [
     "column_table",
     "near_equal_lists",
     "nested_scores",
-    "optimism_bootstrap",
     "permutation_test",
     "point_score",
     "replacements",

@@ -23,7 +23,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from sparseauc.plotting.axes import COLOURS, QUIET, TEXT
+from sparseauc.plotting import COLOURS, QUIET, TEXT
 from sparseauc.utils.text import printable
 from sparseauc.utils.types import Array
 

@@ -1,5 +1,6 @@
 """The figures of the report on a fit."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from sklearn.metrics import precision_recall_curve
 
 from sparseauc.curves import score_bins
 from sparseauc.metrics import AUCInterval
-from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay, ScoreDistributionDisplay
+from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.selection.confidence import NestedScores
 from sparseauc.utils.types import Array
 
@@ -136,21 +137,20 @@ def draw_learning(points: list[tuple[int, AUCInterval]], k: int, measure: str) -
 
 
 def draw_scores(summary: FitSummary) -> Figure:
-    """Distribution of the out-of-fold scores in the two classes."""
-    names, positive = class_names(summary), summary.table.y == 1
-    return Figure(
-        "scores",
-        "Scores of the two classes",
-        words_of(summary)("scores"),
-        [
-            lambda ax: ScoreDistributionDisplay(
-                scores=np.asarray(summary.out_of_fold_scores),
-                positive=positive,
-                threshold=summary.card().threshold if summary.points is None else 0.0,
-                labels=names[::-1],
-            ).plot(ax=ax)
-        ],
-    )
+    """Draw the distribution of the out-of-fold scores in the two classes."""
+    scores = np.asarray(summary.out_of_fold_scores, np.float64)
+    threshold = summary.card().threshold if summary.points is None else 0.0
+    positive = summary.table.y == 1
+    labels = [
+        f"{name} (n = {mask.sum()}, {100 * np.mean(scores[mask] > threshold):.0f} % above)"
+        for name, mask in zip(class_names(summary)[::-1], (~positive, positive), strict=True)
+    ]
+    panel = _draw_column("score", scores, positive, (labels[0], labels[1]))
+    top = max(max(series.y) for series in panel.series)
+    at = [threshold, threshold]
+    line = Series(f"threshold {threshold:.3g}", at, [0, top], style="dashed", text=["", ""])
+    panel = replace(panel, title="", x_label="score", series=[*panel.series, line])
+    return Figure("scores", "Scores of the two classes", words_of(summary)("scores"), [panel])
 
 
 def draw_risks(summary: FitSummary, risks: Risks, name: str) -> Figure:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from sparseauc.plotting.axes import BACKGROUND, COLOURS, PALE, QUIET, TEXT
+from sparseauc.plotting import BACKGROUND, COLOURS, PALE, QUIET, TEXT
 
 from .elements import Figure, Panel, Series
 
