@@ -28,7 +28,7 @@ SECTIONS = {
     },
     "Thresholds, curves and rules": {
         "sparseauc.operating_points": "Thresholds",
-        "sparseauc.curves": "ROC bands, calibration, decision curves",
+        "sparseauc.curves": "ROC bands",
         "sparseauc.survival": "Times to event",
         "sparseauc.path.rules": "Rules of cross-validation",
     },
@@ -44,9 +44,7 @@ SECTIONS = {
         "sparseauc_app.reporting": "Reports from Python",
     },
     "Building blocks": {
-        "sparseauc.estimators": "Base class of the classifiers",
-        "sparseauc.moments": "Class moments",
-        "sparseauc.solvers": "Solvers",
+        "sparseauc.estimators": "Warnings of the estimators",
     },
     "The paper": {
         "sparseauc_paper.baselines": "Methods compared",
@@ -64,19 +62,26 @@ MODULES = {name: title for section in SECTIONS.values() for name, title in secti
 # Of modules that also serve others of this package, the names that users need.
 FOR_USERS = {
     "sparseauc.metrics": (
-        "AUCInterval", "DeLongTest", "StratifiedAUC", "auc", "auc_by_k", "auc_confidence_interval",
-        "delong_test", "stratified_auc",
+        "AUCInterval",
+        "DeLongTest",
+        "StratifiedAUC",
+        "auc",
+        "auc_confidence_interval",
+        "delong_test",
+        "stratified_auc",
     ),
-    "sparseauc.operating_points": ("OperatingPoint", "judge_threshold", "operating_points"),
-    "sparseauc.curves": ("CalibrationBins", "calibration_bins", "net_benefit", "roc_band"),
-    "sparseauc.chunks": ("Chunks", "NotFiniteError", "Pass", "SequentialChunks", "open_table"),
-    "sparseauc.moments": ("ColumnError", "Moments"),
+    "sparseauc.operating_points": ("OperatingPoint", "operating_points"),
+    "sparseauc.curves": ("roc_band",),
+    "sparseauc.survival": ("harrell_concordance", "uno_concordance"),
+    "sparseauc.path.rules": ("best", "one_standard_error"),
+    "sparseauc.chunks": ("open_table",),
+    "sparseauc_app.reading": ("DataError", "Rules", "Table", "read_source", "training_table"),
     "sparseauc_app.fitting": ("FitSettings", "fit_table"),
     "sparseauc_app.summary": ("FitSummary",),
     "sparseauc_app.comparison": ("MethodResult", "compare_methods"),
     "sparseauc_app.model_files": ("ModelFileError", "ModelVersionWarning", "SavedModel"),
     "sparseauc_app.scorecard": ("ScoreCard", "Term"),
-}  # fmt: skip
+}
 # What users need first, on the first page of the reference; other names follow by alphabet.
 FIRST = (
     "SparseAUCClassifierCV", "SparseAUCClassifier", "SparseConcordanceCV", "SparseConcordance",
@@ -92,6 +97,7 @@ INTERNAL = {
     "sparseauc.labels",
     "sparseauc.limits",
     "sparseauc.limits_files",
+    "sparseauc.moments",
     "sparseauc.path",
     "sparseauc_app",
     "sparseauc_app.card_making",
@@ -99,6 +105,7 @@ INTERNAL = {
     "sparseauc.objective",
     "sparseauc.projections",
     "sparseauc.rows",
+    "sparseauc.solvers",
     "sparseauc.transforms",
     "sparseauc.utils",
 }

@@ -140,7 +140,7 @@ def operating_points(
     targets : sequence of float, default=(0.9, 0.95)
         Sensitivities and specificities to reach.
     inflation : float, default=1.0
-        As for :func:`judge_threshold`.
+        As for ``judge_threshold``.
     default : float, default=0.0
         The first threshold.
     whole : bool, default=False

@@ -1,7 +1,9 @@
-"""Classifiers: thin scikit-learn classes over the solvers."""
+"""Estimators: scikit-learn classes over the solvers."""
 
-from ._base import SparseLinearClassifier
-from ._exchange import EmptyListWarning, ExchangeClassifier, RequiredColumnWarning
+from ..path.rules import ChanceWarning
+from ._base import SparseLinearClassifier as SparseLinearClassifier
+from ._exchange import EmptyListWarning, RequiredColumnWarning
+from ._exchange import ExchangeClassifier as ExchangeClassifier
 from ._mean_difference import MeanDifferenceClassifier
 from ._shared_list import SharedListClassifier
 from ._sht_auc import SHTAUCClassifier
@@ -11,8 +13,8 @@ from ._sparse_concordance import ConcordanceModel as ConcordanceModel
 from ._sparse_concordance import SparseConcordance, SparseConcordanceCV
 
 __all__ = [
+    "ChanceWarning",
     "EmptyListWarning",
-    "ExchangeClassifier",
     "MeanDifferenceClassifier",
     "RequiredColumnWarning",
     "SHTAUCClassifier",
@@ -21,5 +23,4 @@ __all__ = [
     "SparseAUCClassifierCV",
     "SparseConcordance",
     "SparseConcordanceCV",
-    "SparseLinearClassifier",
 ]

@@ -64,7 +64,7 @@ class SHTAUCClassifier(StochasticClassifier):
         Compute F and the training AUC after every epoch. This is cheap with more columns than rows,
         and costs more than the epoch itself with far more rows than columns.
     callback : callable or None, default=None
-        Called in ``fit`` with an :class:`sparseauc.solvers.EpochRecord` after each epoch; returning
+        Called in ``fit`` with an ``EpochRecord`` after each epoch; returning
         True ends the run.
     random_state : int, RandomState instance or None, default=None
         Seed of the blocks and of the held-out rows.

@@ -27,7 +27,7 @@ def threshold_in_epochs(
 
     ``run_blocks`` takes the descent through the blocks of an epoch with a given step, and returns
     False if w overflowed. The automatic step starts from ``first_step()`` and depends on ``loss``.
-    The other parameters are those of :func:`sparseauc.solvers.sht_auc`.
+    The other parameters are those of ``sparseauc.solvers.sht_auc``.
     """
     start = descent.point()
     driver = None
