@@ -86,7 +86,7 @@ FOR_USERS = {
 FIRST = (
     "SparseAUCClassifierCV", "SparseAUCClassifier", "SparseConcordanceCV", "SparseConcordance",
     "report", "save_model", "load_model",
-    "Limits", "SharedListClassifier", "sparse_auc_path", "SparseAUCPath",
+    "Limits", "sparse_auc_path", "SparseAUCPath",
     "MeanDifferenceClassifier", "SHTAUCClassifier",
 )  # fmt: skip
 # Modules that serve others of this package; their names may change without notice.

@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 from sparseauc import (
     Limits,
-    SharedListClassifier,
     SparseAUCClassifier,
     load_model,
     save_model,
@@ -175,12 +174,3 @@ def test_limits_go_into_the_model_file(rows, tmp_path):
     loaded = load_model(tmp_path / "m.skops").estimator
     assert loaded.limits == limits
     np.testing.assert_array_equal(clone(loaded).fit(X, y).coef_, model.coef_)
-
-
-def test_several_classes_keep_to_some_limits_only(rows):
-    X, y = rows
-    model = SharedListClassifier(3, limits=Limits(always_include=["e"], exclude=["a"])).fit(X, y)
-    assert "e" in model.get_feature_names_out()
-    assert "a" not in model.get_feature_names_out()
-    with pytest.raises(ValueError, match="keeps to always_include or exclude only: leave signs"):
-        SharedListClassifier(3, limits=Limits(signs={"a": 1})).fit(X, y)

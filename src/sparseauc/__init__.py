@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from .estimators import (
         MeanDifferenceClassifier,
-        SharedListClassifier,
         SHTAUCClassifier,
         SparseAUCClassifier,
         SparseAUCClassifierCV,
@@ -35,7 +34,6 @@ __all__ = [
     "Limits",
     "MeanDifferenceClassifier",
     "SHTAUCClassifier",
-    "SharedListClassifier",
     "SparseAUCClassifier",
     "SparseAUCClassifierCV",
     "SparseAUCPath",
@@ -58,7 +56,6 @@ _MODULES = {
     "Limits": ".limits",
     "MeanDifferenceClassifier": ".estimators",
     "SHTAUCClassifier": ".estimators",
-    "SharedListClassifier": ".estimators",
     "SparseAUCClassifier": ".estimators",
     "SparseAUCClassifierCV": ".estimators",
     "SparseAUCPath": ".path.path",

@@ -12,13 +12,8 @@ from .utils.arrays import import_torch, is_tensor
 from .utils.types import Array, Mask
 
 
-def check_classes(
-    labels: npt.NDArray[Any], name: str = "y", *, binary: bool = True, least: int = 1
-) -> npt.NDArray[Any]:
-    """Return the classes of labels, ascending: two, or with ``binary=False`` two or more.
-
-    Each must have ``least`` rows.
-    """
+def check_classes(labels: npt.NDArray[Any], name: str = "y", *, least: int = 1) -> npt.NDArray[Any]:
+    """Return the two classes of labels, ascending; each must have ``least`` rows."""
     if labels.ndim != 1:
         raise InputError(f"{name} must be one-dimensional, got shape {labels.shape}")
     if labels.size == 0:
@@ -36,7 +31,7 @@ def check_classes(
     names = classes.tolist()
     if len(names) == 1:
         raise InputError(f"{name} holds one class only, {names[0]!r}: two classes are needed")
-    if binary and len(names) > 2:
+    if len(names) > 2:
         shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
         raise InputError(
             "Only binary classification is supported. The type of the target is multiclass "

@@ -15,7 +15,7 @@ from ._validation import is_missing
 from .errors import InputError
 from .limits_files import HEADINGS, LISTS, combine, number_or_nan, read_source
 from .solvers.restrictions import Prices, Restrictions
-from .utils.text import did_you_mean, either, listed
+from .utils.text import did_you_mean, listed
 from .utils.types import Array, Indices
 
 __all__ = ["Limits"]
@@ -239,12 +239,6 @@ class Limits:
     def allow_groups(self) -> bool:
         """Whether columns may be grouped as well."""
         return self.families is None and self.signs is None and self.bundles is None
-
-    def check_only(self, *names: str, by: str) -> None:
-        """Refuse limits other than some, which are all that ``by`` can keep to."""
-        for name in self.given():
-            if name not in names:
-                raise InputError(f"{by} keeps to {either(names)} only: leave {name} out of limits")
 
     @property
     def budgets(self) -> Array | None:

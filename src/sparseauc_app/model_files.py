@@ -59,7 +59,7 @@ TRUSTED_TYPES = frozenset(
 CLASSES = {
     **dict.fromkeys(
         (
-            "Limits", "MeanDifferenceClassifier", "SHTAUCClassifier", "SharedListClassifier",
+            "Limits", "MeanDifferenceClassifier", "SHTAUCClassifier",
             "SparseAUCClassifier", "SparseAUCClassifierCV", "SparseAUCPath", "SparseConcordance",
             "SparseConcordanceCV",
         ),

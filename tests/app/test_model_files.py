@@ -93,7 +93,6 @@ def changed_card(content, **changes):
         lambda: baselines.FSAUCClassifier(random_state=0),
         lambda: baselines.OPAUCClassifier(random_state=0),
         lambda: sparseauc.MeanDifferenceClassifier(k=3),
-        lambda: sparseauc.SharedListClassifier(k=3),
         lambda: make_pipeline(SimpleImputer(), sparseauc.SparseAUCClassifier(k=3)),
     ],
 )
@@ -120,17 +119,10 @@ def test_every_classifier_comes_back_the_same(make, dtype, tmp_path):
     )
 
 
-def test_a_model_of_three_classes_has_no_card(tmp_path):
-    model = sparseauc.SharedListClassifier(k=2)
-    with pytest.raises(ValueError, match="two classes, and the model has 3: save it with skops"):
-        save_model(tmp_path / "model.skops", model.fit(X, np.arange(y.size) % 3))
-    assert not list(tmp_path.iterdir())
-
-
 def test_every_classifier_of_the_package_is_tried_above():
     names = {name for name in sparseauc.__all__ if "Classifier" in name}
     assert names == {
-        "MeanDifferenceClassifier", "SHTAUCClassifier", "SharedListClassifier",
+        "MeanDifferenceClassifier", "SHTAUCClassifier",
         "SparseAUCClassifier", "SparseAUCClassifierCV",
     }  # fmt: skip
     assert {name for name in baselines.__all__ if "Classifier" in name} == {

@@ -83,15 +83,15 @@ def members_of(state):
 
 def assert_state(state, alpha):
     k, members = state.counts[0], members_of(state)
-    M, T, w, q, g = naive_state(state.H, state.delta[0], alpha, members)
+    M, T, w, q, g = naive_state(state.H, state.delta, alpha, members)
     outside = np.setdiff1d(np.arange(len(state.H)), members)
     assert_allclose(state.M[:k, :k], M, rtol=1e-9, atol=1e-10)
     assert_allclose(state.T[:k, outside], T[:, outside], rtol=1e-9, atol=1e-10)
-    assert_allclose(state.w[0, :k], w, rtol=1e-9, atol=1e-10)
+    assert_allclose(state.w[:k], w, rtol=1e-9, atol=1e-10)
     assert_allclose(state.q[outside], q[outside], rtol=1e-9, atol=1e-10)
-    assert_allclose(state.g[0, outside], g[outside], rtol=1e-9, atol=1e-10)
+    assert_allclose(state.g[outside], g[outside], rtol=1e-9, atol=1e-10)
     assert np.isinf(state.q[members]).all()
-    assert explained(state) == pytest.approx(-state.delta[0, members] @ w, abs=1e-10)
+    assert explained(state) == pytest.approx(-state.delta[members] @ w, abs=1e-10)
 
 
 def wander(state, rng, steps):
@@ -150,7 +150,7 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     state = make_state(gram_of(X, y).gram(), alpha, d, fixed, excluded)
     wander(state, rng, int(rng.integers(1, 2 * d)))
     k, members = int(state.counts[0]), members_of(state).tolist()
-    M, w, T, g, q = state.M, state.w[0], state.T, state.g[0], state.q
+    M, w, T, g, q = state.M, state.w, state.T, state.g, state.q
     now = naive_minimum(A, b, members, alpha)
     assert 1.0 - explained(state) == pytest.approx(now, abs=1e-10)
 

@@ -5,7 +5,6 @@ from ._base import SparseLinearClassifier as SparseLinearClassifier
 from ._exchange import EmptyListWarning, RequiredColumnWarning
 from ._exchange import ExchangeClassifier as ExchangeClassifier
 from ._mean_difference import MeanDifferenceClassifier
-from ._shared_list import SharedListClassifier
 from ._sht_auc import SHTAUCClassifier
 from ._sparse_auc import SparseAUCClassifier
 from ._sparse_auc_cv import SparseAUCClassifierCV
@@ -18,7 +17,6 @@ __all__ = [
     "MeanDifferenceClassifier",
     "RequiredColumnWarning",
     "SHTAUCClassifier",
-    "SharedListClassifier",
     "SparseAUCClassifier",
     "SparseAUCClassifierCV",
     "SparseConcordance",

@@ -23,7 +23,7 @@ from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
 from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import Groups, GroupSearch
 from ..solvers.restrictions import Restrictions
-from ..solvers.working_set import ExchangeSearch, QuadraticSearch
+from ..solvers.working_set import ExchangeSearch, ListSearch
 from ..utils.types import Array, Indices
 
 # Ridges tried by default where there are more rows than columns, on the standardised scale, where
@@ -141,7 +141,7 @@ class PathSearch:
         self._budgets = [np.inf] * ks.size
         if restrictions.budgets is not None:
             self._budgets = restrictions.cost_limits(ks.size)
-        self._searches: dict[tuple[float, float], QuadraticSearch] = {}
+        self._searches: dict[tuple[float, float], ListSearch] = {}
         self._found: dict[float, list[Solution]] = {}
         self.missing: NotGathered | None = None
 

@@ -17,7 +17,7 @@ from .exchange.groups import gains_outside, split_list
 from .exchange.limits import ExchangeLimits
 from .outside import LEAST_EXPLAINED, NEARLY
 from .restrictions import Restrictions
-from .working_set import QuadraticSearch, by_better_rank
+from .working_set import ListSearch, by_better_rank
 
 # Columns of the working set at first: more than of single columns, as a check takes longer.
 FIRST = 500
@@ -82,7 +82,7 @@ class Groups:
         return blocks
 
 
-class GroupSearch(QuadraticSearch):
+class GroupSearch(ListSearch):
     """The search for one ridge and budget among groups of columns.
 
     Parameters
@@ -117,12 +117,17 @@ class GroupSearch(QuadraticSearch):
         self._floor[gram.diagonal <= 0] = np.inf
         self._left = budget - groups.costs[groups.fixed].sum()
         usable = groups.usable & (groups.fixed | (groups.costs <= self._left))
-        self._gram, self._alpha, self._budget = gram, alpha, budget
-        self._cache = HCache(gram) if cache is None else cache
+        self._budget = budget
         super().__init__(
-            np.flatnonzero(usable), groups.fixed, np.diff(groups.starts), self._cache.block,
-            first=first, thorough=thorough,
-        )  # fmt: skip
+            np.flatnonzero(usable),
+            groups.fixed,
+            np.diff(groups.starts),
+            gram,
+            alpha,
+            cache,
+            first=first,
+            thorough=thorough,
+        )
         none = np.empty(0, np.int64)
         alone = self._gains_beside(none, self._ranked, none < 0, joins=True)[1]
         if budget < np.inf:

@@ -16,7 +16,7 @@ their columns in turn.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -48,7 +48,7 @@ _ADDED = 40, 100
 _LONGEST_FORCED = 16
 # A thorough search does without each unit of lists of so many at most, and of lists longer by so
 # many than the first stage settles: what is found there leads down to these.
-_LONGEST_DROPPED, BEYOND = 28, 4
+_LONGEST_DROPPED, _BEYOND = 28, 4
 # The first ceiling of a thorough search, and of a quick one; each is half as much again as the one
 # before.
 _THOROUGH_CEILING, _QUICK_CEILING = 48, 21
@@ -113,7 +113,9 @@ def exchange_path(
 
 
 class ListSearch(ABC):
-    """The best lists of units within a working set, which grows until no unit outside it helps.
+    """The lists of units that minimise a quadratic and a ridge.
+
+    They are searched within a working set, which grows until no unit outside it helps.
 
     A unit is a column or a group of columns. Where ``NotGathered`` is raised, the search goes on
     from there when it is called again.
@@ -126,8 +128,11 @@ class ListSearch(ABC):
         Units on every list.
     sizes : int64 ndarray of shape (n_units,)
         Columns of each unit.
-    block : callable
-        Gives H of columns that join the working set with all of its columns, these included.
+    gram : StandardisedGram
+    alpha : float
+        Ridge, on the standardised scale.
+    cache : HCache, optional
+        What is known of H.
     first : int
         Columns of the working set at first.
     thorough : bool
@@ -135,11 +140,25 @@ class ListSearch(ABC):
     """
 
     def __init__(
-        self, ranked: Indices, fixed: Mask, sizes: Indices,
-        block: Callable[[Indices, Indices], Array], *, first: int, thorough: bool,
-    ) -> None:  # fmt: skip
-        self._ranked, self._fixed, self._sizes, self._block = ranked, fixed, sizes, block
-        self._first, self._thorough = first, thorough
+        self,
+        ranked: Indices,
+        fixed: Mask,
+        sizes: Indices,
+        gram: StandardisedGram,
+        alpha: float,
+        cache: HCache | None,
+        *,
+        first: int,
+        thorough: bool,
+    ) -> None:
+        self._ranked = ranked
+        self._fixed = fixed
+        self._sizes = sizes
+        self._gram = gram
+        self._alpha = alpha
+        self._cache = HCache(gram) if cache is None else cache
+        self._first = first
+        self._thorough = thorough
         # Units of the working set, their columns, and H of these.
         self._W = self._columns = np.empty(0, np.int64)
         self._H = np.empty((0, 0))
@@ -168,6 +187,26 @@ class ListSearch(ABC):
         −infinity for units of the working set, and for those with which no exchange helps. Where
         units run out, they may join the last list too.
         """
+
+    @abstractmethod
+    def _solve(self, lists: list[Indices]) -> list[Solution]:
+        """Minimise on lists."""
+
+    def path(self, k_max: int) -> list[Solution]:
+        """Solutions of all lengths up to ``k_max``, from the shortest on."""
+        for sizes, ceiling in stages(k_max, thorough=self._thorough):
+            # A stage has room for all that is fixed.
+            if sizes[-1] > self._last and ceiling > np.count_nonzero(self._fixed):
+                self._settle(sizes if self._last >= 0 else range(sizes[-1] + 1), ceiling)
+        path = self._solve(self._lists[: k_max + 1 - self.lowest])
+        explained = [solution.objective < DEPENDENT for solution in path]
+        if any(explained):  # nothing is left for more columns
+            path = path[: explained.index(True) + 1]
+        for k in range(1, len(path)):
+            # Where linear dependence bars the way up, what is best at k may have no successor.
+            if path[k].objective > path[k - 1].objective:
+                path[k] = path[k - 1]
+        return path
 
     def _settle(self, sizes: range, ceiling: int) -> None:
         """Find the best lists of some lengths; fewer where units run out."""
@@ -267,7 +306,7 @@ class ListSearch(ABC):
         found = self._found
         assert found is not None
         before = found.explained.copy()
-        longest = min(_LONGEST_DROPPED, sizes[-1] + BEYOND) if self._last < 0 else 0
+        longest = min(_LONGEST_DROPPED, sizes[-1] + _BEYOND) if self._last < 0 else 0
         dropped = np.arange(max(sizes[0], 1), longest + 1)
         escape(self._state, found, self.lowest, min(ceiling, self._W.size), dropped)
         return bool((found.explained > before).any())
@@ -282,7 +321,7 @@ class ListSearch(ABC):
         columns = self._columns_of(new)
         every = np.concatenate([self._columns, columns])
         try:
-            rows = self._block(columns, every)
+            rows = self._cache.block(columns, every)
         except NotGathered as missing:
             raise missing | NotGathered(ahead=self._columns_of(units).tolist()) from None
         H = np.empty((every.size, every.size))
@@ -290,41 +329,6 @@ class ListSearch(ABC):
         self._columns, self._H = every, H
         self._place[new] = np.arange(self._W.size, self._W.size + new.size)
         self._W = np.concatenate([self._W, new])
-
-
-class QuadraticSearch(ListSearch):
-    """The search for lists that minimise a quadratic and a ridge; units are those of a subclass.
-
-    Attributes
-    ----------
-    _gram, _alpha, _cache, _budget
-        As for ``exchange_path``.
-    """
-
-    _gram: StandardisedGram
-    _alpha: float
-    _cache: HCache
-    _budget: float
-
-    @abstractmethod
-    def _solve(self, lists: list[Indices]) -> list[Solution]:
-        """Minimise on lists."""
-
-    def path(self, k_max: int) -> list[Solution]:
-        """Solutions of all lengths up to ``k_max``, from the shortest on."""
-        for sizes, ceiling in stages(k_max, thorough=self._thorough):
-            # A stage has room for all that is fixed.
-            if sizes[-1] > self._last and ceiling > np.count_nonzero(self._fixed):
-                self._settle(sizes if self._last >= 0 else range(sizes[-1] + 1), ceiling)
-        path = self._solve(self._lists[: k_max + 1 - self.lowest])
-        explained = [solution.objective < DEPENDENT for solution in path]
-        if any(explained):  # nothing is left for more columns
-            path = path[: explained.index(True) + 1]
-        for k in range(1, len(path)):
-            # Where linear dependence bars the way up, what is best at k may have no successor.
-            if path[k].objective > path[k - 1].objective:
-                path[k] = path[k - 1]
-        return path
 
     def _fetch(self, lists: list[Indices]) -> None:
         """Have the rows of H of all columns of some lists."""
@@ -336,7 +340,7 @@ class QuadraticSearch(ListSearch):
             raise missing | NotGathered(ahead=ahead.tolist()) from None
 
 
-class ExchangeSearch(QuadraticSearch):
+class ExchangeSearch(ListSearch):
     """The search for one ridge and budget among single columns.
 
     Parameters
@@ -357,8 +361,7 @@ class ExchangeSearch(QuadraticSearch):
         thorough: bool = True,
     ) -> None:
         restrictions = restrictions or Restrictions()
-        self._gram, self._alpha, self._budget = gram, alpha, budget
-        self._cache = HCache(gram) if cache is None else cache
+        self._budget = budget
         limited = restrictions.families is not None or restrictions.signs is not None
         paid = restrictions.prices is not None and budget < np.inf
         # None where every list of the fixed columns and none excluded is feasible.
@@ -370,7 +373,7 @@ class ExchangeSearch(QuadraticSearch):
             self._usable &= restrictions.within_budget(gram.n_features, budget)
         ranked = _rank_columns(gram, alpha, fixed, self._usable, self._limits, budget)
         sizes = np.ones(fixed.size, np.int64)
-        super().__init__(ranked, fixed, sizes, self._cache.block, first=first, thorough=thorough)
+        super().__init__(ranked, fixed, sizes, gram, alpha, cache, first=first, thorough=thorough)
 
     def _make_state(self, ceiling: int) -> State:
         W = self._W

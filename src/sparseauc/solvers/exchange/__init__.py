@@ -15,10 +15,9 @@ Gauss–Jordan elimination, in O(d·k), and needs one row of H. So nothing is d 
 exchanges are compared in a few passes over k vectors of length d.
 
 ``state`` keeps these numbers and ``sweeps`` updates them; ``gain`` has the formula above, also for
-columns outside the state. The same search exchanges whole ``groups`` of columns, and finds one list
-for several ``classes``: only the gains are others. ``limits`` answers whether an exchange is
-feasible, and what must leave where a list is not; ``moves`` and ``search`` grow, shrink and
-exchange.
+columns outside the state. The same search exchanges whole ``groups`` of columns: only the gains are
+others. ``limits`` answers whether an exchange is feasible, and what must leave where a list is not;
+``moves`` and ``search`` grow, shrink and exchange.
 
 Use it whenever the moments can be had: it takes the time of a few runs of SHT-AUC, gives all k at
 once, and its supports are the better the more the columns are correlated.

@@ -16,7 +16,7 @@ def best_join_of_columns(s):  # type: ignore[no-untyped-def]
     allowed = np.ones(s.q.size, np.bool_)
     if s.limited:
         find_allowed(s.limits, s.units, NONE, 0, allowed)
-    g = s.g[0]
+    g = s.g
     for j in range(g.size):
         # Compared without dividing; the first of equal gains wins.
         better = s.q[j] > s.floor[j] and g[j] * g[j] > best * s.q[j]
@@ -37,14 +37,14 @@ def best_exchange_of_columns(s, least):  # type: ignore[no-untyped-def]
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
-        gs, qs, allowed = s.g[0, low:high], s.q[low:high], every[:m]
+        gs, qs, allowed = s.g[low:high], s.q[low:high], every[:m]
         for p in range(s.counts[0]):
             if s.fixed[s.units[p]]:
                 continue
             t = s.T[p, low:high]
             inverse = 1.0 / s.M[p, p]
-            shift = s.w[0, p] * inverse
-            loss = s.w[0, p] * shift
+            shift = s.w[p] * inverse
+            loss = s.w[p] * shift
             # The gain exceeds the best one, compared without dividing.
             bar = loss - best
             found = False

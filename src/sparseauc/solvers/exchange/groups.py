@@ -108,7 +108,7 @@ def _gain(s, unit, U, v, work, slopes):  # type: ignore[no-untyped-def]
     """``group_gain`` of a group off the list, given U with all columns."""
     low, high = s.starts[unit], s.starts[unit + 1]
     S = s.S[s.block_starts[unit] : s.block_starts[unit + 1]].reshape((high - low, high - low))
-    q, g, floor = s.q[low:high], s.g[0, low:high], s.floor[low:high]
+    q, g, floor = s.q[low:high], s.g[low:high], s.floor[low:high]
     return group_gain(S, q, g, floor, U[:, low:high], v, work, slopes)
 
 
@@ -176,7 +176,7 @@ def losses_of_groups(s):  # type: ignore[no-untyped-def]
     n, size = s.counts[0], s.counts[1]
     if _is_incomplete(s):
         return _try_each(s, np.inf)[0]
-    return split_list(s.support, size, s.units, n, s.starts, s.w[0], s.M, s.T)[3]
+    return split_list(s.support, size, s.units, n, s.starts, s.w, s.M, s.T)[3]
 
 
 @kernel
@@ -230,7 +230,7 @@ def best_exchange_of_groups(s, least):  # type: ignore[no-untyped-def]
     n, size = s.counts[0], s.counts[1]
     if _is_incomplete(s):
         return _try_each(s, least)[1:]
-    U, v, ends, losses = split_list(s.support, size, s.units, n, s.starts, s.w[0], s.M, s.T)
+    U, v, ends, losses = split_list(s.support, size, s.units, n, s.starts, s.w, s.M, s.T)
     L, z = _room_for(s)
     room, B = np.empty((z.size, size)), np.empty((size, size))
     e, squares, slopes = np.empty(size), np.empty(size), np.empty(z.size)

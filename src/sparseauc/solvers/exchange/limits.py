@@ -123,7 +123,7 @@ def signs_stay(s, position, column, numerator, denominator):  # type: ignore[no-
     The numerator and the denominator are those of ``exchange_terms``.
     """
     return not s.signed or keeps_signs(
-        s.limits.sign, s.support, s.counts[1], s.limits.sign[column], s.w[0], s.M, s.T, position,
+        s.limits.sign, s.support, s.counts[1], s.limits.sign[column], s.w, s.M, s.T, position,
         column, numerator, denominator,
     )  # fmt: skip
 
@@ -133,7 +133,7 @@ def _wrong_sign(sign, s, losses):  # type: ignore[no-untyped-def]
     """Position of the coefficient of a wrong sign that explains most; −1 if there is none."""
     most, winner = 0.0, FEASIBLE
     for p in range(s.counts[0]):
-        wrong = sign[s.units[p]] * s.w[0, p] < 0.0
+        wrong = sign[s.units[p]] * s.w[p] < 0.0
         if wrong and (winner < 0 or losses[p] > most):
             most, winner = losses[p], p
     return winner

@@ -1,12 +1,11 @@
 """The best single moves from a list, and exchanges until none helps.
 
-What a move gains is answered by ``columns``, ``groups`` or ``classes``; all else is the same.
+What a move gains is answered by ``columns`` or ``groups``; all else is the same.
 """
 
 import numpy as np
 
 from ...utils.jit import inlined_kernel, kernel
-from .classes import best_exchange_of_classes, join_gains_of_classes, losses_of_classes
 from .columns import best_exchange_of_columns, best_join_of_columns
 from .groups import best_exchange_of_groups, join_gains_of_groups, losses_of_groups
 from .limits import STUCK, find_allowed, must_leave, signs_stay
@@ -19,12 +18,10 @@ def join_gains(s):  # type: ignore[no-untyped-def]
     """What each unit gains by joining, whatever it costs; 0 for those that cannot."""
     if s.starts.size > 0:
         return join_gains_of_groups(s)
-    if s.pairs.size > 0:
-        return join_gains_of_classes(s)
     gains = np.zeros(s.q.size)
     for j in range(gains.size):
         if s.q[j] > s.floor[j]:
-            gains[j] = s.g[0, j] * s.g[0, j] / s.q[j]
+            gains[j] = s.g[j] * s.g[j] / s.q[j]
     return gains
 
 
@@ -33,18 +30,16 @@ def leaving_losses(s):  # type: ignore[no-untyped-def]
     """What doing without each unit on the list costs."""
     if s.starts.size > 0:
         return losses_of_groups(s)
-    if s.pairs.size > 0:
-        return losses_of_classes(s)
     losses = np.empty(s.counts[0])
     for p in range(losses.size):
-        losses[p] = s.w[0, p] * s.w[0, p] / s.M[p, p]
+        losses[p] = s.w[p] * s.w[p] / s.M[p, p]
     return losses
 
 
 @inlined_kernel
 def best_join(s):  # type: ignore[no-untyped-def]
     """Unit that lowers the objective most by joining, and by how much; −1 if none can."""
-    if s.starts.size == 0 and s.pairs.size == 0:
+    if s.starts.size == 0:
         return best_join_of_columns(s)
     gains = join_gains(s)
     allowed = np.ones(gains.size, np.bool_)
@@ -74,8 +69,6 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
     """Position and unit of the best exchange; −1 if none lowers the objective by ``least``."""
     if s.starts.size > 0:
         return best_exchange_of_groups(s, least)
-    if s.pairs.size > 0:
-        return best_exchange_of_classes(s, least)
     return best_exchange_of_columns(s, least)
 
 
@@ -113,8 +106,8 @@ def _required_that_helps(s):  # type: ignore[no-untyped-def]
     if s.limits.absent[0] > 0:
         least = least_gain(explained(s), s.tolerance, s.min_gain)
         for j in range(s.q.size):
-            helps = s.floor[j] < s.q[j] and s.g[0, j] ** 2 > least * s.q[j]
-            if s.limits.required[j] and helps and signs_stay(s, NONE, j, s.g[0, j], s.q[j]):
+            helps = s.floor[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
+            if s.limits.required[j] and helps and signs_stay(s, NONE, j, s.g[j], s.q[j]):
                 winner = j
     return winner
 

@@ -67,14 +67,12 @@ DEPENDENT = dependence_tolerance()
 def make_state(
     gram: Gram, alpha: float, k_max: int, fixed: Mask, excluded: Mask,
     limits: ExchangeLimits | None = None, *, starts: Indices | None = None,
-    pairs: Array | None = None,
 ) -> State:  # fmt: skip
     """Start with an empty list.
 
     Parameters
     ----------
     gram : Gram
-        With one δ, or with one for each pair of classes.
     alpha : float
         Ridge.
     k_max : int
@@ -88,8 +86,6 @@ def make_state(
     starts : int64 ndarray of shape (n_units + 1,), optional
         First column of each group of columns, and the end of the last one; without it each column
         is a unit.
-    pairs : ndarray, optional
-        What each pair of classes counts, where there are several classes.
     """
     d = gram.H.shape[0]
     diagonal = gram.H.diagonal()
@@ -97,7 +93,7 @@ def make_state(
     limited = limits is not None
     limits = UNLIMITED if limits is None else limits
     floor = np.where(excluded | (diagonal <= 0), np.inf, DEPENDENT * whole)
-    delta = np.atleast_2d(gram.delta)
+    delta = gram.delta
     nothing, size = np.empty(0, np.int64), k_max
     left = [np.empty(0)]
     if starts is not None:
@@ -106,9 +102,9 @@ def make_state(
     support = np.empty(size, np.int64)
     return State(
         gram.H, delta, whole, floor, nothing if starts is None else starts,
-        np.empty(0) if pairs is None else pairs, fixed, limited, limits.signed, limits,
+        fixed, limited, limits.signed, limits,
         np.zeros(3, np.int64), support if starts is None else np.empty(k_max, np.int64),
-        np.zeros(fixed.size, np.bool_), support, np.empty((len(delta), size)),
+        np.zeros(fixed.size, np.bool_), support, np.empty(size),
         np.empty((size, size)), np.empty((size, d)), delta.copy(), whole.copy(),
         np.concatenate(left), np.cumsum([part.size for part in left]), DEPENDENT,
         _MIN_EXPLAINED / (1.0 + alpha), bool((floor[np.isfinite(floor)] > alpha).any()),

@@ -12,8 +12,7 @@ from .limits import ExchangeLimits
 
 # A change must add more than this share of what is explained; less is rounding.
 MIN_RELATIVE_GAIN = 1e-11
-# Groups, and columns that tell several classes apart, are equal if their gains differ by less than
-# this share: the first one wins.
+# Groups are equal if their gains differ by less than this share: the first one wins.
 EQUAL = 1e-9
 
 
@@ -26,17 +25,14 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    H, delta : ndarrays of shape (d, d) and (r, d)
-        The problem, on the standardised scale. Where several classes are told apart, δ has a row
-        for each of r pairs of classes, else one row.
+    H, delta : ndarrays of shape (d, d) and (d,)
+        The problem, on the standardised scale.
     whole : ndarray of shape (d,)
         Diagonal of H, and the ridge.
     floor : ndarray of shape (d,)
         What must be left of a column for it to join; infinity for excluded columns.
     starts : int64 ndarray of shape (n_units + 1,)
         First column of each group, and the end of the last one; empty where units are columns.
-    pairs : ndarray of shape (r,)
-        What each pair of classes counts; empty where there are two classes.
     fixed : bool ndarray of shape (n_units,)
         Units that never leave.
     limited, signed : bool
@@ -47,9 +43,9 @@ class State(NamedTuple):
         Units on the list, columns of the support, and updates since everything was computed afresh.
     units, listed : ndarrays of shape (k_max,) and (n_units,)
         The list, and whether each unit is on it. Where units are columns, ``units`` is ``support``.
-    support, w, M, T : ndarrays of shape (m,), (r, m), (m, m) and (m, d)
+    support, w, M, T : ndarrays of shape (m,), (m,), (m, m) and (m, d)
         Columns, coefficients, (H_AA + alpha I)⁻¹ and M H_A, filled up to the size of the support.
-    g, q : ndarrays of shape (r, d) and (d,)
+    g, q : ndarrays of shape (d,)
         Half the gradient, and what the support leaves of each column.
     S, block_starts : ndarrays
         What the support leaves of H on each group off the list, below the diagonal, one group after
@@ -67,7 +63,6 @@ class State(NamedTuple):
     whole: Array
     floor: Array
     starts: Indices
-    pairs: Array
     fixed: Mask
     limited: bool
     signed: bool
@@ -122,16 +117,10 @@ def find_position(members, count, wanted):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def explained(s):  # type: ignore[no-untyped-def]
-    """What the support takes off the objective, which is 1 without columns.
-
-    That is −δ·w. Of several classes, it is the mean of 1 − 1/(1 − δ·w/2) over their pairs.
-    """
+    """What the support takes off the objective, which is 1 without columns: −δ·w."""
     total = 0.0
-    for r in range(s.w.shape[0]):
-        own = 0.0
-        for p in range(s.counts[1]):
-            own -= s.delta[r, s.support[p]] * s.w[r, p]
-        total += s.pairs[r] * own / (2.0 + own) if s.pairs.size > 0 else own
+    for p in range(s.counts[1]):
+        total -= s.delta[s.support[p]] * s.w[p]
     return total
 
 

@@ -55,8 +55,7 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     for p in range(k):
         u[p] = T[p, a]
         h[p] = row[s.support[p]]
-    for pair in range(w.shape[0]):
-        w[pair, k] = -s.g[pair, a] / left
+    w[k] = -s.g[a] / left
     inverse = 1.0 / left
     residual = np.empty(min(TILE, d))
     for low in range(0, d, TILE):
@@ -74,10 +73,9 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
         for j in range(m):
             qs[j] -= r[j] * r[j] * inverse
             new[j] = r[j] * inverse
-        for pair in range(w.shape[0]):
-            gs, w_a = s.g[pair, low:high], w[pair, k]
-            for j in range(m):
-                gs[j] += r[j] * w_a
+        gs, w_a = s.g[low:high], w[k]
+        for j in range(m):
+            gs[j] += r[j] * w_a
         for p in range(k):
             t = T[p, low:high]
             factor = u[p]
@@ -89,10 +87,9 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
         M[p, k] = -u[p] * inverse
         M[k, p] = M[p, k]
     M[k, k] = inverse
-    for pair in range(w.shape[0]):
-        for p in range(k):
-            w[pair, p] -= u[p] * w[pair, k]
-        s.g[pair, a] = 0.0
+    for p in range(k):
+        w[p] -= u[p] * w[k]
+    s.g[a] = 0.0
     _add_to_groups(s, T[k], -left)
     s.support[k] = a
     # A column of the support is no candidate: infinitely much would be left to explain.
@@ -129,10 +126,9 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
         gone, qs = T[p, low:high], s.q[low:high]
         for j in range(m):
             qs[j] += gone[j] * gone[j] * inverse
-        for pair in range(w.shape[0]):
-            gs, w_i = s.g[pair, low:high], w[pair, p]
-            for j in range(m):
-                gs[j] -= gone[j] * w_i * inverse
+        gs, w_i = s.g[low:high], w[p]
+        for j in range(m):
+            gs[j] -= gone[j] * w_i * inverse
         for o in range(k):
             if o != p:
                 t = T[o, low:high]
@@ -149,13 +145,12 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
                     M[o, e] -= column[o] * column[e] * inverse
             T[p if o == last else o, i] = -column[o] * inverse
     s.q[i] = inverse
-    for pair in range(w.shape[0]):
-        w_i = w[pair, p]
-        for o in range(k):
-            if o != p:
-                w[pair, o] -= column[o] * w_i * inverse
-        s.g[pair, i] = -w_i * inverse
-        w[pair, p] = w[pair, last]
+    w_i = w[p]
+    for o in range(k):
+        if o != p:
+            w[o] -= column[o] * w_i * inverse
+    s.g[i] = -w_i * inverse
+    w[p] = w[last]
     if p != last:
         _move_position(s, last, p)
     s.counts[1] -= 1
@@ -174,9 +169,7 @@ def refactorise(s):  # type: ignore[no-untyped-def]
         compute_group(s, group)
     for j in range(s.q.size):
         s.q[j] = s.whole[j]
-    for pair in range(s.g.shape[0]):
-        for j in range(s.q.size):
-            s.g[pair, j] = s.delta[pair, j]
+        s.g[j] = s.delta[j]
     for k in range(size):
         best = k
         for p in range(k + 1, size):
