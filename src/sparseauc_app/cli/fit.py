@@ -147,8 +147,7 @@ def fit_command(
     ] = None,
     report: Annotated[
         Path | None,
-        options.output(help="Report to write, such as report.html; or a folder, for its figures as "
-            "SVG and PNG and its tables as CSV too."),
+        options.output(help="Report to write, such as report.html."),
     ] = None,
     output: options.Output,
 ) -> None:  # fmt: skip
@@ -163,17 +162,13 @@ def fit_command(
         raise typer.BadParameter("--jobs must be a number other than 0; -1 is one for each core")
 
     from ._listing import print_card, print_result
-    from .output import check_outputs, check_suffix, check_writable, write_outputs
+    from .output import check_outputs, check_suffix, write_outputs
     from .progress import progress
 
     contents: dict[Path, bytes] = {}
-    folder = report if report is not None and not report.suffix else None
-    check_outputs(out, None if folder else report, force=output.force, inputs=(table,))
+    check_outputs(out, report, force=output.force, inputs=(table,))
     check_suffix(out, "--out", (".skops",))
-    if folder is not None:
-        check_writable(folder)
-    else:
-        check_suffix(report, "--report", (".html", ".htm"))
+    check_suffix(report, "--report", (".html", ".htm"))
     with progress(output.quiet, f"Reading {table.name}") as advance:
         from ..fitting import fit_table
         from ..model_files import model_bytes
@@ -187,7 +182,7 @@ def fit_command(
         if out is not None:
             contents[out] = model_bytes(summary.model, card)
         if report is not None:
-            contents |= report_files(summary, made_by(table), report, advance)
+            contents[report] = report_page(summary, made_by(table), advance)
     written = write_outputs(contents)
     print_result(
         output, summary.to_dict(), written, summary.notes, summary.cautions,
@@ -195,21 +190,12 @@ def fit_command(
     )  # fmt: skip
 
 
-def report_files(
-    summary: FitSummary, facts: Mapping[str, str], path: Path, progress: Progress | None = None
-) -> dict[Path, bytes]:
-    """Return the report on a fitted table: its page and, in a folder, figures and tables too."""
+def report_page(
+    summary: FitSummary, facts: Mapping[str, str], progress: Progress | None = None
+) -> bytes:
+    """Return the page of the report on a fitted table."""
     from ..evaluation.evaluate import evaluate
     from ..report import build_model_report
     from ..report.html import render
 
-    report = build_model_report(evaluate(summary, progress), facts)
-    if path.suffix:
-        return {path: render(report).encode()}
-    from ..report.files import files
-
-    beside = files(report)
-    for name in beside:
-        (path / name).parent.mkdir(exist_ok=True)
-    contents = {path / name: content for name, content in beside.items()}
-    return contents | {path / "report.html": render(report, files=True).encode()}
+    return render(build_model_report(evaluate(summary, progress), facts)).encode()

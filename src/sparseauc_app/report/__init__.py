@@ -1,8 +1,7 @@
-"""Self-contained HTML reports, with their tables and figures as files."""
+"""Reports as self-contained HTML pages."""
 
-from .elements import Code, Figure, Listing, Note, Panel, Report, Section, Series, Table
+from .elements import Code, Figure, Listing, Note, Panel, Report, Section, Series
 from .model_report import build_model_report
-from .writing import write_report
 
 __all__ = [
     "Code",
@@ -13,7 +12,5 @@ __all__ = [
     "Report",
     "Section",
     "Series",
-    "Table",
     "build_model_report",
-    "write_report",
 ]

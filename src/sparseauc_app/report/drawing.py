@@ -1,11 +1,10 @@
-"""Figures drawn by matplotlib: into the page as SVG, and as PNG and SVG files beside it.
+"""Figures drawn by matplotlib, as SVG in the page.
 
 Pictures of the page take their colours from its style sheet, so they follow it from light to dark,
 and carry what to read at each point, so that nothing is drawn twice and nothing needs a script.
 """
 
 import io
-import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +18,6 @@ from cycler import cycler
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -30,11 +28,8 @@ from sparseauc.utils.types import Array
 from .elements import Display, Figure, Panel, Series
 from .palette import LIGHT, all_series, look
 
-NOT_IN_PAPER = "†"
 # Lines of more points than this have no markers: they would run into each other.
 MOST_MARKERS = 30
-# Different values that a logarithmic axis names, at most.
-FEW_VALUES = 8
 # Points of a series that can be read on a page.
 MOST_READINGS = 200
 # Width and height of a panel on the page, in pixels, by how many stand side by side.
@@ -77,7 +72,6 @@ class Entry(NamedTuple):
     label: str
     swatch: str
     slot: int | None = None
-    in_paper: bool = True
 
 
 class Picture(NamedTuple):
@@ -141,7 +135,7 @@ def _shares_legend(figure: Figure) -> bool:
 
 def _entries(series: Iterable[Series], slots: dict[str, int], mark: str) -> list[Entry]:
     return [
-        Entry(label, _swatch(_handle(one, slot), f"{mark}legend-{slot}-"), slot, one.in_paper)
+        Entry(label, _swatch(_handle(one, slot), f"{mark}legend-{slot}-"), slot)
         for label, one in _first(series).items()
         for slot in [slots[label]]
     ]
@@ -222,69 +216,12 @@ def _attribute(tag: str, name: str, value: str, mark: str) -> dict[str, str]:
     return {name: value}
 
 
-def draw(figure: Figure, slots: dict[str, int]) -> dict[str, bytes]:
-    """Draw a figure as PNG and SVG files; the same figure gives the same bytes."""
-    with _style({}):
-        columns = columns_of(figure)
-        rows = math.ceil(len(figure.panels) / columns)
-        width = 6.4 if columns == 1 else 4.2 * columns
-        engine = ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.08, hspace=0.04, wspace=0.04)
-        canvas = Canvas(figsize=(width, 3.1 * rows + 0.9), layout=engine)
-        axes = canvas.subplots(rows, columns, squeeze=False).ravel()
-        for panel, ax in zip(figure.panels, axes, strict=False):
-            _draw(ax, panel, slots)
-        for ax in axes[len(figure.panels) :]:
-            ax.set_axis_off()
-        canvas.suptitle(_plain(figure.title), x=0.01, ha="left", fontsize=11, fontweight="bold")
-        _legend(canvas, figure, slots, width)
-        saved = {}
-        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            buffer = io.BytesIO()
-            more = {"Title": figure.title, **metadata}
-            canvas.savefig(buffer, format=kind, dpi=200, metadata=more)
-            saved[kind] = buffer.getvalue()
-        return saved
-
-
-def _legend(canvas: Any, figure: Figure, slots: dict[str, int], width: float) -> None:
-    entries = _first(all_series(figure))
-    if not entries:
-        return
-    handles = [_handle(series, slots[label]) for label, series in entries.items()]
-    labels = [
-        label if series.in_paper else f"{label} {NOT_IN_PAPER}" for label, series in entries.items()
-    ]
-    if not all(series.in_paper for series in entries.values()):
-        handles.append(Line2D([], [], linestyle="none"))
-        labels.append(f"{NOT_IN_PAPER} not in the paper")
-    legend = canvas.legend(
-        handles, [str(place) for place in range(len(labels))], loc="outside lower left",
-        ncols=_columns_that_fit(labels, width), fontsize=8.5, handlelength=2.6, columnspacing=1.4,
-    )  # fmt: skip
-    # Afterwards: matplotlib leaves labels out that start with an underscore.
-    for text, label in zip(legend.get_texts(), labels, strict=True):
-        text.set_text(_plain(label))
-
-
-def _columns_that_fit(labels: list[str], width: float) -> int:
-    """Give the columns of a legend within ``width`` inches, of as many rows as it needs."""
-    # By the eye: an average letter, and what stands before and after it.
-    inches = [0.075 * len(label) + 0.62 for label in labels]
-    for most in range(len(labels), 1, -1):
-        rows = -(-len(labels) // most)
-        count = -(-len(labels) // rows)  # no fewer rows, and as full as can be
-        # As matplotlib fills them: the first columns have one label more than the others.
-        if sum(part.max() for part in np.array_split(inches, count)) <= width:
-            return count
-    return 1
-
-
 @contextmanager
 def _style(settings: dict[str, Any]) -> Iterator[None]:
     """Draw as pages are drawn, whatever the user's matplotlibrc says."""
     ours = {**_SETTINGS, "axes.prop_cycle": cycler(color=COLOURS), **settings}
     with style.context("default"), matplotlib.rc_context(ours), warnings.catch_warnings():
-        # A letter DejaVu does not have becomes a box in files; the page shows it.
+        # The page shows a letter that DejaVu does not have.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         yield
 
@@ -298,11 +235,6 @@ def _draw(
     return [(*reading, None) for reading in panel(ax).readings_]
 
 
-def readings(display: Callable[[Any], Display]) -> list[tuple[float, float, str]]:
-    """Return what a display says at its points."""
-    return display(Canvas().subplots()).readings_
-
-
 class Trace(NamedTuple):
     """A series with NaN wherever a point cannot be drawn, and the ends of its errors if any."""
 
@@ -313,41 +245,27 @@ class Trace(NamedTuple):
     high: Array | None = None
 
 
-def traces(panel: Panel) -> list[Trace]:
-    """Place the series of a panel; an error that reaches below a logarithmic axis ends near it."""
-    placed = []
-    for series in panel.series:
-        x, y = (np.array(values, dtype=np.float64) for values in (series.x, series.y))
-        x[~np.isfinite(x) | ((x <= 0) & panel.x_log)] = np.nan
-        y[np.isnan(x) | ~np.isfinite(y) | ((y <= 0) & panel.y_log)] = np.nan
-        placed.append(Trace(series, x, y))
-    lowest = min((one.y[one.y > 0].min() for one in placed if (one.y > 0).any()), default=np.nan)
-    return [_with_errors(one, lowest if panel.y_log else None) for one in placed]
-
-
-def _with_errors(trace: Trace, lowest: float | None) -> Trace:
-    if trace.series.error is None:
-        return trace
-    error = np.array(trace.series.error, dtype=np.float64)
+def _trace(series: Series) -> Trace:
+    x = np.array(series.x, np.float64)
+    y = np.array(series.y, np.float64)
+    missing = ~(np.isfinite(x) & np.isfinite(y))
+    x[missing] = np.nan
+    y[missing] = np.nan
+    if series.error is None:
+        return Trace(series, x, y)
+    error = np.array(series.error, np.float64)
     down, up = np.where(np.isfinite(error), error, 0) * np.ones((2, 1))
-    low = trace.y - down
-    if lowest is not None:
-        low = np.where(low > 0, low, np.minimum(trace.y, lowest / 2))
-    return trace._replace(low=low, high=trace.y + up)
+    return Trace(series, x, y, y - down, y + up)
 
 
 def _panel(ax: Axes, panel: Panel, slots: dict[str, int]) -> list[Reading]:
-    if panel.x_log:
-        ax.set_xscale("log")
-    if panel.y_log:
-        ax.set_yscale("log")
-    placed = traces(panel)
+    placed = [_trace(series) for series in panel.series]
     bars = [trace for trace in placed if trace.series.style == "bars"]
     readings: list[Reading] = []
     for order, trace in enumerate(placed):
         slot = slots[trace.series.label]
         if trace.series.style == "bars":
-            x = _bars(ax, trace, slot, bars.index(trace), bars, panel)
+            x = _bars(ax, trace, slot, bars.index(trace), bars)
         else:
             x = trace.x
             _line(ax, trace, slot, order)
@@ -358,13 +276,6 @@ def _panel(ax: Axes, panel: Panel, slots: dict[str, int]) -> list[Reading]:
             ax.tick_params(axis="x", rotation=30)
             for label in ax.get_xticklabels():
                 label.set_horizontalalignment("right")
-    elif panel.x_log:
-        # Few values, such as k, are named rather than the powers of ten.
-        values = np.unique(np.concatenate([trace.x for trace in placed] or [np.empty(0)]))
-        values = values[np.isfinite(values)]
-        if 0 < values.size <= FEW_VALUES:
-            ax.set_xticks(values, [f"{value:g}" for value in values])
-            ax.set_xticks([], minor=True)
     else:
         ax.locator_params(axis="x", nbins=6)  # long numbers would touch in narrow panels
     ax.set(
@@ -436,19 +347,14 @@ def _line(ax: Axes, trace: Trace, slot: int, order: int) -> None:
     )  # fmt: skip
 
 
-def _bars(ax: Axes, trace: Trace, slot: int, place: int, bars: list[Trace], panel: Panel) -> Array:
+def _bars(ax: Axes, trace: Trace, slot: int, place: int, bars: list[Trace]) -> Array:
     """Draw one of several series of bars that share the room around each x; return the middles."""
-    to_line, from_line = (np.log2, np.exp2) if panel.x_log else (np.asarray, np.asarray)
-    ticks = np.unique(np.concatenate([to_line(bar.x[np.isfinite(bar.x)]) for bar in bars]))
+    ticks = np.unique(np.concatenate([bar.x[np.isfinite(bar.x)] for bar in bars]))
     room = 0.75 * (np.diff(ticks).min() if ticks.size > 1 else 1.0)
     width = room / len(bars)
-    left = to_line(trace.x) - room / 2 + place * width
-    ends, gid = (from_line(left), from_line(left + width)), f"series-{slot}"
-    ax.bar(
-        ends[0], trace.y, width=ends[1] - ends[0], align="edge", color=look(slot).colour, zorder=2,
-        gid=gid,
-    )  # fmt: skip
-    middle: Array = from_line(left + width / 2)
+    middle: Array = trace.x - room / 2 + (place + 0.5) * width
+    gid = f"series-{slot}"
+    ax.bar(middle, trace.y, width=width, color=look(slot).colour, zorder=2, gid=gid)
     _whiskers(ax, middle, trace, TEXT, 3, gid)
     return middle
 

@@ -1,15 +1,13 @@
 """What a report is made of: tables, figures and words, before anybody decides how they look.
 
-Experiments and fitted models build these; ``html.py`` turns them into a page, ``files.py`` into
-CSV, Markdown, PNG and SVG; ``drawing.py`` draws the figures of both. Nothing here imports a
+``html.py`` turns them into a page, ``drawing.py`` draws the figures. Nothing here imports a
 plotting or templating library.
 """
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,65 +16,25 @@ NOTES = ("plain", "caution", "finding", "fine")
 STYLES = ("line", "dashed", "points", "steps", "bars")
 # Safe as the stem of a file on any system and as an anchor in any browser.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-# A link to a place on the same page, as Markdown writes it.
-LINK = re.compile(r"\[([^\]]+)\]\(#([\w-]+)\)")
 # An address in a text, without the full stop or comma that follows it.
 URL = re.compile(r"https://[\w./-]*[\w/]")
 
 
 @dataclass(frozen=True)
-class Table(ABC):
-    """A table that sets itself, for packages that need more than a listing.
+class Listing:
+    """A table of text and numbers.
+
+    Columns of dtype str hold short plain text; numbers are shown to ``digits`` digits after the
+    point, unless ``formats`` has another format for their column: ``.2f`` or, for significant
+    digits, ``.4g``.
+    The index is not shown: make it a column where it says something.
 
     Attributes
     ----------
     name : str
-        Stem of its files and anchor of its place on the page, such as "table1".
+        Anchor of its place on the page and stem of its downloads, such as "folds".
     title, caption : str
         The caption says in plain words what was measured and how to read it.
-    """
-
-    name: str
-    title: str
-    caption: str
-
-    style: ClassVar[str]  # its class in the style sheet
-
-    @property
-    @abstractmethod
-    def frame(self) -> pd.DataFrame:
-        """All its numbers with all their digits."""
-
-    @property
-    @abstractmethod
-    def length(self) -> int:
-        """Rows that the page shows."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Refuse numbers of which a table would come out wrong."""
-
-    @abstractmethod
-    def key(self, far: str) -> str:
-        """How to read it; ``far`` says how what is remarkable is set, such as "in italics"."""
-
-    @abstractmethod
-    def to_html(self) -> str:
-        """Write the inside of the table."""
-
-    @abstractmethod
-    def to_markdown(self) -> list[str]:
-        """Write its lines, without title and caption."""
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A table shown as it is, such as the markers or the audit.
-
-    Columns of dtype str may hold short plain text, or a link to a place on the page such as
-    ``[Table I](#table1)``; numbers are shown to ``digits`` digits after the point, unless
-    ``formats`` has another format for their column: ``.2f`` or, for significant digits, ``.4g``.
-    The index is not shown: make it a column where it says something.
     """
 
     name: str
@@ -106,7 +64,6 @@ class Series:
     x: Sequence[float]
     y: Sequence[float]
     error: Sequence[float] | tuple[Sequence[float], Sequence[float]] | None = None
-    in_paper: bool = True
     style: Literal["line", "dashed", "points", "steps", "bars"] = "line"
     text: Sequence[str] | None = None
     slot: int | None = None
@@ -118,8 +75,6 @@ class Panel:
 
     Attributes
     ----------
-    x_log, y_log : bool
-        Points at zero or below are left out of a logarithmic axis.
     x_range, y_range : (float, float), optional
         Ends of the axes where they are known beforehand, such as (0, 1).
     x_names : sequence of str
@@ -130,8 +85,6 @@ class Panel:
     x_label: str
     y_label: str
     series: Sequence[Series]
-    x_log: bool = False
-    y_log: bool = False
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     x_names: Sequence[str] = ()
@@ -176,7 +129,7 @@ class Code:
     text: str
 
 
-Element = Table | Listing | Figure | Note | Code
+Element = Listing | Figure | Note | Code
 
 
 @dataclass(frozen=True)
@@ -221,7 +174,7 @@ class Report:
 
 
 def check(report: Report) -> None:
-    """Refuse a report of which a page or a file would come out wrong."""
+    """Refuse a report of which a page would come out wrong."""
     seen: dict[str, str] = {}
     for section in report.sections:
         _check_name(section.name, section.anchor, f"section {section.heading!r}", seen)
@@ -229,14 +182,12 @@ def check(report: Report) -> None:
             if not isinstance(element, get_args(Element)):
                 raise TypeError(
                     f"section {section.name!r} holds a {type(element).__name__}; sections are made "
-                    "of Table, Listing, Figure, Note and Code"
+                    "of Listing, Figure, Note and Code"
                 )
-            if isinstance(element, Table | Listing | Figure):
+            if isinstance(element, Listing | Figure):
                 what = "figure" if isinstance(element, Figure) else "table"
                 _check_name(element.name, element.name, f"{what} {element.title!r}", seen)
-            if isinstance(element, Table):
-                element.check()
-            elif isinstance(element, Figure):
+            if isinstance(element, Figure):
                 _check_figure(element)
             elif isinstance(element, Note) and element.kind not in NOTES:
                 raise ValueError(f"a note of section {section.name!r} is of kind {element.kind!r}")

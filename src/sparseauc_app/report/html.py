@@ -9,49 +9,37 @@ from markupsafe import Markup, escape
 
 from ..templates import make_environment
 from . import drawing, palette
-from .elements import LINK, URL, Figure, Listing, Report, Table, check
-from .files import figure_to_csv, to_csv
-from .tables import columns
+from .elements import URL, Figure, Listing, Report, check
+from .tables import columns, to_csv
 
 
-def render(report: Report, *, files: bool = False) -> str:
+def render(report: Report) -> str:
     """Turn a report into one self-contained HTML page.
 
     Figures are pictures in the page. It follows the reader's choice of light or dark, fits a phone,
     prints, and needs no script to be read; a small one sorts tables, copies code, hides series and
     shows values under the pointer.
 
-    With ``files`` it links to those of :func:`sparseauc_app.report.files.files` beside it.
     The same report gives the same page.
     """
     check(report)
     looks = palette.slots(element for element in report.elements() if isinstance(element, Figure))
-    page = environment().get_template("page.html.j2")
+    page = _environment().get_template("page.html.j2")
     themes = {"light": palette.LIGHT, "dark": palette.DARK}
-    return page.render(report=report, files=files, looks=looks, themes=themes)
+    return page.render(report=report, looks=looks, themes=themes)
 
 
 @cache
-def environment(package: str = "sparseauc_app.report") -> Environment:
-    """Where the templates of a package find what all of them need."""
-    made = make_environment(package)
-    made.filters |= {
-        "words": _words, "linked": _linked, "breakable": _breakable, "paragraphs": _paragraphs,
-    }  # fmt: skip
-    made.globals |= {
-        "kind_of": _kind, "columns": columns, "drawing": drawing, "csv_link": _csv_link,
-    }  # fmt: skip
+def _environment() -> Environment:
+    made = make_environment("sparseauc_app.report")
+    made.filters |= {"words": _words, "units": _with_units, "paragraphs": _paragraphs}
+    made.globals |= {"columns": columns, "drawing": drawing, "csv_link": _csv_link}
     return made
 
 
-def _kind(element: object) -> str:
-    return "Table" if isinstance(element, Table) else type(element).__name__
-
-
-def _csv_link(element: Table | Listing | Figure) -> str:
-    """Address of an element's numbers, in a file that is inside the page."""
-    text = figure_to_csv(element) if isinstance(element, Figure) else to_csv(element)
-    return f"data:text/csv;charset=utf-8,{quote(text)}"
+def _csv_link(listing: Listing) -> str:
+    """Address of the numbers of a table, in a file that is inside the page."""
+    return f"data:text/csv;charset=utf-8,{quote(to_csv(listing))}"
 
 
 def _words(text: str) -> Markup:
@@ -78,19 +66,6 @@ def _with_addresses(text: str) -> Markup:
 def _with_units(text: str) -> str:
     """Text in which no line ends between a number and per cent."""
     return re.sub(r"(?<=\d) %", "\u00a0%", text)
-
-
-def _linked(text: str) -> Markup:
-    """Escape a text; one that is a link as a whole becomes one."""
-    if link := LINK.fullmatch(text):
-        return Markup('<a href="#{1}">{0}</a>').format(*link.groups())
-    return escape(_with_units(text))
-
-
-def _breakable(name: str) -> Markup:
-    """Escape a name; a narrow screen may break it where CamelCase starts a new word."""
-    words = re.split(r"(?<=[a-z])(?=[A-Z])", name)
-    return Markup("<wbr>").join(escape(word) for word in words)
 
 
 def _paragraphs(text: str) -> Markup:

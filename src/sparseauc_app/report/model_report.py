@@ -36,7 +36,7 @@ from .tripod import list_items
 
 # Groups of rows that are drawn one by one, at most.
 _MOST_GROUPS = 40
-# Candidates of Table 1 that are shown; the file has all.
+# Candidates of Table 1 that are shown.
 _MOST_CANDIDATES = 200
 
 
@@ -53,7 +53,7 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     Returns
     -------
     Report
-        For :func:`~sparseauc_app.report.write_report`.
+        For :func:`~sparseauc_app.report.html.render`.
 
     Examples
     --------

@@ -10,13 +10,12 @@ from .elements import Figure, Panel, Series
 # The style sheet's colours by day and by night: the same hues, lighter, since on a dark page the
 # colours of a white one are too dim to follow. Text stands out by a contrast of 4.5 or more.
 _BY_NIGHT = ("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#e4e2dc")
-# For reports of more than seven methods; the last three are a scale from dark to light.
+# For figures of more than seven series.
 _MORE = (
     ("#7b3fa0", "#b98bdb"), ("#8f6a1a", "#cfae62"), ("#b0182b", "#ee7b88"), ("#6a8f1f", "#b3d66b"),
-    ("#8a8d91", "#b9bcc0"), ("#0b4f55", "#5fb8c0"), ("#2f8f95", "#8fd3d6"), ("#7cc4c0", "#c4ebe8"),
+    ("#8a8d91", "#b9bcc0"),
 )  # fmt: skip
 _SERIES = [*zip(COLOURS, _BY_NIGHT, strict=True), *_MORE]
-SCALE = (len(_SERIES) - 3, len(_SERIES) - 2, len(_SERIES) - 1)  # slots of that scale
 _THEMES = {
     **{f"series-{i}": pair for i, pair in enumerate(_SERIES)},
     "background": (BACKGROUND, "#15181c"),
@@ -51,7 +50,7 @@ class Look(NamedTuple):
 
 
 def look(slot: int) -> Look:
-    """Give the look of a slot; looks repeat only after 180 of them."""
+    """Give the look of a slot; looks repeat only after 36 of them."""
     rounds, colour = divmod(slot, len(_SERIES))
     return Look(_SERIES[colour][0], DASHES[rounds % len(DASHES)], MARKERS[slot % len(MARKERS)])
 

@@ -1,9 +1,11 @@
-"""What a table shows, as text: the same on the page and in Markdown."""
+"""The contents of a table: as the page shows them, and as CSV."""
 
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from sparseauc.utils.text import spreadsheet_safe
 
 from .elements import Listing
 
@@ -38,6 +40,13 @@ def columns(listing: Listing) -> list[Column]:
             Column(str(name), numeric, texts, numbers if numeric else [None] * len(values))
         )
     return shown
+
+
+def to_csv(listing: Listing) -> str:
+    """Write a table with all its digits, of which a spreadsheet computes nothing."""
+    safe = listing.frame.map(spreadsheet_safe).rename(columns=spreadsheet_safe)
+    text: str = safe.to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def _texts(values: list[Any], digits: int) -> list[str]:

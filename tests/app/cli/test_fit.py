@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
-from sparseauc.datasets import make_patients
 from sparseauc_app.cli import app, fit
 from sparseauc_app.model_files import load_model, read_card
 
@@ -254,7 +253,7 @@ def test_a_report_that_fails_leaves_no_model(table, tmp_path, monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(fit, "report_files", fail)
+    monkeypatch.setattr(fit, "report_page", fail)
     result = run(
         table,
         "-t",
@@ -386,14 +385,3 @@ def test_completion_is_offered():
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "sparseauc" in result.stdout
     assert "complete" in result.stdout
-
-
-def test_a_folder_gets_figures_and_tables_too(tmp_path):
-    patients = make_patients(120, random_state=0)
-    few = patients.iloc[:, 3:12].assign(sepsis=patients["sepsis"])
-    few.to_csv(tmp_path / "t.csv", index=False)
-    arguments = (tmp_path / "t.csv", "-t", "sepsis", "-k", 2, "--alpha", 1, "--quick")
-    result = run(*arguments, "--missing", "median", "--report", tmp_path / "report")
-    assert result.exit_code == 0, result.output
-    made = {path.name for path in (tmp_path / "report").rglob("*.*")}
-    assert {"report.html", "by-class.svg", "by-class.png", "table-one.csv"} <= made

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import numpy as np
 import pandas as pd
 import pytest
-from example_report import OTHERS, PAPER, example_cells, example_report
+from example_report import example_report
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,13 +22,11 @@ from sparseauc_app.report import (
     Report,
     Section,
     Series,
-    drawing,
     palette,
     tables,
 )
-from sparseauc_app.report.files import to_csv
 from sparseauc_app.report.html import render
-from sparseauc_paper.comparison import Comparison, lay_out
+from sparseauc_app.report.tables import to_csv
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
@@ -91,7 +89,7 @@ def test_every_element_is_closed_and_every_anchor_unique(outline):
             assert element["attrs"].get(name, anchors[0]) in anchors
     targets = [link["attrs"]["href"] for link in outline.all("a")]
     inside = [target for target in targets if not target.startswith("data:text/csv")]
-    assert all(target.startswith("#") for target in inside)  # no files beside: no links to them
+    assert all(target.startswith("#") for target in inside)
     assert {target[1:] for target in inside} <= set(anchors)
     # What a picture refers to is in the page too.
     used = [e["attrs"]["href"][1:] for e in outline.all("use")]
@@ -164,89 +162,6 @@ def test_csv_in_the_page_is_the_table(report, outline):
             head, _, body = links[f"{element.name}.csv"].partition(",")
             assert head == "data:text/csv;charset=utf-8"
             assert unquote(body) == to_csv(element)
-
-
-def test_links_to_files_only_where_there_are_files(report):
-    links = {link["attrs"]["href"] for link in Outline(render(report, files=True)).all("a")}
-    for name in ("table1", "audit-switches", "markers"):
-        assert {f"tables/{name}.csv", f"tables/{name}.md"} <= links
-    for name in ("figure-example", "path"):
-        assert {f"figures/{name}.png", f"figures/{name}.svg"} <= links
-
-
-def cell_texts(outline, row):
-    return [" ".join(e["text"].split()) for e in outline.elements if row in e["inside"][-1:]]
-
-
-def test_comparison_shows_mean_error_printed_value_and_difference():
-    cells = pd.DataFrame(
-        {
-            "method": ["ours", "ours", "theirs", "theirs", "new", "new"],
-            "in_paper": [True] * 4 + [False] * 2,
-            "group": "AUC",
-            "column": ["20", "40"] * 3,
-            "mean": [0.5514, 0.7, 0.9, np.nan, 0.9, 0.65],
-            "se": [0.0121, 0.01, 0.02, np.nan, np.nan, 0.01],
-            "std": 0.1,
-            "n": [10, 10, 8, 0, 1, 10],
-            "failed": [0, 0, 2, 10, 0, 0],
-            "printed": [0.56, 0.69, 0.551, np.nan, np.nan, np.nan],
-            "printed_std": np.nan,
-            "difference": [-0.04, 0.96, 2.34, np.nan, np.nan, np.nan],
-        }
-    )
-    outline = Outline(render(one(Comparison("t", "T", "C", cells))))
-    rows = [cell_texts(outline, row) for row in outline.all("tr")]
-    assert rows == [
-        ["Method", "20", "40"],
-        ["AUC"],
-        [
-            "ours",
-            "0.551 ± 0.012 ☆ best printed 0.560 0.0 SE",
-            "★best: 0.700 ± 0.010 ☆ best printed 0.690 +1.0 SE",
-        ],
-        [
-            "theirs",
-            "★best: 0.900 ± 0.020 printed 0.551 +2.3 SE 2 of 10 failed",
-            "– not printed 10 of 10 failed",
-        ],
-        ["new not in the paper", "0.900", "0.650 ± 0.010"],  # of one value alone
-    ]
-    far = [e["text"] for e in outline.all("span") if "far" in e["attrs"].get("class", "").split()]
-    assert far == ["+2.3 SE"]
-
-
-def test_comparison_without_a_paper_does_not_speak_of_one():
-    cells = example_cells().assign(
-        in_paper=False, printed=np.nan, printed_std=np.nan, difference=np.nan
-    )
-    main = Outline(render(one(Comparison("t", "T", "C", cells)))).all("main")[0]["text"]
-    assert "paper" not in main
-    assert "printed" not in main
-
-
-@pytest.mark.parametrize("higher", [True, False])
-def test_best_of_each_column_against_a_loop(higher):
-    cells = example_cells()
-    table = lay_out(Comparison("t", "T", "C", cells, higher_is_better=higher))
-    assert [group for group, _ in table.blocks] == ["AUC", "F1 of the support"]
-    for group, rows in table.blocks:
-        assert [row.method for row in rows] == PAPER + OTHERS
-        for place, column in enumerate(table.columns):
-            values = {}
-            for line in cells.itertuples():
-                if (line.group, line.column) == (group, column) and line.mean == line.mean:
-                    values[line.method] = line.mean if higher else -line.mean
-            best = max(values, key=values.get)
-            assert [row.method for row in rows if row.cells[place].best] == [best]
-
-
-def test_settings_that_were_not_run_are_empty():
-    cells = example_cells().query("not (method == 'SOLAM' and column == 'k* = 40')")
-    table = lay_out(Comparison("t", "T", "C", cells))
-    (row,) = [row for row in table.blocks[0][1] if row.method == "SOLAM"]
-    assert [cell is None for cell in row.cells] == [False, True, False, False]
-    render(one(Comparison("t", "T", "C", cells)))
 
 
 def test_listing_sets_numbers_text_and_gaps():
@@ -384,15 +299,6 @@ def test_long_series_keep_a_few_hundred_readings():
     assert len(readings(render(one(Figure("f", "T", "C", [Panel("", "", "", [series])]))))) == 200
 
 
-def test_points_a_logarithmic_axis_cannot_show_are_left_out():
-    series = Series("a", [0, 1, 10], [1, -1, 2], error=[0.5, 0.5, 5])
-    (trace,) = drawing.traces(Panel("", "x", "y", [series], x_log=True, y_log=True))
-    np.testing.assert_array_equal(trace.x, [np.nan, 1, 10])
-    np.testing.assert_array_equal(trace.y, [np.nan, np.nan, 2])
-    # Half the lowest point, since 2 − 5 is nowhere.
-    assert (trace.low[2], trace.high[2]) == (1, 7)
-
-
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8), max_size=5))
 def test_looks_differ_within_a_figure_and_stay_where_they_can(label_lists):
     figures = [
@@ -412,7 +318,7 @@ def test_looks_differ_within_a_figure_and_stay_where_they_can(label_lists):
 
 
 def test_looks_do_not_repeat_soon():
-    assert len({palette.look(slot) for slot in range(180)}) == 180
+    assert len({palette.look(slot) for slot in range(36)}) == 36
 
 
 def luminance(colour):
@@ -435,20 +341,11 @@ def test_text_stands_out_from_what_is_behind_it(theme):
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (surface, ink)
 
 
-def drop(column):
-    return example_cells().drop(columns=column)
-
-
 @pytest.mark.parametrize(
     ("element", "message"),
     [
         (Listing("../x", "T", "C", pd.DataFrame()), "table 'T' is named '../x'"),
         (Listing("", "T", "C", pd.DataFrame()), "table 'T' is named ''"),
-        (Comparison("t", "T", "C", drop("se")), "table 't' lacks the columns se"),
-        (
-            Comparison("t", "T", "C", pd.concat([example_cells()] * 2)),
-            "two cells of method 'SHT-AUC', group 'AUC', column 'k\\* = 20'",
-        ),
         (Figure("f", "T", "C", []), "figure 'f' has no panel"),
         (
             Figure("f", "T", "C", [Panel("", "", "", [Series("a", [1], [1, 2])])]),
