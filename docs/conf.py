@@ -32,7 +32,13 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "generated/parts", "gallery/**.md5", "sg_execution_times.rst"]
+exclude_patterns = [
+    "_build",
+    "generated/parts",
+    "generated/reproduction/parts",
+    "gallery/**.md5",
+    "sg_execution_times.rst",
+]
 nitpicky = True
 suppress_warnings = [
     # Settings with functions in them are only not cached.
@@ -91,9 +97,7 @@ html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sourcelink = False
 # Pages without a list of neighbours leave more width for tables.
-html_sidebars = {
-    name: [] for name in ("tutorial", "recipes", "benchmarks", "generated/benchmarks/*")
-}
+html_sidebars = {name: [] for name in ("tutorial", "faq", "benchmarks", "generated/benchmarks/*")}
 html_theme_options = {
     "logo": {"text": "sparseauc"},
     "header_links_before_dropdown": 8,

@@ -1,7 +1,7 @@
 """Pages and parts of pages that are made of something else, so that they cannot go stale.
 
-The benchmarks' tables, the audit, the options of the command and the list of public names are
-written below ``docs/generated`` each time the pages are built.
+The benchmarks' tables, the options of the command and the list of public names are written below
+``docs/generated`` each time the pages are built. The pages of the reproduction are copied there.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import runpy
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -45,17 +46,6 @@ SECTIONS = {
     },
     "Building blocks": {
         "sparseauc.estimators": "Warnings of the estimators",
-    },
-    "The paper": {
-        "sparseauc_paper.baselines": "Methods compared",
-        "sparseauc_paper.grids": "Many models at once",
-        "sparseauc_paper.gene_tables": "Gene-expression tables",
-        "sparseauc_paper.supports": "F1 and Jaccard index of supports",
-        "sparseauc_paper.protocols": "Protocols",
-        "sparseauc_paper.presets": "Presets",
-        "sparseauc_paper.audit": "Audit",
-        "sparseauc_paper.theory.constants": "Theory: constants",
-        "sparseauc_paper.theory.empirical": "Theory: measured constants",
     },
 }
 MODULES = {name: title for section in SECTIONS.values() for name, title in section.items()}
@@ -120,8 +110,6 @@ def write_pages(folder: Path) -> None:
         "parts/published_lists.md": first_table("published_lists"),
         "parts/survival.md": first_table("survival"),
         **published_parts(),
-        "parts/audit.md": audit_part(),
-        "parts/slips.md": slips_part(),
         "parts/command.md": command_part(),
         "parts/exit_codes.md": exit_codes_part(),
         **reference_pages(),
@@ -131,6 +119,8 @@ def write_pages(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+    reproduction = runpy.run_path(str(ROOT / "reproduction" / "docs" / "pages.py"))
+    reproduction["write_pages"](folder / "reproduction")
 
 
 class GalleryOrder:
@@ -243,51 +233,6 @@ def sample_report() -> str:
         return report(
             table, "sepsis", positive="yes", exclude=["patient"], missing="median", rule="1se"
         ).html  # fmt: skip
-
-
-# ------------------------------------------------------------------------------------------ audit
-
-
-def audit_part() -> str:
-    """Return where the paper and its programs disagree, and what cannot be in its Table II."""
-    from sparseauc_paper.audit import DISCREPANCIES, impossible_jaccards
-    from sparseauc_paper.methods import METHODS
-    from sparseauc_paper.protocols import SWITCHES
-
-    def here(number: int, text: str) -> str:
-        names = [f"`{s.name}`" for s in SWITCHES if number in s.discrepancies]
-        switches = f"switch {', '.join(names)}" if names else ""
-        return "; ".join(part for part in (switches, text) if part)
-
-    places = table(
-        ("no.", "the paper", "the programs", "here"),
-        ((d.number, d.paper, d.programs, here(d.number, d.here)) for d in DISCREPANCIES),
-    )
-    meanings = table(
-        ("switch", "when it is on", "data"),
-        ((f"`{s.name}`", s.description, " and ".join(s.where)) for s in SWITCHES),
-    )
-    impossible = table(
-        ("method", "k*", "printed Jaccard index", "at least"),
-        (
-            (METHODS[method].name, k, f"{index:.3f}", f"{least:.3f}")
-            for method, k, index, least in impossible_jaccards()
-        ),
-    )
-    return (
-        f"{places}\n## What each switch does\n\n{meanings}\n"
-        "## Printed Jaccard indices that the printed F1 rules out\n\n"
-        "For one solution the Jaccard index is F1/(2 − F1), a convex function: the mean index is "
-        "at least that of the mean F1. These printed means are below it, rounding allowed for.\n\n"
-        f"{impossible}"
-    )
-
-
-def slips_part() -> str:
-    """Return where the paper's theory does not follow."""
-    from sparseauc_paper.theory.slips import SLIPS
-
-    return table(("where", "printed", "what follows", "does it matter"), SLIPS)
 
 
 # ---------------------------------------------------------------------------------------- command

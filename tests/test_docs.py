@@ -117,7 +117,14 @@ def test_a_command_that_does_not_exist_is_noticed():
         test_commands_parse(words)
 
 
-RUN = ["README.md", "docs/index.md", "docs/tutorial.md", "docs/recipes.md", "docs/command_line.md"]
+RUN = [
+    "README.md",
+    "docs/index.md",
+    "docs/tutorial.md",
+    "docs/faq.md",
+    "docs/command_line.md",
+    "docs/reports.md",
+]
 
 
 @pytest.mark.parametrize("page", RUN)
