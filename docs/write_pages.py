@@ -39,6 +39,7 @@ SECTIONS = {
         "sparseauc_app.fitting": "Fitting a table",
         "sparseauc_app.summary": "Summary of a fit",
         "sparseauc_app.comparison": "Comparing methods",
+        "sparseauc_app.methods": "Methods that a package adds",
         "sparseauc_app.model_files": "Model files",
         "sparseauc_app.scorecard": "Score cards",
         "sparseauc_app.export": "Export",
@@ -69,6 +70,7 @@ FOR_USERS = {
     "sparseauc_app.fitting": ("FitSettings", "fit_table"),
     "sparseauc_app.summary": ("FitSummary",),
     "sparseauc_app.comparison": ("MethodResult", "compare_methods"),
+    "sparseauc_app.methods": ("Method",),
     "sparseauc_app.model_files": ("ModelFileError", "ModelVersionWarning", "SavedModel"),
     "sparseauc_app.scorecard": ("ScoreCard", "Term"),
 }

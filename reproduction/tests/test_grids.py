@@ -6,15 +6,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fits import fit_sht_auc, generator_of
 from naive import shifted_table
-from sparseauc.blocks import RowBlocks, visiting_order
-from sparseauc.chunks import DeviceChunks
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
-from sparseauc.objective.device import DeviceObjective, StreamedBlocks
-from sparseauc.solvers import sht_auc
 from sparseauc_paper.baselines import sto_iht
+from sparseauc_paper.blocks import RowBlocks, visiting_order
 from sparseauc_paper.grids import sht_auc_grid, sto_iht_grid
+from sparseauc_paper.objective import AUCObjective
 
 torch = pytest.importorskip("torch")
 
@@ -86,15 +84,20 @@ def test_grid_equals_single_fits(
     }
     grid = sht_auc_grid(
         as_kind(kind, X), positive, ks=ks, step_sizes=steps, starts=starts, sample_weight=weight,
-        rng=np.random.default_rng(seed), **common,
+        rng=generator_of(seed), **common,
     )  # fmt: skip
-    objective = AUCObjective(X, positive, weight)
     for m, k in enumerate(ks):
-        single = sht_auc(
-            objective, k, step_size=steps[m], start=None if starts is None else starts[m],
-            rng=np.random.default_rng(seed), **common,
-        )  # fmt: skip
-        expected = single.dense(d)
+        single = fit_sht_auc(
+            X,
+            positive,
+            min(k, d),
+            weight,
+            step_size=steps[m],
+            start=None if starts is None else starts[m],
+            seed=seed,
+            **common,
+        )
+        expected = single.coef_[0]
         np.testing.assert_allclose(np.asarray(grid.coef[m]), expected, rtol=1e-7, atol=1e-9)
 
 
@@ -110,19 +113,17 @@ def test_stopping_and_automatic_steps_equal_those_of_single_fits(kind, dtype, d,
     # A block of all rows, so that some of the models converge before the last epoch.
     common = {"batch_size": 200, "max_epochs": 60, "tol": 2e-3}
     grid = sht_auc_grid(
-        as_kind(kind, X), y, ks=ks, step_sizes=step_size, rng=np.random.default_rng(0), **common
+        as_kind(kind, X), y, ks=ks, step_sizes=step_size, rng=generator_of(0), **common
     )
-    objective = AUCObjective(X, y)
     tolerance = 1e-10 if dtype == np.float64 else 1e-5
     assert np.asarray(grid.coef).dtype == dtype
     for m, k in enumerate(ks):
-        single = sht_auc(objective, k, step_size=step_size, rng=np.random.default_rng(0), **common)
-        expected = single.dense(d)
+        single = fit_sht_auc(X, y, k, step_size=step_size, seed=0, **common)
+        expected = single.coef_[0]
         np.testing.assert_allclose(
             np.asarray(grid.coef[m]), expected, rtol=0, atol=tolerance * np.abs(expected).max()
         )
-        assert grid.n_epochs[m] == single.n_epochs
-        assert grid.converged[m] == single.converged
+        assert grid.n_epochs[m] == single.n_iter_
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -174,15 +175,11 @@ def test_of_equal_magnitudes_the_first_columns_win(kind, d, seed, ks):
     X[:, rng.integers(0, d, d)] = X[:, rng.integers(0, d, d)]
     common = {"batch_size": 4, "max_epochs": 1, "tol": 0.0}
     grid = sht_auc_grid(
-        as_kind(kind, X), positive, ks=ks, step_sizes=2.0**-6, rng=np.random.default_rng(seed),
-        **common,
-    )  # fmt: skip
+        as_kind(kind, X), positive, ks=ks, step_sizes=2.0**-6, rng=generator_of(seed), **common
+    )
     for m, k in enumerate(ks):
-        single = sht_auc(
-            AUCObjective(X, positive), k, step_size=2.0**-6, rng=np.random.default_rng(seed),
-            **common,
-        )  # fmt: skip
-        np.testing.assert_array_equal(np.asarray(grid.coef[m]), single.dense(d))
+        single = fit_sht_auc(X, positive, k, step_size=2.0**-6, seed=seed, **common)
+        np.testing.assert_array_equal(np.asarray(grid.coef[m]), single.coef_[0])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -291,77 +288,3 @@ def test_a_tensor_that_is_not_finite_names_the_place(value, name):
     X[7, 4] = value
     with pytest.raises(ValueError, match=f"contains {name}: first at row 7, column 4"):
         sht_auc_grid(torch.from_numpy(X), positive, ks=2)
-
-
-# ------------------------------------------------------------------------------ one fit on a device
-
-
-def on_device(X, positive, weight=None, *, streamed=False):
-    chunks = DeviceChunks(X, torch.device("cpu"), streamed=streamed)
-    return DeviceObjective(chunks, positive, weight)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("d", [40, 600])
-@pytest.mark.parametrize("step_size", ["auto", 2e-3])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("home", ["tensor", "array", "streamed array"])
-def test_a_fit_on_a_device_equals_the_one_on_arrays(dtype, d, step_size, weighted, home):
-    X, positive = problem(11, 150, d, dtype)
-    weight = np.random.default_rng(0).integers(0, 3, 150) * 1.0 if weighted else None
-    if weighted:
-        weight[:2] = 1.0
-    start = np.random.default_rng(1).standard_normal(d) * 0.01
-    arguments = {"step_size": step_size, "batch_size": 32, "max_epochs": 15, "start": start}
-    records = {"device": [], "array": []}
-    found = sht_auc(
-        on_device(
-            torch.from_numpy(X) if home == "tensor" else X, positive, weight,
-            streamed=home == "streamed array",
-        ),
-        6, rng=np.random.default_rng(3), callback=records["device"].append, **arguments,
-    )  # fmt: skip
-    expected = sht_auc(
-        AUCObjective(X, positive, weight), 6, rng=np.random.default_rng(3),
-        callback=records["array"].append, **arguments,
-    )  # fmt: skip
-    tolerance = 1e-10 if dtype == np.float64 else 1e-5
-    np.testing.assert_array_equal(found.support, expected.support)
-    np.testing.assert_allclose(found.values, expected.values, atol=tolerance)
-    assert found.values.dtype == dtype
-    assert found.n_epochs == expected.n_epochs
-    for one, other in zip(records["device"], records["array"], strict=True):
-        assert one.objective == pytest.approx(other.objective, rel=tolerance * 100)
-        assert one.auc == pytest.approx(other.auc, abs=1e-3)
-
-
-def test_a_fit_on_a_device_that_diverges_says_so():
-    X, positive = problem(0, 40, 20)
-    with pytest.raises(ValueError, match="diverged in epoch"):
-        sht_auc(on_device(torch.from_numpy(X * 1e3), positive), 3, step_size=1e300)
-
-
-@pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 2, 0], [1], []])
-def test_streamed_blocks_are_the_rows_of_the_blocks(order):
-    X, _ = problem(0, 30, 5, np.float32)
-    X.flags.writeable = False
-    blocks = RowBlocks.partition(30, 8, shuffle=True, rng=np.random.default_rng(0))
-    source = StreamedBlocks(X, blocks, torch.device("cpu"))
-    seen = [block.clone().numpy() for block in source.visit(order)]
-    assert len(seen) == len(order)
-    for i, block in zip(order, seen, strict=True):
-        np.testing.assert_array_equal(
-            block, X[blocks.rows[blocks.starts[i] : blocks.starts[i + 1]]]
-        )
-
-
-def test_rows_are_gathered_where_a_copy_has_no_room(monkeypatch):
-    X, positive = problem(0, 60, 25)
-    arguments = {"ks": [3, 7], "step_sizes": 0.01, "batch_size": 16}
-    copied = sht_auc_grid(torch.from_numpy(X), positive, rng=np.random.default_rng(0), **arguments)
-    monkeypatch.setattr("sparseauc.utils.arrays._COPY_ON_CPU", 0)
-    gathered = sht_auc_grid(
-        torch.from_numpy(X), positive, rng=np.random.default_rng(0), **arguments
-    )
-    np.testing.assert_allclose(gathered.coef, copied.coef, atol=1e-13)

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestCentroid
 
+from fits import run_algorithm
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers import sht_auc
 from sparseauc_paper.baselines import sto_iht
 from sparseauc_paper.methods import METHODS, find_methods, shrunken_centroids
+from sparseauc_paper.objective import AUCObjective
 from sparseauc_paper.presets import PAPER, QUICK, points
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.training import Training
@@ -16,6 +16,11 @@ def training(protocol=CORRECTED, *, tuning=True, n=120, d=20, **changes):
     data = make_outbreak(n=n, d=d, k=5, mu=0.8, r=0.25, random_state=0)
     settings = {"epochs": 4, "seed": ("test",), "tuning_rows": 96} | changes
     return Training(data.X, data.y > 0, protocol, tuning=tuning, **settings)
+
+
+def run_sto_iht(X, positive, k, *, n_epochs, **settings):
+    objective = AUCObjective(X, positive)
+    return sto_iht(objective, k, max_epochs=n_epochs, tol=0.0, **settings).dense(X.shape[1])
 
 
 GRID = points({"k": (1, 3, 6), "blocks": (1, 4)})
@@ -31,18 +36,23 @@ def test_one_column_of_coefficients_for_each_point(key):
     np.testing.assert_array_equal(W, again)
 
 
-@pytest.mark.parametrize(("key", "solve"), [("sht-auc", sht_auc), ("sto-iht", sto_iht)])
+@pytest.mark.parametrize(("key", "solve"), [("sht-auc", run_algorithm), ("sto-iht", run_sto_iht)])
 def test_blockwise_methods_are_the_solvers_one_k_at_a_time(key, solve):
     data = training()
     W = METHODS[key].solve(data, GRID)
     r = data.positive.mean()
     step = r * (1 - r) if key == "sht-auc" else 1.0
     for place, point in enumerate(GRID):
-        result = solve(
-            AUCObjective(data.X, data.positive), point["k"], batch_size=120 // point["blocks"],
-            step_size=step, max_epochs=4, tol=0.0, rng=data.rng({"blocks": point["blocks"]}),
-        )  # fmt: skip
-        np.testing.assert_allclose(W[:, place], result.dense(20), atol=1e-12)
+        w = solve(
+            data.X,
+            data.positive,
+            point["k"],
+            batch_size=120 // point["blocks"],
+            step_size=step,
+            n_epochs=4,
+            rng=data.rng({"blocks": point["blocks"]}),
+        )
+        np.testing.assert_allclose(W[:, place], w, atol=1e-12)
 
 
 @pytest.mark.parametrize("key", ["sht-auc", "sto-iht", "hsg-ht"])

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparseauc.objective import AUCObjective
 from sparseauc_paper.baselines import solam, spam
 from sparseauc_paper.methods import METHODS
+from sparseauc_paper.objective import AUCObjective
 from sparseauc_paper.protocols import CORRECTED, Protocol
 from sparseauc_paper.row_space import RowSpace
 from sparseauc_paper.training import Training

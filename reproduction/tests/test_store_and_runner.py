@@ -234,19 +234,6 @@ def test_the_device_takes_long_tasks_and_cores_those_that_only_they_can_do():
     assert waiting.left == 3
 
 
-def test_a_dask_cluster_gives_the_same_numbers(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    some = tasks()[:4]
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
-                                 dashboard_address=None) as cluster,
-        Store(tmp_path / "dask.sqlite") as store,
-    ):  # fmt: skip
-        run_tasks(some, store, dask=cluster.scheduler_address)
-        expected = {task.key: {**compute(task)[1].result, "seconds": None} for task in some}
-        assert results(store, some) == expected
-
-
 def test_the_device_is_named_where_it_tunes():
     pytest.importorskip("torch")
     names = {}

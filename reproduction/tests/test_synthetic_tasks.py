@@ -5,12 +5,12 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize, scale
 
-from sparseauc.objective import AUCObjective
-from sparseauc.projections import hard_threshold
-from sparseauc.solvers import sht_auc
+from fits import run_algorithm
 from sparseauc_paper import synthetic
 from sparseauc_paper.methods import METHODS
+from sparseauc_paper.objective import AUCObjective
 from sparseauc_paper.presets import points
+from sparseauc_paper.projections import hard_threshold
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, Protocol, one_switch_on
 from sparseauc_paper.seeds import generator
 from sparseauc_paper.supports import support_f1
@@ -62,12 +62,16 @@ def naive_published_sht_auc(settings):
     best = max(totals, key=totals.get)
     k, m = grid[best]
     r = y[train].mean()
-    result = sht_auc(
-        AUCObjective(X[train], y[train]), k - 1, batch_size=160 // (160 // (128 // m)),
-        step_size=r * (1 - r), max_epochs=settings["epochs"], tol=0.0, shuffle=False,
+    w = run_algorithm(
+        X[train],
+        y[train],
+        k - 1,
+        batch_size=160 // (160 // (128 // m)),
+        step_size=r * (1 - r),
+        n_epochs=settings["epochs"],
+        shuffle=False,
         rng=draws(5, m),
-    )  # fmt: skip
-    w = result.dense(30)
+    )
     return {
         "auc": roc_auc_score(y[test], X[test] @ w),
         "f1": support_f1(w, data.support),

@@ -28,7 +28,6 @@ from sparseauc_app.model_files import (
     read_card,
     save_model,
 )
-from sparseauc_paper import baselines
 
 X, y = make_outbreak(n=200, d=12, k=3, mu=1.0, r=0.3, random_state=0)
 
@@ -86,12 +85,6 @@ def changed_card(content, **changes):
         lambda: sparseauc.SparseAUCClassifierCV(ks=range(1, 4), alphas=np.array([1.0, 10.0])),
         lambda: sparseauc.SparseAUCClassifierCV(ks=[2], cv=StratifiedGroupKFold(3)),
         lambda: sparseauc.SHTAUCClassifier(k=3, random_state=0),
-        lambda: baselines.StoIHTClassifier(k=3, random_state=np.random.RandomState(0)),
-        lambda: baselines.HSGHTClassifier(k=3, random_state=0),
-        lambda: baselines.SPAMClassifier(random_state=0),
-        lambda: baselines.SOLAMClassifier(random_state=0),
-        lambda: baselines.FSAUCClassifier(random_state=0),
-        lambda: baselines.OPAUCClassifier(random_state=0),
         lambda: sparseauc.MeanDifferenceClassifier(k=3),
         lambda: make_pipeline(SimpleImputer(), sparseauc.SparseAUCClassifier(k=3)),
     ],
@@ -125,19 +118,12 @@ def test_every_classifier_of_the_package_is_tried_above():
         "MeanDifferenceClassifier", "SHTAUCClassifier",
         "SparseAUCClassifier", "SparseAUCClassifierCV",
     }  # fmt: skip
-    assert {name for name in baselines.__all__ if "Classifier" in name} == {
-        "FSAUCClassifier", "HSGHTClassifier", "OPAUCClassifier", "SOLAMClassifier",
-        "SPAMClassifier", "StoIHTClassifier",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("make", "old"),
     [
-        (baselines.SPAMClassifier, "sparseauc.estimators._online"),
-        (baselines.HSGHTClassifier, "sparseauc.estimators._sto_iht"),
         (sparseauc.MeanDifferenceClassifier, "sparseauc.estimators._mean_difference"),
-        (baselines.OPAUCClassifier, "sparseauc.estimators._opauc"),
     ],
 )
 def test_files_of_earlier_versions_name_other_modules(make, old, tmp_path):
@@ -162,8 +148,6 @@ def _renamed(node, name, module):
     node = {key: _renamed(value, name, module) for key, value in node.items()}
     if node.get("__class__") == name:
         node["__module__"] = module
-    if node.get("__class__") == "OPAUCState":
-        node["__module__"] = "sparseauc_paper.baselines.opauc"
     return node
 
 

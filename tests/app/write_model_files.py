@@ -18,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 import sparseauc
 from sparseauc import save_model
 from sparseauc.datasets import make_outbreak
-from sparseauc_paper import baselines
 
 X, y = make_outbreak(n=60, d=8, k=3, mu=1.0, r=0.3, random_state=0)
 NAMES = [f"gene{j}" for j in range(8)]
@@ -27,12 +26,6 @@ MODELS = {
     "sparse_auc_certified": sparseauc.SparseAUCClassifier(k=2),
     "sparse_auc_cv": sparseauc.SparseAUCClassifierCV(random_state=0),
     "sht_auc": sparseauc.SHTAUCClassifier(k=3, random_state=0),
-    "sto_iht": baselines.StoIHTClassifier(k=3, random_state=0),
-    "hsg_ht": baselines.HSGHTClassifier(k=3, random_state=0),
-    "spam": baselines.SPAMClassifier(random_state=0),
-    "solam": baselines.SOLAMClassifier(random_state=0),
-    "fsauc": baselines.FSAUCClassifier(random_state=0),
-    "opauc": baselines.OPAUCClassifier(random_state=0),
     "mean_difference": sparseauc.MeanDifferenceClassifier(k=3),
     "imputed": make_pipeline(SimpleImputer(), sparseauc.SparseAUCClassifier(k=3)),
 }

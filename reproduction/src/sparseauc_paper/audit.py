@@ -11,11 +11,11 @@ from scipy.stats import t as student
 
 from . import plan, printed
 from .estimates import FEWEST, Mean, Sample, difference_of, draws_of, mean_of, shown
+from .files import read_lines
 from .gene_summaries import real_results
 from .methods import METHODS
 from .pages.elements import Element, Listing
 from .plan import Measured, Request
-from .printed import read_lines
 from .protocols import SWITCHES, Switch
 from .scaling import scaling_listing
 from .summaries import Outcomes, synthetic_measure, synthetic_values

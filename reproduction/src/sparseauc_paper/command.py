@@ -38,9 +38,6 @@ def reproduce_command(
     store: Annotated[
         Path | None, typer.Option(help="File of finished results, to go on from.")
     ] = None,
-    dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler that runs the fits.")
-    ] = None,
     device: Annotated[
         str | None, typer.Option(help="cuda: tune the paper's methods on a GPU.")
     ] = None,
@@ -70,6 +67,6 @@ def reproduce_command(
 
     run_reproduce(
         experiments or [], preset=preset, protocol=protocol, trials=trials, methods=methods,
-        jobs=jobs or 1, seed=seed, out=out, store=store, dask=dask, device=device,
+        jobs=jobs or 1, seed=seed, out=out, store=store, device=device,
         minutes=minutes, dry_run=dry_run, stored_only=stored_only, page=page, pdf=pdf,
     )  # fmt: skip

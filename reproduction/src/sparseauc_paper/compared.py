@@ -1,4 +1,4 @@
-"""What this package adds to ``sparseauc compare`` and to model files, by entry points.
+"""What this package adds to ``sparseauc compare``, by an entry point.
 
 Importing this module is cheap: estimators are imported when one is made.
 """
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from sparseauc_app.methods import KS, Method, powers_of_ten
+from sparseauc_app.methods import Method
 
+_KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 _RADII = (0.1, 1.0, 10.0, 100.0)
 
 
@@ -21,27 +22,22 @@ def _make(name: str, **settings: Any) -> Callable[[], Any]:
 
 
 METHODS = (
-    Method("sto-iht", "StoIHT, logistic loss", _make("StoIHTClassifier"), {"k": KS}),
-    Method("hsg-ht", "HSG-HT, logistic loss", _make("HSGHTClassifier"), {"k": KS}),
+    Method("sto-iht", "StoIHT, logistic loss", _make("StoIHTClassifier"), {"k": _KS}),
+    Method("hsg-ht", "HSG-HT, logistic loss", _make("HSGHTClassifier"), {"k": _KS}),
     Method(
         "spam-l1",
         "SPAM with an L1 penalty",
         _make("SPAMClassifier", penalty="l1"),
-        {"alpha": powers_of_ten(-5, -1, 5)},
+        {"alpha": (1e-5, 1e-4, 1e-3, 1e-2, 0.1)},
     ),
     Method("solam", "SOLAM, all columns", _make("SOLAMClassifier"), {"radius": _RADII}),
     Method("fsauc", "FSAUC, L1 ball", _make("FSAUCClassifier"), {"radius": _RADII}),
-    Method(
-        "opauc", "OPAUC, all columns", _make("OPAUCClassifier"), {"alpha": powers_of_ten(-4, 0, 3)}
-    ),
 )
 
 # Classes that a model file may contain, and their modules.
 CLASSES = {
     "FSAUCClassifier": "sparseauc_paper.baselines",
     "HSGHTClassifier": "sparseauc_paper.baselines",
-    "OPAUCClassifier": "sparseauc_paper.baselines",
-    "OPAUCState": "sparseauc_paper.baselines.opauc",
     "SOLAMClassifier": "sparseauc_paper.baselines",
     "SPAMClassifier": "sparseauc_paper.baselines",
     "StoIHTClassifier": "sparseauc_paper.baselines",

@@ -1,14 +1,16 @@
 """How SHT-AUC's training AUC rises with the epochs, for two scales of its step (Figure 1)."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
-from sparseauc.blocks import RowBlocks
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers import EpochRecord, sht_auc
+from sparseauc.metrics import auc
 
+from .algorithm import iterates
+from .blocks import RowBlocks
+from .objective import AUCObjective
 from .presets import Preset
 from .protocols import CORRECTED, PUBLISHED
 from .seeds import generator
@@ -38,23 +40,26 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     rows = outer_split(CORRECTED, positive, draw, 0).train
     X = np.ascontiguousarray(scaled(PUBLISHED, data, rows, draw)[rows])
     objective = AUCObjective(X, positive[rows])
-    n, r = rows.size, objective.moments.ratio
+    blocks = RowBlocks.partition(
+        rows.size, settings["batch_size"], shuffle=False, rng=np.random.default_rng(0)
+    )
+    r = objective.moments.ratio
     step = r * (1 - r)
     if settings["scale"] == "paper":
-        blocks = RowBlocks.partition(
-            n, settings["batch_size"], shuffle=False, rng=np.random.default_rng(0)
-        )
         step = 1.0 / largest_curvature(objective, blocks)
-    epochs, aucs, values = [0], [0.5], [1.0]
-
-    def record(now: EpochRecord) -> None:
-        epochs.append(now.epoch)
-        aucs.append(now.auc)
-        values.append(now.objective)
-
-    rng = generator("convergence", *draw, settings["scale"])
-    sht_auc(
-        objective, settings["k"], batch_size=settings["batch_size"], step_size=step, shuffle=False,
-        max_epochs=settings["epochs"], tol=0.0, callback=record, rng=rng,
-    )  # fmt: skip
-    return {"epochs": epochs, "auc": aucs, "objective": values, "step": step, "rows": n}
+    run = iterates(
+        objective,
+        blocks,
+        settings["k"],
+        step_size=step,
+        rng=generator("convergence", *draw, settings["scale"]),
+        n_epochs=settings["epochs"],
+    )
+    ends = list(islice(run, len(blocks) - 1, None, len(blocks)))
+    return {
+        "epochs": list(range(len(ends) + 1)),
+        "auc": [0.5, *(auc(objective.positive, X @ w) for w in ends)],
+        "objective": [1.0, *(objective.value(w) for w in ends)],
+        "step": step,
+        "rows": rows.size,
+    }

@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from sparseauc.utils.files import write_atomically
-
+from .files import write_atomically
 from .marker_genes import DatasetName, Reading, markers_of
 
 ENVIRONMENT_VARIABLE = "SPARSEAUC_DATA"

@@ -14,18 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from sparseauc.blocks import BlockOrder, visiting_order
-from sparseauc.chunks import DeviceChunks
-from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask, Objective
-from sparseauc.objective.device import DeviceObjective
-from sparseauc.objective.models import Loss, Models
-from sparseauc.objective.thresholding import counted_rows, deal_blocks
-from sparseauc.projections import hard_threshold
-from sparseauc.solvers.bold_driver import BoldDriver
-from sparseauc.solvers.sht_auc import exact_first_step
-from sparseauc.utils.arrays import explain_out_of_memory, is_tensor, to_host
-
+from .arrays import Array, Floats, Indices, Mask, is_tensor, to_host
+from .blocks import BlockOrder, visiting_order
+from .bold_driver import BoldDriver
 from .grids_numpy import NumpyModels
+from .models import Loss, Models
+from .objective import AUCObjective
+from .projections import hard_threshold
+from .thresholding import deal_blocks
 
 
 class GridResult(NamedTuple):
@@ -227,12 +223,12 @@ def _fit_grid(
     if sample_weight is not None:
         weight = _per_row("sample_weight", sample_weight, n).astype(np.float64)
     grid = _Grid.from_arguments(ks, step_sizes, shrinkage, starts, d)
-    counted = counted_rows(np.empty(0) if weight is None else weight, n)
+    counted = np.arange(n) if weight is None else np.flatnonzero(weight)
     if labels[counted].all() or not labels[counted].any():
         raise ValueError("the training set holds rows of one class only: ranking needs two")
     blocks = deal_blocks(counted, batch_size, shuffle=shuffle, rng=rng)
 
-    def run(objective: Objective, models: Models) -> GridResult:
+    def run(objective: AUCObjective, models: Models) -> GridResult:
         if grid.starts is not None:
             models.start_from(grid.starts.astype(objective.dtype))
         models.intercept[:] = intercept
@@ -244,17 +240,14 @@ def _fit_grid(
     if not is_tensor(table):
         objective = AUCObjective(np.ascontiguousarray(table), labels, weight)
         return run(objective, NumpyModels(objective, blocks, grid.ks, loss))
-    from sparseauc.objective.models_torch import TorchModels
+    from .models_torch import TensorObjective, TorchModels
 
-    # The rows once more, in the order of their blocks, and a few tables of coefficients.
-    nbytes = table.element_size() * d * (n + 6 * grid.ks.size)
-    with explain_out_of_memory(f"a grid of {grid.ks.size} models", nbytes):
-        on_device = DeviceObjective(DeviceChunks(table, table.device), labels, weight)
-        return run(on_device, TorchModels(on_device, blocks, grid.ks, loss))
+    on_device = TensorObjective(table, labels, weight)
+    return run(on_device, TorchModels(on_device, blocks, grid.ks, loss))
 
 
 def _run(
-    objective: Objective,
+    objective: AUCObjective,
     models: Models,
     grid: _Grid,
     draw: Callable[[], Indices],
@@ -265,7 +258,7 @@ def _run(
     """Run epochs until every model has stopped."""
     driver = None
     if grid.automatic:
-        first_steps = np.array([exact_first_step(objective, int(k)) for k in grid.ks])
+        first_steps = np.array([objective.exact_first_step(int(k)) for k in grid.ks])
         driver = BoldDriver(first_steps, models.point(), models.losses(), max_epochs, models.choose)
     stopped = np.zeros(grid.ks.size, np.bool_)
     n_epochs = np.full(grid.ks.size, max_epochs)

@@ -4,9 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparseauc.blocks import RowBlocks
-from sparseauc.objective.arrays import AUCObjective
-from sparseauc.objective.models import (
+from .arrays import Array, Floats, Indices, read_only
+from .blocks import RowBlocks
+from .kernels import kernel, reordering_kernel
+from .models import (
     GridPoint,
     Loss,
     Models,
@@ -14,10 +15,8 @@ from sparseauc.objective.models import (
     labels_and_scales,
     logistic_multipliers,
 )
-from sparseauc.objective.thresholding import Iterate, threshold_step
-from sparseauc.rows import read_only
-from sparseauc.utils.jit import kernel, reordering_kernel
-from sparseauc.utils.types import Array, Floats, Indices
+from .objective import AUCObjective
+from .thresholding import Iterate, threshold_step
 
 # Models and rows that share a pass of ``_combine``, and the columns it handles at a time: eight
 # slices of rows and ten of sums stay in the second-level cache (benchmarks/batched.py).
@@ -240,7 +239,7 @@ class NumpyModels(Models):
         means = np.zeros_like(means) if loss == "logistic" else means
         self._grid = _Grid(
             objective.table, blocks.rows, blocks.starts, read_only(positive), read_only(scales),
-            read_only(means), objective.rows.constant, loss == "logistic", ks,
+            read_only(means), np.flatnonzero(~objective.varies), loss == "logistic", ks,
         )  # fmt: skip
         self._models = _Iterates(
             np.zeros((g, d), dtype), np.zeros(g), np.empty((g, k), np.int64),

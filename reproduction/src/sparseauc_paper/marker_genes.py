@@ -11,7 +11,7 @@ small-RNA-associated one is 1027.
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from sparseauc.utils.files import read_lines
+from .files import read_lines
 
 Reading = Literal["corrected", "published"]
 DatasetName = Literal["colon", "leukemia"]
@@ -44,6 +44,6 @@ def markers_of(dataset: DatasetName, reading: Reading) -> tuple[Marker, ...]:
     place = get_args(Reading).index(reading)
     return tuple(
         Marker(int(number), name, tuple(map(int, readings[place].split())))
-        for table, number, name, *readings in read_lines(__package__, "markers.csv")
+        for table, number, name, *readings in read_lines("markers.csv")
         if table == dataset
     )

@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import sklearn
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.fixes import parse_version
 
-from sparseauc.blocks import RowBlocks
-from sparseauc.estimators import SparseAUCClassifierCV
-from sparseauc.estimators._mean_difference import mean_difference
-from sparseauc.rows import read_only
-from sparseauc_app.methods import l1_logistic
+from sparseauc import MeanDifferenceClassifier, SparseAUCClassifierCV
 
+from .arrays import read_only
 from .baselines import fsauc, hsg_ht
 from .baselines.online import ClassSums
 from .baselines.spam import SPAMState
+from .blocks import RowBlocks
 from .grids import GridResult, sht_auc_grid, sto_iht_grid
 from .protocols import Protocol
 from .row_space import Floats, Mask
@@ -38,6 +39,10 @@ from .training import (
 )
 
 Coef = npt.NDArray[Any]
+
+# From scikit-learn 1.8 on l1_ratio says it; before, it is ignored.
+_NEW = parse_version(sklearn.__version__) >= parse_version("1.8")
+_L1: dict[str, Any] = {"l1_ratio": 1.0} if _NEW else {"penalty": "l1"}
 
 # Coefficients of the convex methods below this count as zero when columns are counted.
 NEGLIGIBLE = 1e-3
@@ -179,10 +184,8 @@ def _fit_sparse_auc_cv(training: Training, point: Point) -> Coef:
 
 @_each
 def _fit_mean_difference(training: Training, point: Point) -> Coef:
-    support, values = mean_difference(training.objective.moments, int(point["k"]))
-    w = np.zeros(training.X.shape[1])
-    w[support] = values
-    return w
+    model = MeanDifferenceClassifier(int(point["k"])).fit(training.X, training.positive)
+    return np.array(model.coef_[0])
 
 
 def shrunken_centroids(X: Floats, positive: Mask, ks: Sequence[int]) -> Floats:
@@ -215,7 +218,13 @@ def _fit_shrunken_centroid(training: Training, points: Sequence[Point]) -> Float
 def _fit_l1_logistic(training: Training, point: Point) -> Coef:
     # Rows have unit length; C is meant for columns of about unit variance.
     scale = np.sqrt(training.X.shape[1])
-    model = l1_logistic(point["C"], int(training.rng(point).integers(2**31)))
+    model = LogisticRegression(
+        C=point["C"],
+        solver="liblinear",
+        class_weight="balanced",
+        random_state=int(training.rng(point).integers(2**31)),
+        **_L1,
+    )
     with warnings.catch_warnings():
         # A fit that has not converged is judged by its validation AUC like any other.
         warnings.simplefilter("ignore")

@@ -18,10 +18,9 @@ import torch
 import triton
 import triton.language as tl
 
-from sparseauc.blocks import RowBlocks, visiting_order
-
 from .baselines.fsauc import FSAUCBounds, count_stages
 from .baselines.hsg_ht import batches_of_epochs
+from .blocks import RowBlocks, visiting_order
 from .row_space import Floats, Indices
 from .training import (
     HSG_HT_GROWTH,

@@ -7,8 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from sparseauc.utils.files import write_whole
-
+from .files import write_files
 from .pages.elements import Report
 from .pages.files import files
 
@@ -36,7 +35,7 @@ def write_markdown_page(report: Report, path: Path) -> list[Path]:
         for name, content in made.items()
         if name.startswith("figures/") and not name.endswith(".svg")
     }
-    *others, page = write_whole({**beside, path: text.encode()})
+    *others, page = write_files({**beside, path: text.encode()})
     return [page, *others]
 
 
@@ -64,7 +63,7 @@ def write_pdf(page: Path, path: Path) -> Path:
             check=True,
             capture_output=True,
         )  # fmt: skip
-        (written,) = write_whole({path: printed.read_bytes()})
+        (written,) = write_files({path: printed.read_bytes()})
     return written
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .convergence import SCALES, Scale, convergence_task
+from .files import read_lines
 from .methods import METHODS, PAPER_METHODS
 from .presets import PAPER, Preset, n_points
-from .printed import read_lines
 from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, Where, one_switch_on
 from .real import DATASETS, real_task
 from .synthetic import synthetic_task

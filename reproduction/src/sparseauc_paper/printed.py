@@ -1,12 +1,9 @@
 """Numbers printed in the paper's Tables I to III: mean and population deviation of each entry."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import NamedTuple
 
-from sparseauc.utils import files
-
-read_lines = partial(files.read_lines, __package__)  # of this package's CSV files
+from .files import read_lines
 
 
 class Printed(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Self, get_args
 
-from .printed import read_lines
+from .files import read_lines
 
 Where = Literal["synthetic", "real"]
 _PLACES: tuple[Where, ...] = get_args(Where)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from sparseauc.metrics import fast_auc
+from sparseauc.metrics import auc
 
 from .gene_tables import RAW_SCALE, load_colon, load_leukemia
 from .marker_genes import Reading
@@ -80,7 +80,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
         support = np.flatnonzero(coef)
         finite = bool(np.isfinite(coef).all())
         results[k] = {
-            "auc": fast_auc(X_test @ coef, judged) if finite else None,
+            "auc": auc(judged, X_test @ coef) if finite else None,
             "columns": support.size,
             "markers": {
                 name: int(np.isin(support, known).sum()) for name, known in markers.items()

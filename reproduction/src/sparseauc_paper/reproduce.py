@@ -1,17 +1,15 @@
 """Run what is missing of the paper's experiments, and write the report."""
 
 import math
-from collections.abc import Callable, Collection, Mapping
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
 import typer
 from rich.console import Console
-
-from sparseauc.utils.arrays import find_device
-from sparseauc.utils.optional import import_optional
-from sparseauc_app.cli.errors import ExitCode
-from sparseauc_app.cli.output import check_writable
 
 from . import plan
 from .methods import find_methods
@@ -19,9 +17,14 @@ from .presets import PRESETS
 from .protocols import PROTOCOLS
 from .real import DATASETS, genes
 from .runner import describe_failures, run_tasks
-from .store import Store
+from .store import Store, StoreError
 
 T = TypeVar("T")
+
+# Exit codes, those of the other commands.
+_DATA = 3
+_OUTPUT = 5
+_INTERRUPTED = 130
 
 # Experiments that need the gene data; the audit has parts that do not.
 _ON_GENES_ALONE = {"table3", "figure3", "figure4"}
@@ -39,7 +42,6 @@ def run_reproduce(
     seed: int,
     out: Path,
     store: Path | None,
-    dask: str | None,
     device: str | None,
     minutes: float | None,
     dry_run: bool,
@@ -51,8 +53,7 @@ def run_reproduce(
     console = Console(highlight=False)
     names = _named(lambda: plan.find_experiments(experiments))
     if device is not None:
-        _named(lambda: find_device(device))
-        import_optional("triton", f"--device {device}")
+        _named(lambda: _check_device(device))
     size = _one_of(PRESETS, preset, "preset").with_trials(trials)
     _one_of(PROTOCOLS, protocol, "protocol")
     datasets, missing = _find_genes(names, console)
@@ -62,13 +63,13 @@ def run_reproduce(
     path = out / "results.sqlite" if store is None else store
     if dry_run:
         if path.is_file():
-            with Store(path) as kept:
+            with _open_store(path) as kept:
                 tasks = [task for task in tasks if not kept.has(task)]
         console.print(plan.describe_cost(tasks), soft_wrap=True)
         return
 
-    check_writable(out)
-    with Store(path) as kept:
+    _check_writable(out)
+    with _open_store(path) as kept:
         console.print(
             f"{', '.join(names)}: {len(tasks)} tasks, {len(kept.get(tasks))} of them in "
             f"{kept.path}",
@@ -77,7 +78,7 @@ def run_reproduce(
         if not stored_only:
             try:
                 progressed = run_tasks(
-                    tasks, kept, jobs=jobs, dask=dask, device=device, console=console,
+                    tasks, kept, jobs=jobs, device=device, console=console,
                     seconds=math.inf if minutes is None else 60.0 * minutes,
                 )  # fmt: skip
             except KeyboardInterrupt:
@@ -115,11 +116,54 @@ def run_reproduce(
     console.print(f"Report: {written[0]}", soft_wrap=True)
 
 
+def _failure(message: str, code: int) -> typer.Exit:
+    """Print what went wrong; the exit is to be raised."""
+    typer.echo(f"Error: {message}", err=True)
+    return typer.Exit(code)
+
+
+def _check_device(name: str) -> None:
+    """Refuse a device that is not there, or that kernels cannot be compiled for."""
+    if find_spec("torch") is None:
+        raise ValueError("--device needs torch: pip install 'torch>=2.2'")
+    import torch
+
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(f"{name!r} is not a device torch knows: {error}") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"torch {torch.__version__} finds no GPU here")
+    if find_spec("triton") is None:
+        raise ValueError("--device needs triton: pip install 'triton>=3.0'")
+
+
+def _check_writable(folder: Path) -> None:
+    """Make a folder and check that files can be written to it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise _failure(f"cannot write to folder {folder}: {reason}", _OUTPUT) from None
+
+
+@contextmanager
+def _open_store(path: Path) -> Iterator[Store]:
+    """Open a store; a file that is no good ends the command."""
+    try:
+        with Store(path) as kept:
+            yield kept
+    except StoreError as error:
+        raise _failure(str(error), _OUTPUT) from None
+
+
 def _stopped(why: str, kept: Store, console: Console) -> typer.Exit:
     """Say where to find what was finished."""
     found = f"{why}. What was finished is in {kept.path}; the same command goes on from there."
     console.print(found, soft_wrap=True)
-    return typer.Exit(ExitCode.INTERRUPTED)
+    return typer.Exit(_INTERRUPTED)
 
 
 def _one_of(choices: Mapping[str, T], name: str, what: str) -> T:
@@ -142,9 +186,7 @@ def _find_genes(names: Collection[str], console: Console) -> tuple[tuple[str, ..
         return (), {}
     missing = _unavailable(console)
     if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
-        from sparseauc_app.reading import DataError
-
-        raise DataError("; ".join(missing.values()))
+        raise _failure("; ".join(missing.values()), _DATA)
     return tuple(name for name in DATASETS if name not in missing), missing
 
 

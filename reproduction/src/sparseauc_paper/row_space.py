@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc.utils.jit import kernel, reordering_kernel
-
 from .baselines.solam import clip, saddle_point_step
 from .baselines.spam import multiplier
+from .kernels import kernel, reordering_kernel
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Run the tasks that the store lacks, on several cores, a GPU beside them, or a Dask cluster."""
+"""Run the tasks that the store lacks, on several cores, and on a GPU beside them."""
 
 import math
 import multiprocessing
@@ -20,10 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import Progress
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-from sparseauc.utils.optional import import_optional
-from sparseauc_app.cli.progress import progress
 
 from .methods import METHODS
 from .plan import estimate_seconds
@@ -79,7 +77,8 @@ def _uses_device(task: Task) -> bool:
 
 
 def _name_of(device: str) -> str:
-    torch = import_optional("torch", f"--device {device}")
+    import torch
+
     return str(torch.cuda.get_device_name(device) if torch.cuda.is_available() else device)
 
 
@@ -88,15 +87,14 @@ def run_tasks(
     store: Store,
     *,
     jobs: int = 1,
-    dask: str | None = None,
     device: str | None = None,
     console: Console | None = None,
     seconds: float = math.inf,
 ) -> Progressed:
     """Compute the tasks without a result, each once, and keep their outcomes as they come.
 
-    ``jobs`` run at the same time, as many as there are cores for −1, or as many as a Dask cluster
-    has; those that tune on the device run beside them. After ``seconds`` no task is begun.
+    ``jobs`` run at the same time, as many as there are cores for −1; those that tune on the device
+    run beside them. After ``seconds`` no task is begun.
     """
     started, since = time.perf_counter(), datetime.now(UTC)
     unique = list(dict.fromkeys(tasks))
@@ -105,7 +103,7 @@ def run_tasks(
     waiting = _Waiting(missing, device, started + seconds)
     done = failed = 0
     try:
-        with _telling(console, len(missing)) as tell, _pools(jobs, dask, device) as pools:
+        with _telling(console, len(missing)) as tell, _pools(jobs, device) as pools:
             running: dict[Future[tuple[Task, Outcome]], _Pool] = {}
             while True:
                 for pool in pools:
@@ -196,15 +194,9 @@ class _Here(Executor):
 
 
 @contextmanager
-def _pools(jobs: int, dask: str | None, device: str | None) -> Iterator[list[_Pool]]:
-    """Make the processes that compute, or find the cluster; those of the device first."""
+def _pools(jobs: int, device: str | None) -> Iterator[list[_Pool]]:
+    """Make the processes that compute, those of the device first."""
     with ExitStack() as stack:
-        if dask is not None:
-            distributed = import_optional("distributed", "running on a Dask cluster")
-            client = stack.enter_context(distributed.Client(dask))
-            threads = sum(client.nthreads().values())
-            yield [_Pool(client.get_executor(), threads + _AHEAD, device)]
-            return
         if jobs == 1 and device is None:
             yield [_Pool(_Here(), 1)]
             return
@@ -272,15 +264,17 @@ def _telling(console: Console | None, total: int) -> Iterator[Callable[[int], No
     if console is None or total == 0:
         yield lambda _: None
         return
+    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
     started = last = time.perf_counter()
     done = 0
-    with progress(not console.is_terminal, "tasks") as show:
+    with bar:
+        shown = bar.add_task("tasks", total=total)
 
         def tell(failed: int) -> None:
             nonlocal done, last
             done += 1
             failures = f", {failed} failed" if failed else ""
-            show(f"{done} of {total} tasks{failures}", done, total)
+            bar.update(shown, description=f"{done} of {total} tasks{failures}", completed=done)
             now = time.perf_counter()
             if console.is_terminal or (now - last < _SECONDS_BETWEEN_LINES and done < total):
                 return

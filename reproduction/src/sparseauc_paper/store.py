@@ -13,8 +13,6 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from sparseauc_app.cli.errors import OutputError
-
 from .tasks import Task
 
 _SCHEMA = """
@@ -42,7 +40,7 @@ _BUSY_SECONDS = 60.0
 _AT_ONCE = 5000
 
 
-class StoreError(OutputError):
+class StoreError(Exception):
     """The file cannot be used as a store."""
 
 

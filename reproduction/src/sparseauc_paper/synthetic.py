@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparseauc.datasets import OutbreakData, make_outbreak
-from sparseauc.metrics import fast_auc
-from sparseauc.projections import top_k
+from sparseauc.metrics import auc
 
 from .methods import METHODS, NEGLIGIBLE
 from .presets import Preset, points
+from .projections import top_k
 from .protocols import Protocol
 from .row_space import Indices, Mask
 from .seeds import generator
@@ -61,7 +61,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     judged = positive[split.test]
     dense = W[:, points_chosen.index(chosen["best"].point)]
     result: dict[str, Any] = {
-        "auc": fast_auc(X_test @ dense, judged),
+        "auc": auc(judged, X_test @ dense),
         "chosen": dict(chosen["best"].point),
         "validation_auc": chosen["best"].auc,
         "bayes_auc": data.bayes_auc,
@@ -71,12 +71,12 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
         coef = W[:, points_chosen.index(choice.point)]
         if name == "best":
             columns = np.flatnonzero(np.abs(coef) >= NEGLIGIBLE if method.truncated else coef)
-            suffix, auc = "", "auc_cut"
+            suffix, auc_name = "", "auc_cut"
         else:
             columns = np.flatnonzero(coef) if choice.k is None else top_k(coef, choice.k)
-            suffix, auc = f"_{name}", f"auc_{name}"
+            suffix, auc_name = f"_{name}", f"auc_{name}"
         result |= {
-            auc: fast_auc(X_test[:, columns] @ coef[columns], judged),
+            auc_name: auc(judged, X_test[:, columns] @ coef[columns]),
             f"f1{suffix}": support_f1(columns, data.support),
             f"jaccard{suffix}": support_jaccard(columns, data.support),
             f"columns{suffix}": columns.size,

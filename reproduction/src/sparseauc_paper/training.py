@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparseauc.blocks import RowBlocks
-from sparseauc.objective import AUCObjective
-
+from .blocks import RowBlocks
+from .objective import AUCObjective
 from .protocols import Protocol
 from .row_space import Floats, Indices, Mask, RowSpace
 from .seeds import generator

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedKFold
 
-from sparseauc.metrics import fast_auc
+from sparseauc.metrics import auc
 
 from .methods import METHODS
 from .protocols import Protocol
@@ -30,7 +30,7 @@ class Split(NamedTuple):
 def aucs(X: Floats, positive: Mask, W: Floats) -> list[float]:
     """AUC of every column of coefficients, NaN where it holds NaN."""
     return [
-        fast_auc(column, positive) if np.isfinite(column).all() else np.nan
+        auc(positive, column) if np.isfinite(column).all() else np.nan
         for column in np.ascontiguousarray((X @ W).T)
     ]
 

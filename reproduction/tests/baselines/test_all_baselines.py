@@ -1,10 +1,7 @@
 """The baselines in place of the library's classifiers: the same conventions and errors."""
 
-import re
-
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -16,13 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
-from sparseauc.chunks import ArrayChunks
 from sparseauc.datasets import make_outbreak
-from sparseauc.selection import column_table
 from sparseauc_paper.baselines import (
     FSAUCClassifier,
     HSGHTClassifier,
-    OPAUCClassifier,
     SOLAMClassifier,
     SPAMClassifier,
     StoIHTClassifier,
@@ -38,7 +32,6 @@ ONLINE = [
     SPAMClassifier(penalty="elasticnet", average=False, random_state=0),
     SOLAMClassifier(random_state=0),
     FSAUCClassifier(random_state=0),
-    OPAUCClassifier(random_state=0, max_epochs=20),
 ]
 ALL = HARD_THRESHOLDING + ONLINE
 
@@ -129,7 +122,7 @@ def test_bad_input_is_named(outbreak, estimator):
     holed = X.copy()
     holed[7, 11] = np.nan
     for table, labels, match in [
-        (holed, y, "NaN: first at row 7, column 11"),
+        (holed, y, "contains NaN"),
         (X, np.ones(500), "one class only"),
         (X, np.arange(500) % 3, "3 classes"),
         (X, y[:-1], "inconsistent numbers of samples"),
@@ -141,7 +134,7 @@ def test_bad_input_is_named(outbreak, estimator):
 @pytest.mark.parametrize("estimator", ALL, ids=name)
 def test_weights_where_the_method_defines_them(outbreak, estimator):
     X, y = outbreak
-    undefined = isinstance(estimator, (SOLAMClassifier, OPAUCClassifier))
+    undefined = isinstance(estimator, SOLAMClassifier)
     assert has_fit_parameter(estimator, "sample_weight") is not undefined
     if undefined:
         return
@@ -152,7 +145,7 @@ def test_weights_where_the_method_defines_them(outbreak, estimator):
     weighted = clone(estimator).fit(X, y, sample_weight=keep.astype(float))
     absent = clone(estimator).fit(X[keep], y[keep])
     np.testing.assert_allclose(weighted.coef_, absent.coef_, rtol=1e-7, atol=1e-10)
-    with pytest.raises(ValueError, match="sample_weight is -1 in row 3"):
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         clone(estimator).fit(X, y, sample_weight=np.where(np.arange(500) == 3, -1.0, 1.0))
 
 
@@ -246,29 +239,6 @@ def test_a_refused_refit_leaves_nothing_of_the_fit_before(estimator, reason):
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e150, 1e300])
-@pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("estimator", ALL, ids=lambda estimator: type(estimator).__name__)
-def test_any_scale_gives_a_finite_model_or_names_what_to_rescale(estimator, scale, whole, kind):
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 6)), np.arange(60) % 4 == 0
-    X[y, :3] += 1.0
-    X[:, slice(None) if whole else 3] *= scale
-    model, told = clone(estimator), ""
-    try:
-        model.fit(kind(X), y)
-    except ValueError as error:
-        told = str(error)
-    if told:
-        column = r"\d" if whole else "3"
-        assert re.search(rf"column {column} .*rescale it|rescale the columns", told)
-        return
-    for fitted in (model.coef_, model.intercept_, getattr(model, "objective_", 0.0)):
-        assert np.isfinite(fitted).all()
-
-
-@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1e308])
 @pytest.mark.parametrize(
     "estimator",
@@ -283,35 +253,3 @@ def test_only_the_proportions_of_weights_count(estimator, scale):
     expected = clone(estimator).fit(X, y, sample_weight=weight).coef_
     found = clone(estimator).fit(X, y, sample_weight=weight * scale).coef_
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def test_rows_in_memory_are_asked_for(outbreak):
-    X, y = outbreak
-    with pytest.raises(ValueError, match="needs the rows in memory"):
-        SOLAMClassifier().fit(ArrayChunks(X), y)
-    rows = pytest.importorskip("dask.array").from_array(X, chunks=(100, 30))
-    with pytest.raises(ValueError, match="needs the rows in memory"):
-        SOLAMClassifier().fit(rows, y)
-
-
-def test_a_table_of_pyarrow(outbreak):
-    X, y = outbreak
-    table = pa.table({f"c{j}": X[:, j] for j in range(4)})
-    model = SPAMClassifier().fit(table, y)
-    assert model.feature_names_in_.tolist() == table.column_names
-    np.testing.assert_array_equal(
-        model.decision_function(table), model.decision_function(table.to_pandas())
-    )
-    with pytest.raises(ValueError, match=r"'c0'.*could not be converted"):
-        model.fit(table.set_column(0, "c0", [["text"] * 500]), y)
-
-
-@pytest.mark.parametrize("make", [StoIHTClassifier, HSGHTClassifier])
-def test_the_table_of_chosen_columns(outbreak, make):
-    X, y = outbreak
-    named = np.where(y > 0, "ill", "hale")
-    model = make(k=3, random_state=0).fit(X, named)
-    table = column_table(model, X, named)
-    assert len(table) == model.get_support().sum() > 0
-    assert set(table["direction"]) == {"+"}
-    assert "sparseauc-columns" in model._repr_html_()

@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from online_problems import problem
 
 from naive import storages
-from sparseauc.objective import AUCObjective, minimise_on_support
-from sparseauc.rows import as_table
+from sparseauc import minimise_on_support
 from sparseauc_paper.baselines.fsauc import FSAUCState, count_stages, fsauc
 from sparseauc_paper.baselines.solam import SOLAMState, solam
+from sparseauc_paper.objective import AUCObjective
+from sparseauc_paper.rows import as_table
 
 # ------------------------------------------------- the oracles: both methods as their authors write
 

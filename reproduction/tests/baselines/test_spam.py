@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from online_problems import problem
 
 from naive import storages
-from sparseauc.objective import AUCObjective, minimise_on_support
-from sparseauc.rows import as_table
+from sparseauc import minimise_on_support
 from sparseauc_paper.baselines.spam import SPAMState, spam
+from sparseauc_paper.objective import AUCObjective
+from sparseauc_paper.rows import as_table
 
 # --------------------------------------------------------- the oracle: SPAM as its authors write it
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from naive import naive_hard_threshold
-from sparseauc.blocks import RowBlocks, visiting_order
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
 from sparseauc_paper.baselines import hsg_ht, sto_iht
 from sparseauc_paper.baselines.hsg_ht import growing_batches
+from sparseauc_paper.blocks import RowBlocks, visiting_order
+from sparseauc_paper.objective import AUCObjective
 
 # ------------------------------------------------------------------------- the oracles, row by row
 

@@ -1,11 +1,6 @@
 import io
 import os
 import re
-import subprocess
-import sys
-from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +8,6 @@ import pandas as pd
 import pytest
 from example_report import PAPER, example_cells, example_report
 
-from sparseauc.utils.files import staged
 from sparseauc_paper.comparison import Comparison
 from sparseauc_paper.pages import (
     Figure,
@@ -26,7 +20,7 @@ from sparseauc_paper.pages import (
     drawing,
     write_report,
 )
-from sparseauc_paper.pages.files import figure_to_csv, files, to_csv, to_markdown
+from sparseauc_paper.pages.files import files, to_csv, to_markdown
 from sparseauc_paper.pages.html import render
 
 
@@ -91,18 +85,6 @@ def test_csv_has_all_digits(report):
     )
     text = 'a "b", c\nd — π'
     assert pd.read_csv(io.StringIO(to_csv(listing(x=[text]))))["x"].tolist() == [text]
-
-
-def test_no_spreadsheet_computes_a_name():
-    nasty, harmless = "=cmd|' /C calc'!A0", ["-0.5", "a=b"]
-    table = listing(**{nasty: [nasty, "@x", *harmless], "number": [-1.5, 2.0, np.nan, -np.inf]})
-    lines = to_csv(table).splitlines()
-    assert lines == [f"'{nasty},number", f"'{nasty},-1.5", "'@x,2.0", "-0.5,", "a=b,-inf"]
-    panel = Panel("+p", "x", "y", [Series("=s", [1.0], [-2.0], text=["-t"])])
-    assert figure_to_csv(Figure("f", "F", "C", [panel])).splitlines() == [
-        "panel,series,x,y,text",
-        "'+p,'=s,1.0,-2.0,'-t",
-    ]
 
 
 def test_comparison_in_markdown():
@@ -236,66 +218,6 @@ def test_folder_without_permission(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionError, match=f"{tmp_path}.*Permission denied"):
         write_report(one(Note("x")), tmp_path)
-
-
-def test_a_folder_in_the_way_of_one_file_leaves_the_others_alone(tmp_path):
-    table = listing(a=[1])
-    write_report(one(table), tmp_path)
-    before = (tmp_path / "report.html").read_bytes()
-    (tmp_path / "tables" / "t.md").unlink()
-    (tmp_path / "tables" / "t.md").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"t\.md"):
-        write_report(replace(one(listing(a=[2])), title="Other"), tmp_path)
-    assert tree(tmp_path) == ["report.html", "report.md", "tables/t.csv"]
-    assert (tmp_path / "report.html").read_bytes() == before
-    assert (tmp_path / "tables" / "t.csv").read_text() == "a\n1\n"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
-def test_no_room_for_the_page_leaves_what_was_there(report, tmp_path):
-    write_report(one(listing(a=[1])), tmp_path)
-    before = {name: (tmp_path / name).read_bytes() for name in tree(tmp_path)}
-    # A real write that really fails: nothing above 20 kB, and the page is larger.
-    code = """
-import resource, sys
-from example_report import example_report
-from sparseauc_paper.pages import Report, Section, write_report
-small = Report("T", "L", [Section("s", "S", example_report().sections[1].elements[1:])])
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-try:
-    write_report(small, sys.argv[1])
-except OSError as error:
-    print(error.strerror)
-"""
-    outcome = subprocess.run(
-        [sys.executable, "-c", code, tmp_path],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parent,
-    )
-    assert outcome.stdout.startswith(f"cannot write the report to {tmp_path}: File too large; free")
-    assert {name: (tmp_path / name).read_bytes() for name in tree(tmp_path)} == before
-
-
-def test_an_interrupt_leaves_nothing_behind(tmp_path, monkeypatch):
-    # The third file is interrupted after half of it.
-    calls = []
-
-    @contextmanager
-    def interrupted(path):
-        calls.append(path)
-        with staged(path) as (file, commit):
-            if len(calls) == 3:
-                file.write(b"half")
-                raise KeyboardInterrupt
-            yield file, commit
-
-    monkeypatch.setattr("sparseauc.utils.files.staged", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_report(one(listing(a=[1]), replace(listing(b=[2]), name="other")), tmp_path)
-    assert tree(tmp_path) == []
 
 
 def test_the_papers_methods_are_told_from_others_in_markdown():

@@ -320,14 +320,6 @@ def test_pictures_cannot_be_left():
     assert titles == [f"{label}\n{label}: 1\ny: 3"]
 
 
-def test_control_characters_do_not_break_a_picture():
-    odd = "a\x00\x1b[2Jb"
-    panel = Panel(odd, odd, odd, [Series(odd, [0, 1], [3, 4])], x_names=[odd, "b"])
-    outline = Outline(render(one(Figure("f", "T", "C", [panel]))))
-    texts = [e["text"] for e in outline.all("text")]
-    assert r"a\x00\x1b[2Jb" in texts
-
-
 @pytest.mark.slow
 def test_same_report_same_page(report, page, tmp_path):
     assert render(report) == page

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from sparseauc.projections import hard_threshold
+from sparseauc_paper.projections import hard_threshold
 from sparseauc_paper.theory.constants import (
     GaussianConstants,
     contraction,

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sparseauc.blocks import RowBlocks
+from fits import fit_sht_auc, generator_of
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers.sht_auc import sht_auc
+from sparseauc_paper.blocks import RowBlocks
+from sparseauc_paper.objective import AUCObjective
 from sparseauc_paper.theory.constants import (
     GaussianConstants,
     expansion_of_lemma,
@@ -246,10 +246,9 @@ def test_course_is_that_of_the_solver():
     _, _, objective = outbreak(n=200, d=15)
     target = np.zeros(15)
     target[[2, 7]] = 0.3
-    course = measure_course(
-        objective, partition(200, 20), target, 4,
-        step_size=0.02, n_epochs=7, rng=np.random.default_rng(5),
-    )  # fmt: skip
+    settings = {"step_size": 0.02, "n_epochs": 7}
+    blocks = partition(200, 20)
+    course = measure_course(objective, blocks, target, 4, rng=generator_of(5), **settings)
     expected = [np.linalg.norm(target)]
 
     def watch(record):
@@ -257,16 +256,23 @@ def test_course_is_that_of_the_solver():
         w[record.support] = record.values
         expected.append(np.linalg.norm(w - target))
 
-    sht_auc(
-        objective, 4, batch_size=20, step_size=0.02, max_epochs=7, tol=0, shuffle=False,
-        callback=watch, rng=np.random.default_rng(5),
-    )  # fmt: skip
+    fit_sht_auc(
+        objective.table,
+        objective.positive,
+        4,
+        batch_size=20,
+        step_size=0.02,
+        max_epochs=7,
+        tol=0.0,
+        shuffle=False,
+        callback=watch,
+        seed=5,
+    )
     assert_allclose(course.distances[::10], expected, rtol=1e-10)
     assert course.plateau == np.median(course.distances[-14:])
     again = measure_course(
-        objective, partition(200, 20), target, 4,
-        step_size=0.02, n_epochs=7, rng=np.random.default_rng(5),
-    )  # fmt: skip
+        objective, partition(200, 20), target, 4, rng=generator_of(5), **settings
+    )
     assert_array_equal(course.to_limit, again.to_limit)
 
 

@@ -2,7 +2,6 @@
 
 from .fsauc import FSAUCClassifier, fsauc
 from .hsg_ht import HSGHTClassifier, hsg_ht
-from .opauc import OPAUCClassifier, opauc
 from .solam import SOLAMClassifier, solam
 from .spam import SPAMClassifier, spam
 from .sto_iht import StoIHTClassifier, sto_iht
@@ -10,13 +9,11 @@ from .sto_iht import StoIHTClassifier, sto_iht
 __all__ = [
     "FSAUCClassifier",
     "HSGHTClassifier",
-    "OPAUCClassifier",
     "SOLAMClassifier",
     "SPAMClassifier",
     "StoIHTClassifier",
     "fsauc",
     "hsg_ht",
-    "opauc",
     "solam",
     "spam",
     "sto_iht",

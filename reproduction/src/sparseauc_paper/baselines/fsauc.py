@@ -28,12 +28,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
-from sparseauc.projections import l1_ball_threshold, project_l1_ball
-from sparseauc.rows import Table
-from sparseauc.solvers.epochs import SolverResult
-from sparseauc.utils.jit import reordering_kernel
-
+from ..arrays import Array, Floats, Indices, Mask
+from ..epochs import SolverResult
+from ..kernels import reordering_kernel
+from ..objective import AUCObjective
+from ..projections import l1_ball_threshold, project_l1_ball
+from ..rows import Table
 from .online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,

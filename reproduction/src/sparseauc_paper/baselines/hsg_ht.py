@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from sparseauc.blocks import RowBlocks
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers.epochs import SolverResult
-from sparseauc.utils.types import Indices
-
+from ..arrays import Indices
+from ..blocks import RowBlocks
+from ..epochs import SolverResult
+from ..objective import AUCObjective
 from .sto_iht import LogisticClassifier, LogisticDescent, descend_in_epochs
 
 
@@ -85,11 +84,9 @@ def hsg_ht(
         With the intercept.
     """
     rng = np.random.default_rng() if rng is None else rng
-    rows = objective.rows.counted
-    n = rows.size
-    batches = batches_of_epochs(n, initial_batch_size, growth, restart=restart_batches)
-    nothing = RowBlocks(rows[:0], np.zeros(1, np.int64))
-    descent = LogisticDescent(objective, min(k, objective.n_features), alpha, nothing, np.empty(0))
+    rows = objective.rows
+    batches = batches_of_epochs(rows.size, initial_batch_size, growth, restart=restart_batches)
+    descent = LogisticDescent(objective, min(k, objective.n_features), alpha)
 
     def run_blocks(step: float) -> bool:
         order = rng.permutation(rows) if shuffle else rows
@@ -98,8 +95,8 @@ def hsg_ht(
             sizes = np.add.reduceat(objective.weight[order[: starts[-1]]], starts[:-1])
         else:
             sizes = np.diff(starts)
-        descent.set_blocks(RowBlocks(order, starts), 1.0 / sizes)
-        return descent.run(np.arange(descent.n_blocks), step)
+        drawn = np.arange(starts.size - 1)
+        return descent.run(RowBlocks(order, starts), 1.0 / sizes, drawn, step)
 
     return descend_in_epochs("HSG-HT", descent, run_blocks, **settings)
 

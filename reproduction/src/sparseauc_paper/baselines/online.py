@@ -13,11 +13,12 @@ from numba.extending import overload
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from sparseauc.estimators.stochastic import StochasticClassifier
-from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask, SparseVector
-from sparseauc.rows import CSR, Table, accumulate_rows, as_table, read_only
-from sparseauc.solvers.epochs import Epoch, SolverResult, divergence_error, run_epochs
-from sparseauc.utils.jit import reordering_kernel
+from ..arrays import Array, Floats, Indices, Mask, read_only
+from ..epochs import Epoch, SolverResult, divergence_error, run_epochs
+from ..kernels import reordering_kernel
+from ..objective import AUCObjective, SparseVector
+from ..rows import CSR, Table, accumulate_rows, as_table
+from .classifier import StochasticClassifier
 
 # Entries of rows read between two sweeps over all columns, as a multiple of d.
 BETWEEN_SWEEPS = 64
@@ -214,7 +215,7 @@ class RowState(ABC):
                 f"{self.method} defines no sample weights: leave them out, or use SPAM"
             )
         rng = np.random.default_rng() if rng is None else rng
-        rows = objective.rows.counted
+        rows = objective.rows
 
         def run_epoch(number: int) -> Epoch:
             order = rng.permutation(rows) if shuffle else rows
@@ -238,8 +239,6 @@ class OnlineClassifier(StochasticClassifier):
     }
 
     _state_type: ClassVar[Callable[..., RowState]]
-    # Whether ``partial_fit`` continues what ``fit`` began.
-    _continues: ClassVar[bool] = False
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -262,8 +261,7 @@ class OnlineClassifier(StochasticClassifier):
         """
         X, positive = self._check_more_rows(X, y, classes)
         if not hasattr(self, "_stream"):
-            rng = np.random.default_rng(self._seeds()[1])
-            settings = self._settings(as_table(X), rng)
+            settings = self._settings(as_table(X), self._generator())
             self._stream = self._state_type(X.shape[1], X.dtype, **settings)
             self.n_iter_ = 1
         # A stream keeps the type of its first rows.
@@ -277,8 +275,6 @@ class OnlineClassifier(StochasticClassifier):
         settings["start"] = common.pop("start")
         state = self._state_type(objective.n_features, objective.dtype, **settings)
         result = state.run(objective, **common)
-        if self._continues:
-            self._stream = state
         coef = self._cut(result.dense(objective.n_features))
         support = np.flatnonzero(coef)
         return result._replace(support=support, values=coef[support])
@@ -321,4 +317,5 @@ class UnweightedClassifier(OnlineClassifier):
         -------
         self
         """
-        return super().fit(X, y)
+        fitted: Self = super().fit(X, y)
+        return fitted

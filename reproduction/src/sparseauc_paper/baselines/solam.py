@@ -35,12 +35,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
-from sparseauc.projections import project_l2_ball
-from sparseauc.rows import Table
-from sparseauc.solvers.epochs import SolverResult
-from sparseauc.utils.jit import kernel, reordering_kernel
-
+from ..arrays import Array, Floats, Indices, Mask
+from ..epochs import SolverResult
+from ..kernels import kernel, reordering_kernel
+from ..objective import AUCObjective
+from ..projections import project_l2_ball
+from ..rows import Table
 from .online import (
     BETWEEN_SWEEPS,
     LEAST_SCALE,
@@ -298,7 +298,6 @@ class SOLAMClassifier(UnweightedClassifier):
         "max_norm": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
 
-    _descends_from_zero = False
     _state_type: ClassVar[Callable[..., RowState]] = SOLAMState
 
     def _settings(self, table: Table, rng: np.random.Generator) -> dict[str, Any]:  # noqa: ARG002

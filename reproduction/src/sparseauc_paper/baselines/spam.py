@@ -30,11 +30,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparseauc.objective import Array, AUCObjective, Floats, Indices, Mask
-from sparseauc.rows import CSR, Table, read_only
-from sparseauc.solvers.epochs import SolverResult
-from sparseauc.utils.jit import kernel, reordering_kernel
-
+from ..arrays import Array, Floats, Indices, Mask, read_only
+from ..epochs import SolverResult
+from ..kernels import kernel, reordering_kernel
+from ..objective import AUCObjective
+from ..rows import CSR, Table
 from .online import ClassSums, OnlineClassifier, RowState, dot, read_dense_row, read_row
 
 
@@ -228,7 +228,7 @@ class SPAMState(RowState):
         """Visit every row once an epoch, with the class means of all rows."""
         self.sums, self._gathers = ClassSums.from_objective(objective), False
         if objective.weight.size:
-            mean = objective.weight[objective.rows.counted].mean()
+            mean = objective.weight[objective.rows].mean()
             self._weight = read_only(objective.weight / mean)
         if self.l1 == 0.0 and not isinstance(objective.table, CSR):
             sums = np.column_stack(self.sums[:2]).astype(objective.dtype)

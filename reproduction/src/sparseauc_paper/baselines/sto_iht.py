@@ -19,93 +19,91 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import overload
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparseauc.blocks import BLOCK_ORDERS, BlockOrder, RowBlocks, visiting_order
-from sparseauc.estimators.stochastic import StochasticClassifier
-from sparseauc.objective import Array, AUCObjective, Floats, Indices, Point
-from sparseauc.objective.thresholding import (
-    ArrayDescent,
-    Iterate,
-    deal_blocks,
-    descend_block,
-    largest_entries,
-)
-from sparseauc.projections import top_k
-from sparseauc.rows import accumulate_rows, add_rows, score_rows
-from sparseauc.solvers.epochs import SolverResult
-from sparseauc.solvers.hard_thresholding import threshold_in_epochs
-from sparseauc.utils.jit import FAST
+from ..arrays import Array, Floats, Indices
+from ..blocks import BLOCK_ORDERS, BlockOrder, RowBlocks, visiting_order
+from ..bold_driver import BoldDriver
+from ..epochs import Epoch, SolverResult, divergence_error, run_epochs
+from ..kernels import kernel
+from ..objective import AUCObjective, SparseVector
+from ..projections import top_k
+from ..rows import accumulate_rows, add_rows, score_rows
+from ..thresholding import Iterate, deal_blocks, largest_entries, threshold_step
+from .classifier import StochasticClassifier
 
 
-class LogisticLoss(NamedTuple):
-    """The logistic loss with ridge, as ``threshold_epoch`` takes it."""
+@kernel
+def _logistic_epoch(  # type: ignore[no-untyped-def]
+    table, positive, weight, constant, order, starts, scales, drawn, step, alpha, k, iterate,
+    intercept,
+):  # fmt: skip
+    """Take a step on each block drawn; block i is ``order[starts[i]:starts[i + 1]]``.
 
-    scales: Array  # what each block's sum of row gradients is multiplied by
-    alpha: float
-    intercept: Array  # takes its own step with each block
-
-
-@overload(descend_block, jit_options={"fastmath": FAST})
-def _descend_logistic(loss, rows, block, i, step, iterate):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    if not (isinstance(loss, types.NamedTuple) and loss.instance_class is LogisticLoss):
-        return None
-
-    def descend(loss, rows, block, i, step, iterate):  # type: ignore[no-untyped-def]
+    ``scales`` are what each block's sum of row gradients is multiplied by.
+    """
+    out = iterate.candidate
+    for i in drawn:
+        block = order[starts[i] : starts[i + 1]]
         support = iterate.support[: iterate.size[0]]
         values = iterate.values[: iterate.size[0]]
-        weight, out = rows.weight, iterate.candidate
-        intercept = loss.intercept[0]
         scores = np.empty(block.size, out.dtype)
-        score_rows(rows.table, block, iterate.w, support, values, scores)
+        score_rows(table, block, iterate.w, support, values, scores)
         total = 0.0
         for q in range(block.size):
             row = np.uint64(block[q])
-            sign = 1.0 if rows.positive[row] else -1.0
+            sign = 1.0 if positive[row] else -1.0
             # σ(yz) − 1 = −1 / (1 + exp(yz)); exp overflows to infinity and gives 0, as it should.
-            multiplier = -loss.scales[i] * sign / (1.0 + math.exp(sign * (scores[q] + intercept)))
+            multiplier = -scales[i] * sign / (1.0 + math.exp(sign * (scores[q] + intercept[0])))
             if weight.size:
                 multiplier *= weight[row]
             total += multiplier
             scores[q] = out.dtype.type(-step * multiplier)
         out[:] = 0
-        add_rows(rows.table, block, scores, out)
+        add_rows(table, block, scores, out)
         for q in range(support.size):
-            out[support[q]] -= step * loss.alpha * values[q]
-        loss.intercept[0] = intercept - step * total
+            out[support[q]] -= step * alpha * values[q]
+        intercept[0] -= step * total
+        threshold_step(iterate, constant, k)
+        if iterate.size[0] < 0:
+            break
 
-    return descend
+
+class Point(NamedTuple):
+    """Coefficients and the intercept."""
+
+    w: SparseVector
+    intercept: float
 
 
-class LogisticDescent(ArrayDescent):
+class LogisticDescent:
     """Hard thresholding of the logistic loss; StoIHT and HSG-HT differ in their blocks alone."""
 
-    def __init__(
-        self, objective: AUCObjective, k: int, alpha: float, blocks: RowBlocks, scales: Array
-    ) -> None:
-        iterate = Iterate.zeros(objective.n_features, k, objective.dtype)
-        loss = LogisticLoss(scales, float(alpha), np.zeros(1))
-        super().__init__(objective.rows, loss, blocks, iterate)
+    def __init__(self, objective: AUCObjective, k: int, alpha: float) -> None:
         self.objective = objective
+        self.k = k
+        self.alpha = float(alpha)
+        self._iterate = Iterate.zeros(objective.n_features, k, objective.dtype)
+        self._intercept = np.zeros(1)
+        self._constant = np.flatnonzero(~objective.varies)
 
-    def run(self, drawn: Indices, step: float) -> bool:
-        """Take a step on each of these blocks; False when w or the intercept overflowed."""
-        return super().run(drawn, step) and math.isfinite(self.loss.intercept[0])
-
-    def set_blocks(self, blocks: RowBlocks, scales: Array) -> None:
-        """Deal the rows anew."""
-        self.blocks, self.loss = blocks, self.loss._replace(scales=scales)
+    def run(self, blocks: RowBlocks, scales: Array, drawn: Indices, step: float) -> bool:
+        """Take a step on each of the blocks drawn; False when w or the intercept overflowed."""
+        objective = self.objective
+        _logistic_epoch(
+            objective.table, objective.positive, objective.weight, self._constant, blocks.rows,
+            blocks.starts, scales, drawn, step, self.alpha, self.k, self._iterate, self._intercept,
+        )  # fmt: skip
+        return self._iterate.size[0] >= 0 and math.isfinite(self._intercept[0])
 
     def point(self) -> Point:
         """Copy the iterate."""
-        return Point(self.iterate.copy(), float(self.loss.intercept[0]))
+        return Point(self._iterate.copy(), float(self._intercept[0]))
 
     def move_to(self, point: Point) -> None:
         """Go on from another iterate."""
-        super().move_to(point)
-        self.loss.intercept[0] = point.intercept
+        self._iterate.move_to(point.w)
+        self._intercept[0] = point.intercept
 
     def value(self, point: Point) -> float:
         """Mean logistic loss, and the ridge."""
@@ -113,26 +111,26 @@ class LogisticDescent(ArrayDescent):
         scores = objective.scores_on(*point.w).astype(np.float64) + point.intercept
         losses = np.logaddexp(0.0, np.where(objective.positive, -scores, scores))
         weight = objective.weight if objective.weight.size else None
-        ridge = float(self.loss.alpha / 2 * np.sum(point.w.values.astype(np.float64) ** 2))
+        ridge = self.alpha / 2 * float(np.sum(point.w.values.astype(np.float64) ** 2))
         return float(np.average(losses, weights=weight)) + ridge
 
     def exact_first_step(self) -> float:
         """Step that minimises the quadratic model at zero along its gradient, on k columns."""
-        objective, alpha = self.objective, float(self.loss.alpha)
+        objective = self.objective
         weight = objective.weight if objective.weight.size else np.ones(objective.n_rows)
         share = weight / weight.sum()
         pull = (np.where(objective.positive, -0.5, 0.5) * share).astype(objective.dtype)
         gradient: Floats = np.zeros(objective.n_features, objective.dtype)
         accumulate_rows(objective.table, np.arange(objective.n_rows), pull, gradient)
-        gradient[self.rows.constant] = 0
-        chosen = top_k(gradient, self.iterate.support.size)
+        gradient[self._constant] = 0
+        chosen = top_k(gradient, self.k)
         if chosen.size == 0:
             return 1.0
         # The logistic loss curves by 1/4 at zero; the intercept is a column of ones.
         unit = np.abs(gradient[chosen]).max()
         direction = np.append(gradient[chosen] / unit, float(pull.sum()) / float(unit))
         scores = objective.scores_on(chosen, gradient[chosen] / unit).astype(np.float64)
-        curvature = float(share @ (scores + direction[-1]) ** 2) / 4 + alpha
+        curvature = float(share @ (scores + direction[-1]) ** 2) / 4 + self.alpha
         return float(direction.astype(np.float64) @ direction) / curvature
 
 
@@ -144,17 +142,42 @@ def descend_in_epochs(
     step_size: float | Literal["auto"] = "auto",
     start: npt.ArrayLike | None = None,
     intercept: float = 0.0,
+    max_epochs: int = 50,
     **epochs: Any,
 ) -> SolverResult:
-    """Run StoIHT or HSG-HT; ``epochs`` are those of ``threshold_in_epochs``."""
+    """Run StoIHT or HSG-HT; an automatic step undoes epochs that raise the loss.
+
+    ``run_blocks`` takes the descent through the blocks of an epoch with a given step, and returns
+    False if w overflowed. ``epochs`` are those of ``run_epochs``.
+    """
+    w = SparseVector(np.empty(0, np.int64), np.empty(0, descent.objective.dtype))
     if start is not None:
-        k, dtype = descent.iterate.support.size, descent.objective.dtype
-        descent.move_to(Point(largest_entries(start, k, dtype)))
-    descent.loss.intercept[0] = intercept
-    return threshold_in_epochs(
-        method, descent.objective, descent, run_blocks, loss=descent.value,
-        first_step=descent.exact_first_step, step_size=step_size, **epochs,
-    )  # fmt: skip
+        w = largest_entries(start, descent.k, descent.objective.dtype)
+    first = Point(w, intercept)
+    descent.move_to(first)
+    driver = None
+    if isinstance(step_size, str):
+        driver = BoldDriver(descent.exact_first_step(), first, descent.value(first), max_epochs)
+
+    def run_epoch(number: int) -> Epoch:
+        step = float(step_size) if driver is None else float(driver.step(number))
+        finite = run_blocks(step)
+        point = descent.point()
+        undone = False
+        if driver is not None:
+            strayed, point = driver.update(point, descent.value(point) if finite else np.inf)
+            undone = bool(strayed)
+            if undone:
+                descent.move_to(point)
+        elif not finite:
+            raise divergence_error(method, number, step)
+        return Epoch(point.w, step, undone)
+
+    result = run_epochs(
+        descent.objective, run_epoch, start=first.w, max_epochs=max_epochs, **epochs
+    )
+    last = descent.point() if driver is None else driver.best
+    return result._replace(**last.w._asdict(), intercept=last.intercept)
 
 
 def sto_iht(
@@ -188,14 +211,14 @@ def sto_iht(
         With the intercept.
     """
     rng = np.random.default_rng() if rng is None else rng
-    k = min(k, objective.n_features)
-    blocks = deal_blocks(objective.rows.counted, batch_size, shuffle=shuffle, rng=rng)
+    blocks = deal_blocks(objective.rows, batch_size, shuffle=shuffle, rng=rng)
     # Mean gradient: of m equally likely blocks, each stands for an m-th of the total weight.
     scales = np.full(len(blocks), len(blocks) / sum(objective.moments.weights))
-    descent = LogisticDescent(objective, k, alpha, blocks, scales)
+    descent = LogisticDescent(objective, min(k, objective.n_features), alpha)
 
     def run_blocks(step: float) -> bool:
-        return descent.run(visiting_order(descent.n_blocks, block_order, rng), step)
+        drawn = visiting_order(len(blocks), block_order, rng)
+        return descent.run(blocks, scales, drawn, step)
 
     return descend_in_epochs("StoIHT", descent, run_blocks, **settings)
 
@@ -212,14 +235,12 @@ class LogisticClassifier(StochasticClassifier):
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
-    _descends_from_zero = False
     _solver: ClassVar[Callable[..., SolverResult]]
 
     def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
         settings = self.get_params(deep=False) | common
         for name in ("warm_start", "record_history", "random_state", "verbose"):
             del settings[name]
-        settings["k"] = self._columns_to_keep(self.k, objective.n_features)
         result = type(self)._solver(objective, **settings)
         self.logistic_intercept_ = result.intercept
         return result

@@ -23,12 +23,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from sparseauc.plotting import COLOURS, QUIET, TEXT
-from sparseauc.utils.text import printable
-from sparseauc.utils.types import Array
-
+from ..arrays import Array
 from .elements import Display, Figure, Panel, Series
-from .palette import LIGHT, all_series, look
+from .palette import COLOURS, LIGHT, QUIET, TEXT, all_series, look
 
 NOT_IN_PAPER = "†"
 # Lines of more points than this have no markers: they would run into each other.
@@ -465,8 +462,8 @@ def _whiskers(ax: Axes, x: Array, trace: Trace, colour: str, order: int, gid: st
 
 
 def _plain(text: str) -> str:
-    # Dollars would start a formula; SVG has no control characters.
-    return printable(text).replace("$", r"\$")
+    # Dollars would start a formula.
+    return text.replace("$", r"\$")
 
 
 def _undone(text: str) -> str:

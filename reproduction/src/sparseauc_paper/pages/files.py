@@ -6,8 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from sparseauc.utils.text import spreadsheet_safe
-
 from . import drawing
 from .elements import LINK, URL, Code, Figure, Listing, Note, Panel, Report, Table
 from .palette import slots
@@ -64,9 +62,7 @@ def figure_to_csv(figure: Figure) -> str:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    """Text of a frame, of which a spreadsheet computes nothing: names are the users' own."""
-    safe = frame.map(spreadsheet_safe).rename(columns=spreadsheet_safe)
-    text: str = safe.to_csv(index=False, lineterminator="\n")
+    text: str = frame.to_csv(index=False, lineterminator="\n")
     return text
 
 

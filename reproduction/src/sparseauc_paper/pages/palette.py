@@ -3,9 +3,15 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from sparseauc.plotting import BACKGROUND, COLOURS, PALE, QUIET, TEXT
-
 from .elements import Figure, Panel, Series
+
+# Okabe and Ito's colours, told apart by readers with any kind of colour vision; yellow, too pale
+# for a line, is left out, and black is that of text.
+TEXT = "#1f2328"
+QUIET = "#5b6169"
+PALE = "#cccac4"
+BACKGROUND = "#ffffff"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", TEXT)
 
 # The style sheet's colours by day and by night: the same hues, lighter, since on a dark page the
 # colours of a white one are too dim to follow. Text stands out by a contrast of 4.5 or more.

@@ -4,8 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from sparseauc.utils.files import write_whole
-
+from ..files import write_files
 from .elements import Report
 
 
@@ -14,9 +13,7 @@ def write_report(
 ) -> list[Path]:
     """Write the page of a report and, beside it, its tables and figures as files.
 
-    Everything is made before anything is written, and every file is written under another name and
-    renamed when all of them are complete: a reader never sees half a file, and a failure leaves
-    what was there before.
+    Everything is made before anything is written, and a reader never sees half a file.
 
     Parameters
     ----------
@@ -46,7 +43,7 @@ def write_report(
     try:
         # The page last: when it is there, what it links to is there.
         contents = {target / name: content for name, content in beside.items()}
-        *others, first = write_whole({**contents, target / "report.html": page})
+        *others, first = write_files({**contents, target / "report.html": page})
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         room = "free some space there or " if full else ""

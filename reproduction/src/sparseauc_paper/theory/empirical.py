@@ -13,9 +13,7 @@ ones, err to one side: the worst support there is may be worse. The whole spectr
 discs err to the other side. Between the two lies the truth.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -23,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from sparseauc.blocks import RowBlocks, visiting_order
-from sparseauc.objective import AUCObjective
-from sparseauc.projections import hard_threshold
-from sparseauc.rows import CSR
-from sparseauc.utils.types import Array, Indices
-
+from ..algorithm import iterates, rows_of
+from ..arrays import Array, Indices
+from ..blocks import RowBlocks
+from ..objective import AUCObjective
+from ..projections import hard_threshold
+from ..rows import CSR
 from .constants import contraction, expansion_of_lemma
 
 # An exchange must gain this much, relatively, or rounding would keep the search going.
@@ -246,7 +244,7 @@ def empirical_constants(
         restricted_eigenvalue(
             hessian_root(objective, rows, len(blocks)), size, 1.0, n_random=n_random, rng=rng
         )
-        for rows in _rows_of(blocks)
+        for rows in rows_of(blocks)
     ]
     worst = max(brackets, key=attrgetter("found"))
     greatest = Bracket(
@@ -261,8 +259,7 @@ def empirical_constants(
 def largest_curvature(objective: AUCObjective, blocks: RowBlocks) -> float:
     """Largest eigenvalue of ∇²f_B over the blocks B: no less than ρ⁺ for any number of columns."""
     return 2 * max(
-        _whole_spectrum(hessian_root(objective, rows, len(blocks)), 1.0)
-        for rows in _rows_of(blocks)
+        _whole_spectrum(hessian_root(objective, rows, len(blocks)), 1.0) for rows in rows_of(blocks)
     )
 
 
@@ -273,14 +270,9 @@ def block_gradient_norm(
     # The greatest norm on ``size`` columns is that of the ``size`` largest entries.
     norms = [
         np.linalg.norm(hard_threshold(objective.block_gradient(w, rows, len(blocks)), size))
-        for rows in _rows_of(blocks)
+        for rows in rows_of(blocks)
     ]
     return float(np.mean(norms))
-
-
-def _rows_of(blocks: RowBlocks) -> Iterator[Indices]:
-    for start, stop in pairwise(blocks.starts):
-        yield blocks.rows[start:stop]
 
 
 def _ratio(plus: float, minus: float) -> float:
@@ -348,19 +340,10 @@ def measure_course(
     n_epochs: int,
     rng: np.random.Generator,
 ) -> Course:
-    """Run Algorithm 1 from zero, step by step, and watch its distance to a vector w*.
-
-    The iterates are those of ``solvers.sht_auc``, which shows them after each epoch only; a run
-    that contracts may be there within the first.
-    """
+    """Run Algorithm 1 from zero, step by step, and watch its distance to a vector w*."""
     w_star = np.asarray(target, np.float64)
-    rows = list(_rows_of(blocks))
-    iterates = [np.zeros_like(w_star)]
-    for _ in range(n_epochs):
-        for i in visiting_order(len(blocks), "replacement", rng):
-            gradient = objective.block_gradient(iterates[-1], rows[i], len(rows))
-            iterates.append(hard_threshold(iterates[-1] - step_size * gradient, k).astype(float))
-    path = np.array(iterates)
+    run = iterates(objective, blocks, k, step_size=step_size, rng=rng, n_epochs=n_epochs)
+    path = np.array([np.zeros_like(w_star), *run])
     limit = _last_fifth(path).mean(axis=0)
     return Course(
         np.linalg.norm(path - w_star, axis=1),

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc.blocks import RowBlocks
+from sparseauc import sparse_auc_path
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
-from sparseauc.selection import sparse_auc_path
 
+from ..blocks import RowBlocks
+from ..objective import AUCObjective
 from ..tasks import Task
 from .constants import GaussianConstants, expansion_of_lemma, tolerance, tolerance_parameter
 from .empirical import EmpiricalConstants, block_gradient_norm, empirical_constants, measure_course

@@ -5,7 +5,7 @@ Each was checked with numbers; the tests of ``constants.py`` and ``empirical.py`
 
 from typing import NamedTuple
 
-from ..printed import read_lines
+from ..files import read_lines
 
 
 class Slip(NamedTuple):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sparseauc.rows import CSR, accumulate_rows, as_table, compute_scores, read_only
+from sparseauc_paper.rows import CSR, accumulate_rows, as_table, compute_scores, read_only
 
 # ------------------------------------------------------------------------------ naive versions
 

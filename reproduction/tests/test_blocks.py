@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from sparseauc.blocks import BLOCK_ORDERS, RowBlocks, visiting_order
+from sparseauc_paper.blocks import BLOCK_ORDERS, RowBlocks, visiting_order
 
 sizes = {"n": st.integers(1, 500), "batch_size": st.integers(1, 600)}
 

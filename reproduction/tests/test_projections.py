@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from naive import naive_hard_threshold, naive_top_k
-from sparseauc.projections import (
+from sparseauc_paper.projections import (
     hard_threshold,
     l1_ball_threshold,
     largest_magnitudes,
