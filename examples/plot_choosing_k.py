@@ -10,7 +10,7 @@ as the list grows.
 # Two rules
 # ---------
 # Lists of all lengths are fitted in every fold, for several ridges. ``"best"`` takes the fewest
-# columns within 0.001 of the highest AUC, ``"1se"`` the fewest within one standard error of it.
+# columns within 0.002 of the highest AUC, ``"1se"`` the fewest within one standard error of it.
 
 import matplotlib.pyplot as plt
 import numpy as np

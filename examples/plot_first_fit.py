@@ -58,8 +58,8 @@ print(f"AUC {interval.auc:.3f}, 95 % between {interval.low:.3f} and {interval.hi
 print(f"the best possible: {data.bayes_auc:.3f}")
 
 # %%
-# The ROC curve with its band, and the scores of both classes. The threshold lies midway between
-# the class means of the training rows, so both classes count the same.
+# The ROC curve with its band, and the scores of both classes. Scores are in log odds: above 0, the
+# threshold of ``predict``, a row is more probably sick than healthy.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 ROCBandDisplay.from_estimator(model, X_test, y_test, ax=left)
